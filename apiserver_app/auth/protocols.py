@@ -1,0 +1,66 @@
+"""What an authenticator and an authorizer are, and the answers they give.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/authenticator/interfaces.go and
+pkg/authorization/authorizer/interfaces.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from apiserver_app.machinery.meta import Credential, User
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One authenticator's or authorizer's answer, as the page shows it.
+
+    verdict: allow (it knows the user / allows), deny (refused), skip (nothing here for it),
+    noop (no opinion). `why` is one sentence; `detail` is data for the inspector.
+    """
+
+    name: str
+    verdict: str
+    why: str = ""
+    user: User | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
+    source: str = ""  # upstream file
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What is asked for. Non-resource requests have only verb and path."""
+
+    user: User
+    verb: str
+    path: str = ""
+    group: str = ""
+    version: str = ""
+    resource: str = ""  # plural; "" for a non-resource request
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def is_resource(self) -> bool:
+        return bool(self.resource)
+
+
+class Authenticator(Protocol):
+    name: str
+
+    def authenticate(self, credential: Credential, now: int) -> Try:
+        """allow with a user, skip when the credential is none of its business, deny on a bad one.
+        `now` is µs since 1970."""
+        ...
+
+
+class Authorizer(Protocol):
+    name: str
+
+    def authorize(self, attributes: Attributes) -> Try: ...
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Any], list[Any], bool]:
+        """(resourceRules, nonResourceRules, incomplete) for SelfSubjectRulesReview."""
+        ...

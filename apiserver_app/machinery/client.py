@@ -1,0 +1,77 @@
+"""How a component talks to the API server: the only way it may.
+
+A resource is named by its GroupResource string: "pods", "deployments.apps",
+"leases.coordination.k8s.io". Every call passes every gate under the component's own identity and
+raises errors.ApiError when it is refused. Objects that come back are shared: never change them.
+
+Models kubernetes staging/src/k8s.io/client-go/kubernetes and tools/watch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from apiserver_app.machinery.meta import Object
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+class WatchEvent(NamedTuple):
+    type: str  # ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
+    object: Object
+
+
+class Watch(Protocol):
+    """An open watch. `next` waits for the following event; None means it ended."""
+
+    async def next(self) -> WatchEvent | None: ...
+
+    def stop(self) -> None: ...
+
+
+class Client(Protocol):
+    """The verbs. `identity` is for names in logs and lanes, not a credential."""
+
+    identity: str
+
+    async def get(self, resource: str, namespace: str, name: str) -> Object: ...
+
+    async def list(
+        self, resource: str, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Object: ...
+
+    async def create(
+        self, resource: str, namespace: str, obj: Object, *, name: str = "", subresource: str = ""
+    ) -> Object: ...
+
+    async def update(
+        self, resource: str, namespace: str, name: str, obj: Object, *, subresource: str = ""
+    ) -> Object: ...
+
+    async def patch(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        patch: Any,
+        *,
+        kind: str = STRATEGIC_PATCH,
+        subresource: str = "",
+    ) -> Object: ...
+
+    async def delete(
+        self, resource: str, namespace: str, name: str, *, options: Object | None = None
+    ) -> Object: ...
+
+    async def watch(
+        self,
+        resource: str,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
+    ) -> Watch: ...

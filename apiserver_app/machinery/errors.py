@@ -1,0 +1,261 @@
+"""The one error tree: every failure a client can see is an ApiError, and an ApiError is a Status.
+
+Raise it where the fact is known; `apiserver_app.http` maps it to bytes in one place.
+Never import Django or HTTP here.
+
+Models kubernetes staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go and
+pkg/util/validation/field/errors.go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One finding of validation, worded as upstream words it."""
+
+    type: str  # FieldValueInvalid, FieldValueRequired, ...
+    field: str
+    bad_value: Any
+    detail: str = ""
+
+    def body(self) -> str:
+        """The message without the field's path, as it stands in a Status cause."""
+        word = _FIELD_WORDS[self.type]
+        if self.type in _VALUELESS:
+            text = word
+        else:
+            text = f"{word}: {go_value(self.bad_value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body()}"
+
+
+_FIELD_WORDS = {
+    "FieldValueNotFound": "Not found",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueTooLong": "Too long",
+    "FieldValueTooMany": "Too many",
+    "InternalError": "Internal error",
+    "FieldValueTypeInvalid": "Invalid value",
+}
+_VALUELESS = {
+    "FieldValueRequired",
+    "FieldValueForbidden",
+    "FieldValueTooLong",
+    "InternalError",
+}
+
+
+def go_value(value: Any) -> str:
+    """A value as upstream prints it inside a field error."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (int, float)):
+        return str(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", field, "", detail)
+
+
+def invalid_value(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", field, value, detail)
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", field, value)
+
+
+def not_found_value(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueNotFound", field, value)
+
+
+def forbidden_value(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, "", detail)
+
+
+def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
+    words = ", ".join(json.dumps(word) for word in sorted(allowed))
+    detail = f"supported values: {words}" if words else ""
+    return FieldError("FieldValueNotSupported", field, value, detail)
+
+
+def too_long(field: str, value: Any, limit: int) -> FieldError:
+    return FieldError("FieldValueTooLong", field, value, f"may not be more than {limit} bytes")
+
+
+def too_many(field: str, count: int, limit: int) -> FieldError:
+    return FieldError("FieldValueTooMany", field, count, f"must have at most {limit} items")
+
+
+class ApiError(Exception):
+    """A refusal with its metav1.Status. `retry_after` becomes the Retry-After header."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: dict[str, Any] | None = None,
+        retry_after: int = 0,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = dict(details or {})
+        self.retry_after = retry_after
+        self.headers = headers
+        if retry_after:
+            self.details.setdefault("retryAfterSeconds", retry_after)
+
+    def status(self) -> dict[str, Any]:
+        out: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            out["reason"] = self.reason
+        if self.details:
+            out["details"] = self.details
+        out["code"] = self.code
+        return out
+
+
+def qualified(group: str, resource: str) -> str:
+    """GroupResource.String(): `deployments.apps`, or `pods` in the core group."""
+    return f"{resource}.{group}" if group else resource
+
+
+def _details(group: str, kind: str, name: str) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if name:
+        out["name"] = name
+    if group:
+        out["group"] = group
+    out["kind"] = kind
+    return out
+
+
+def not_found(group: str, resource: str, name: str) -> ApiError:
+    message = f'{qualified(group, resource)} "{name}" not found'
+    return ApiError(404, "NotFound", message, details=_details(group, resource, name))
+
+
+def path_not_found() -> ApiError:
+    """What an unknown path answers."""
+    return ApiError(
+        404, "NotFound", "the server could not find the requested resource", details={}
+    )
+
+
+def already_exists(group: str, resource: str, name: str) -> ApiError:
+    message = f'{qualified(group, resource)} "{name}" already exists'
+    return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name))
+
+
+def conflict(group: str, resource: str, name: str, why: str) -> ApiError:
+    message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {why}'
+    return ApiError(409, "Conflict", message, details=_details(group, resource, name))
+
+
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
+    """422 with every field error, as `NewInvalid` words it."""
+    unique = list(dict.fromkeys(str(error) for error in errors))
+    text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+    full_kind = f"{kind}.{group}" if group else kind
+    details = _details(group, kind, name)
+    details["causes"] = [
+        {"reason": error.type, "message": error.body(), "field": error.field} for error in errors
+    ]
+    return ApiError(422, "Invalid", f'{full_kind} "{name}" is invalid: {text}', details=details)
+
+
+def forbidden(group: str, resource: str, name: str, why: str) -> ApiError:
+    full = qualified(group, resource)
+    if not full:
+        message = f"forbidden: {why}"
+    elif name:
+        message = f'{full} "{name}" is forbidden: {why}'
+    else:
+        message = f"{full} is forbidden: {why}"
+    return ApiError(403, "Forbidden", message, details=_details(group, resource, name))
+
+
+def bad_request(message: str) -> ApiError:
+    return ApiError(400, "BadRequest", message)
+
+
+def unauthorized() -> ApiError:
+    return ApiError(401, "Unauthorized", "Unauthorized")
+
+
+def method_not_allowed(group: str, resource: str, verb: str) -> ApiError:
+    message = f"{verb} is not supported on resources of kind {json.dumps(qualified(group, resource))}"
+    return ApiError(405, "MethodNotAllowed", message, details=_details(group, resource, ""))
+
+
+def unsupported_media_type(content_type: str, supported: Sequence[str]) -> ApiError:
+    message = (
+        "the body of the request was in an unknown format - accepted media types include: "
+        + ", ".join(supported)
+    )
+    return ApiError(415, "UnsupportedMediaType", message)
+
+
+def not_acceptable(supported: Sequence[str]) -> ApiError:
+    message = "only the following media types are accepted: " + ", ".join(supported)
+    return ApiError(406, "NotAcceptable", message)
+
+
+def expired(message: str) -> ApiError:
+    return ApiError(410, "Expired", message)
+
+
+def too_large(limit: int) -> ApiError:
+    return ApiError(
+        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
+    )
+
+
+def timeout(message: str, retry_after: int = 0) -> ApiError:
+    return ApiError(504, "Timeout", f"Timeout: {message}", retry_after=retry_after)
+
+
+def too_many_requests(message: str, retry_after: int = 1) -> ApiError:
+    return ApiError(429, "TooManyRequests", message, retry_after=retry_after)
+
+
+def internal(message: str) -> ApiError:
+    return ApiError(
+        500,
+        "InternalError",
+        f"Internal error occurred: {message}",
+        details={"causes": [{"message": message}]},
+    )

@@ -1,0 +1,354 @@
+"""A small deterministic scheduler for native coroutines in virtual time.
+
+Tasks run in FIFO order, requests from outside (lane OUTSIDE) before all others. Timers fire one by
+one, by (due, sequence), and only when nothing is ready. `now` moves when a timer fires, when an
+input is admitted and when a hop is charged; never because the wall clock moved. So the same inputs
+at the same steps give the same run. A task never blocks on I/O.
+
+Terms: a *step* is one resumption of a task or one timer; a *background* timer is housekeeping that
+must not drag a fast-forwarded clock along; *frozen* means no step is taken at all.
+Never imports Django, Channels, asyncio or threading, and never reads a clock.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+OUTSIDE = 0
+INSIDE = 1
+
+SECOND = 1_000_000
+
+
+class Cancelled(BaseException):
+    """Thrown into a task that was cancelled. Clean up and let it pass."""
+
+
+class Task:
+    """One coroutine and where it stands. `span` is the trace record its hops belong to."""
+
+    __slots__ = (
+        "background", "coro", "done", "epoch", "error", "lane", "name", "on_done", "span", "throw",
+    )
+
+    def __init__(
+        self, name: str, coro: Coroutine[Any, Any, Any], lane: int, background: bool, span: int
+    ) -> None:
+        self.name = name
+        self.coro = coro
+        self.lane = lane
+        self.background = background
+        self.span = span
+        self.epoch = 0  # grows at each suspension, so that a stale wake-up is ignored
+        self.done = False
+        self.error: BaseException | None = None
+        self.throw: BaseException | None = None
+        self.on_done: list[Callable[[Task], None]] = []
+
+
+class _Suspend:
+    """Awaiting this hands the task to `register(task, epoch)`, which must arrange its wake-up."""
+
+    __slots__ = ("register",)
+
+    def __init__(self, register: Callable[[Task, int], None]) -> None:
+        self.register = register
+
+    def __await__(self) -> Generator[Any, None, None]:
+        yield self.register
+
+
+class Kernel:
+    """Virtual time, ready tasks and timers of one cluster. `now` is µs since the epoch."""
+
+    def __init__(self, now: int = 0) -> None:
+        self.now = now
+        self.steps = 0
+        self.frozen = False
+        self.current: Task | None = None
+        self.tasks: dict[Task, None] = {}
+        self.on_crash: Callable[[Task, BaseException], None] | None = None
+        self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
+        self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
+        self._sequence = 0
+
+    # -- what tasks call ------------------------------------------------------------------------
+
+    def spawn(
+        self,
+        name: str,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        lane: int = INSIDE,
+        background: bool | None = None,
+        span: int | None = None,
+    ) -> Task:
+        """Start a task. It inherits span and background from the task that spawns it."""
+        parent = self.current
+        if background is None:
+            background = parent.background if parent is not None else False
+        if span is None:
+            span = parent.span if parent is not None else 0
+        task = Task(name, coro, lane, background, span)
+        self.tasks[task] = None
+        self._ready[lane].append(task)
+        return task
+
+    async def sleep(self, seconds: float, *, background: bool | None = None) -> None:
+        """Wait in virtual time. `background` overrides the task's own."""
+        due = self.now + int(seconds * SECOND)
+        await _Suspend(lambda task, epoch: self._wake_at(due, task, epoch, background))
+
+    async def until(self, due: int) -> None:
+        """Wait until virtual time `due` (µs)."""
+        await _Suspend(lambda task, epoch: self._wake_at(due, task, epoch, None))
+
+    def call_at(
+        self, due: int, call: Callable[[Any], None], argument: Any, *, background: bool = False
+    ) -> None:
+        """Call `call(argument)` at virtual time `due`. It must not suspend."""
+        self._sequence += 1
+        heapq.heappush(self._timers[background], (due, self._sequence, call, argument))
+
+    async def pause(self) -> None:
+        """Let every other ready task take a step first."""
+        await _Suspend(lambda task, epoch: self._ready[task.lane].append(task))
+
+    async def hold(self) -> None:
+        """Freeze the cluster here. After the thaw this task is the first to go on."""
+
+        def register(task: Task, _epoch: int) -> None:
+            self.frozen = True
+            self._ready[task.lane].appendleft(task)
+
+        await _Suspend(register)
+
+    def cancel(self, task: Task) -> None:
+        """Throw Cancelled into the task at its turn. A finished task stays as it is."""
+        if task.done:
+            return
+        task.throw = Cancelled()
+        task.epoch += 1
+        if task is not self.current and task not in self._ready[task.lane]:
+            self._ready[task.lane].append(task)
+
+    async def join(self, task: Task) -> None:
+        """Wait until the task is done. Its error is not raised here."""
+        if not task.done:
+            await _Suspend(
+                lambda me, epoch: task.on_done.append(lambda _done: self.wake(me, epoch))
+            )
+
+    def wake(self, task: Task, epoch: int) -> bool:
+        """Make a suspended task ready, unless something else woke it before."""
+        if task.epoch != epoch or task.done:
+            return False
+        task.epoch += 1
+        self._ready[task.lane].append(task)
+        return True
+
+    # -- what the host calls --------------------------------------------------------------------
+
+    def run_ready(self, steps_max: int) -> int:
+        """Take up to steps_max steps; how many were taken. Stops when frozen or nothing is ready."""
+        outside, inside = self._ready
+        taken = 0
+        while taken < steps_max and not self.frozen:
+            if outside:
+                task = outside.popleft()
+            elif inside:
+                task = inside.popleft()
+            else:
+                break
+            self._step(task)
+            taken += 1
+        return taken
+
+    def has_ready(self) -> bool:
+        return bool(self._ready[0] or self._ready[1])
+
+    def has_outside(self) -> bool:
+        return bool(self._ready[OUTSIDE])
+
+    def fire_timer(self, target: int, *, jump: bool) -> bool:
+        """Fire the next timer that is due by `target`; with `jump`, also the next foreground one.
+
+        A jump does not repeat the background timers it passes: each fires once, at the new time.
+        """
+        if self.frozen:
+            return False
+        foreground, background = self._timers
+        limit = max(self.now, target)
+        if jump and foreground and foreground[0][0] > limit:
+            limit = foreground[0][0]
+            if background and background[0][0] <= limit:
+                self.now = max(self.now, limit)
+        first = foreground
+        if background and (not foreground or background[0][:2] < foreground[0][:2]):
+            first = background
+        if not first or first[0][0] > limit:
+            return False
+        due, _, call, argument = heapq.heappop(first)
+        if due > self.now:
+            self.now = due
+        self.steps += 1
+        call(argument)
+        return True
+
+    def next_due(self, *, jump: bool) -> int | None:
+        """When the next timer wants to fire; None when there is none. 0: at once."""
+        if self.has_ready():
+            return 0
+        foreground, background = self._timers
+        if jump and foreground:
+            return 0
+        dues = [heap[0][0] for heap in (foreground, background) if heap]
+        return min(dues) if dues else None
+
+    def advance(self, target: int) -> None:
+        """Move virtual time up to an input's stamp. Time never goes back."""
+        if target > self.now:
+            self.now = target
+
+    def close(self) -> None:
+        """Drop every task. What they held in memory is gone, as after a kill."""
+        for task in list(self.tasks):
+            task.coro.close()
+        self.tasks.clear()
+        for lane in self._ready:
+            lane.clear()
+        for heap in self._timers:
+            heap.clear()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _wake_at(self, due: int, task: Task, epoch: int, background: bool | None) -> None:
+        if background is None:
+            background = task.background
+        self.call_at(due, self._wake_pair, (task, epoch), background=background)
+
+    def _wake_pair(self, pair: tuple[Task, int]) -> None:
+        self.wake(*pair)
+
+    def _step(self, task: Task) -> None:
+        if task.done:
+            return
+        self.current = task
+        self.steps += 1
+        try:
+            if task.throw is None:
+                register = task.coro.send(None)
+            else:
+                error, task.throw = task.throw, None
+                register = task.coro.throw(error)
+        except StopIteration:
+            self._finish(task, None)
+        except Cancelled as error:
+            self._finish(task, error)
+        except Exception as error:  # a programmer's error: the host decides what it means
+            self._finish(task, error)
+            if self.on_crash is None:
+                raise
+            self.on_crash(task, error)
+        else:
+            register(task, task.epoch)
+            if task.throw is not None and task not in self._ready[task.lane]:
+                self._ready[task.lane].append(task)
+        finally:
+            self.current = None
+
+    def _finish(self, task: Task, error: BaseException | None) -> None:
+        task.done = True
+        task.error = error
+        self.tasks.pop(task, None)
+        for call in task.on_done:
+            call(task)
+        task.on_done.clear()
+
+
+class Signal:
+    """Wakes whoever waits. A level, not a pulse: it stays set until cleared."""
+
+    __slots__ = ("_kernel", "_waiters", "is_set")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._waiters: deque[tuple[Task, int]] = deque()
+        self.is_set = False
+
+    def set(self) -> None:
+        self.is_set = True
+        while self._waiters:
+            self._kernel.wake(*self._waiters.popleft())
+
+    def clear(self) -> None:
+        self.is_set = False
+
+    async def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Until set; False when the time ran out first."""
+        if self.is_set:
+            return True
+        if timeout_seconds is None:
+            while not self.is_set:
+                await _Suspend(self._register)
+            return True
+        due = self._kernel.now + int(timeout_seconds * SECOND)
+
+        def register(task: Task, epoch: int) -> None:
+            self._register(task, epoch)
+            self._kernel.call_at(
+                due, self._kernel._wake_pair, (task, epoch), background=task.background
+            )
+
+        while not self.is_set and self._kernel.now < due:
+            await _Suspend(register)
+        return self.is_set
+
+    def _register(self, task: Task, epoch: int) -> None:
+        self._waiters.append((task, epoch))
+
+
+class Mailbox(Generic[T]):
+    """An unbounded FIFO between tasks; its producers are bounded by what they put."""
+
+    __slots__ = ("_items", "_kernel", "_waiters", "closed")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._items: deque[T] = deque()
+        self._waiters: deque[tuple[Task, int]] = deque()
+        self.closed = False
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def put(self, item: T) -> None:
+        self._items.append(item)
+        self._wake_one()
+
+    def close(self) -> None:
+        """No more will come: once empty, `get` gives None."""
+        self.closed = True
+        while self._waiters:
+            self._kernel.wake(*self._waiters.popleft())
+
+    async def get(self) -> T | None:
+        """The next item, or None once the mailbox is closed and empty."""
+        while not self._items:
+            if self.closed:
+                return None
+            await _Suspend(self._register)
+        return self._items.popleft()
+
+    def _register(self, task: Task, epoch: int) -> None:
+        self._waiters.append((task, epoch))
+
+    def _wake_one(self) -> None:
+        while self._waiters:
+            if self._kernel.wake(*self._waiters.popleft()):
+                return

@@ -1,0 +1,183 @@
+"""What every object and request has: resources, users, credentials, metadata, time.
+
+Plain values only. Objects are dicts and are never changed once they were stored or handed out:
+copy the path you change (`with_path`).
+
+Models kubernetes staging/src/k8s.io/apimachinery/pkg/apis/meta/v1 and pkg/runtime/schema.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Object = dict[str, Any]
+
+_ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceInfo:
+    """One served resource of one version: what discovery says and where it is stored."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    # names of its subresources: ("status", "scale", ...)
+    subresources: tuple[str, ...] = ()
+    # path below /registry, e.g. "pods", "minions", "services/specs"
+    storage: str = ""
+    # definition name in the official schema, e.g. "io.k8s.api.core.v1.Pod"
+    definition: str = ""
+
+    @property
+    def key(self) -> str:
+        """GroupResource: `deployments.apps`, `pods`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def etcd_key(self, namespace: str, name: str) -> str:
+        if self.namespaced:
+            return f"/registry/{self.storage}/{namespace}/{name}"
+        return f"/registry/{self.storage}/{name}"
+
+    def etcd_prefix(self, namespace: str = "") -> str:
+        if self.namespaced and namespace:
+            return f"/registry/{self.storage}/{namespace}/"
+        return f"/registry/{self.storage}/"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks, as the authenticators found out."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsPeer:
+    """The client certificate of a connection. `error` is set when verification failed."""
+
+    common_name: str = ""
+    organizations: tuple[str, ...] = ()
+    issuer: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a request brought to prove who sends it. Nothing here has been believed yet."""
+
+    bearer: str = ""
+    basic: str = ""
+    tls: TlsPeer | None = None
+    # Impersonate-* and X-Remote-* headers, lower-case name -> values
+    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def name_of(obj: Object) -> str:
+    return str(obj.get("metadata", {}).get("name", ""))
+
+
+def namespace_of(obj: Object) -> str:
+    return str(obj.get("metadata", {}).get("namespace", ""))
+
+
+def uid_of(obj: Object) -> str:
+    return str(obj.get("metadata", {}).get("uid", ""))
+
+
+def labels_of(obj: Object) -> dict[str, str]:
+    return obj.get("metadata", {}).get("labels") or {}
+
+
+def annotations_of(obj: Object) -> dict[str, str]:
+    return obj.get("metadata", {}).get("annotations") or {}
+
+
+def revision_of(obj: Object) -> int:
+    """The resourceVersion as a number; 0 when there is none."""
+    return int(obj.get("metadata", {}).get("resourceVersion") or 0)
+
+
+def key_of(obj: Object) -> str:
+    """`namespace/name`, or `name` for a cluster-scoped object: the work queue's key."""
+    namespace = namespace_of(obj)
+    return f"{namespace}/{name_of(obj)}" if namespace else name_of(obj)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    namespace, _, name = key.rpartition("/")
+    return namespace, name
+
+
+def controller_of(obj: Object) -> Object | None:
+    """The one owner reference with `controller: true`, if any."""
+    for owner in obj.get("metadata", {}).get("ownerReferences") or ():
+        if owner.get("controller"):
+            return owner  # type: ignore[no-any-return]
+    return None
+
+
+def is_deleting(obj: Object) -> bool:
+    return bool(obj.get("metadata", {}).get("deletionTimestamp"))
+
+
+def with_path(obj: Object, path: Sequence[str], value: Any) -> Object:
+    """A copy of obj in which the value at path is set; only the path is copied."""
+    out = dict(obj)
+    at = out
+    for step in path[:-1]:
+        at[step] = dict(at.get(step) or {})
+        at = at[step]
+    at[path[-1]] = value
+    return out
+
+
+def without_path(obj: Object, path: Sequence[str]) -> Object:
+    """A copy of obj without the value at path; obj itself when there is none."""
+    at: Any = obj
+    for step in path[:-1]:
+        at = at.get(step) if isinstance(at, dict) else None
+    if not isinstance(at, dict) or path[-1] not in at:
+        return obj
+    out = dict(obj)
+    into = out
+    for step in path[:-1]:
+        into[step] = dict(into[step])
+        into = into[step]
+    del into[path[-1]]
+    return out
+
+
+def rfc3339(micros: int) -> str:
+    """metav1.Time: whole seconds. `micros` counts from 1970."""
+    moment = _ZERO + datetime.timedelta(seconds=micros // 1_000_000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(micros: int) -> str:
+    """metav1.MicroTime: six digits of a second."""
+    moment = _ZERO + datetime.timedelta(microseconds=micros)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> int:
+    """Microseconds since 1970 of an RFC 3339 time."""
+    moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    delta = moment - _ZERO
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

@@ -1,0 +1,62 @@
+"""The seam between what happens and what is told of it.
+
+The few places that tell (gates, store, queues, scheduler framework, kubelet steps, component
+starts) call a Probe; plugins, strategies and controllers never do. `hop` is also the one await
+point where a pause, a step, a breakpoint or a fault takes hold.
+
+A record is (seq, t, kind, span, fields). `span` is the seq of the record that opened the request,
+reconcile, cycle or sync it belongs to. The kinds and their fields are the closed set KINDS.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+# kind -> names of its fields, in the order in which they are given and stored
+KINDS: dict[str, tuple[str, ...]] = {
+    # a request enters; its seq is the span of all that follows; parent is the caller's span
+    "request": (
+        "parent", "client", "outside", "verb", "path", "resource", "subresource",
+        "namespace", "name",
+    ),
+    # who it turned out to be is in the authentication gate's detail
+    "gate": ("gate", "verdict", "detail"),
+    # one admission plugin; ops is the JSON patch it made
+    "plugin": ("phase", "plugin", "verdict", "why", "ops"),
+    # one revision: op is create, update or delete; the object itself is in the log at that revision
+    "write": ("rev", "op", "resource", "namespace", "name", "prev", "subresource"),
+    "response": ("code", "reason", "message", "rev"),
+    # which caches a revision reached, and how many watches outside
+    "watch": ("rev", "type", "resource", "to", "outside"),
+    # component: starting, listing, synced, leading, stopped, failed
+    "component": ("name", "state", "detail"),
+    # op: add, dirty (already waiting), get, later, retry, done
+    "queue": ("queue", "op", "key", "length", "rev", "delay"),
+    # a reconcile, scheduling cycle or pod sync begins; revs are the revisions that caused it
+    "work": ("component", "key", "revs"),
+    # it ends; result: ok, retry, error, requeue
+    "done": ("result", "said", "delay"),
+    # one phase of a scheduling cycle: prefilter, filter, prescore, score, select, bind, fail
+    "schedule": ("phase", "pod", "detail"),
+    # one step of a pod's start or stop; step: volumes, sandbox, network, image, container,
+    # ready, terminate; state: begin, end, fail
+    "kubelet": ("node", "pod", "step", "state", "detail"),
+    # the clock was set: mode is paused, step, run or max
+    "clock": ("mode", "speed"),
+    # somebody outside acted on the cluster (breakpoint set, component stopped, fault)
+    "control": ("action", "detail"),
+    # the cluster froze at this hop
+    "held": ("at", "breakpoint"),
+}
+
+
+class Probe(Protocol):
+    """Told of everything; decides nothing, but may hold the cluster at a hop."""
+
+    def tell(self, kind: str, *fields: Any, span: int | None = None) -> int:
+        """Record without stopping; the record's seq. `span` defaults to the current task's."""
+        ...
+
+    async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
+        """Record, charge the hop's modelled time, and stop here if something is armed."""
+        ...

@@ -1,0 +1,118 @@
+"""What a kind may decide about itself; the generic store does the rest.
+
+A kind with behaviour subclasses Strategy in registry/kinds/<kind>.py and overrides what differs.
+Objects given to `default` and `prepare_*` are fresh copies: change them in place. `old` never.
+`validate*` returns every finding, not the first. Nothing here awaits, and nothing reads a clock:
+what it needs is in the Context.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, update.go, delete.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.reader import Reader
+
+
+@dataclass(slots=True)
+class Context:
+    """What a strategy may know of the request and the cluster."""
+
+    now: int  # µs since 1970
+    version: str  # "1.33"
+    rand: Rand
+    reader: Reader
+    user: User
+    namespace: str
+    subresource: str = ""
+
+
+class Strategy:
+    """The behaviour every kind has unless it says otherwise."""
+
+    # PUT to a missing name creates it
+    create_on_update = False
+    # an update without resourceVersion is taken as unconditional
+    unconditional_update = True
+    # metadata.generation is counted (kinds with a spec); see prepare_for_*
+    counts_generation = False
+    # fields that `?fieldSelector=` may name beside metadata.name and metadata.namespace
+    selectable: tuple[str, ...] = ()
+
+    def __init__(self, info: ResourceInfo) -> None:
+        self.info = info
+
+    def default(self, obj: Object) -> None:
+        """Upstream's zz_generated.defaults for this kind: fill what was left out."""
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        """Drop what a client may not set; set what only the server knows. Default: the spec's
+        generation 1 and no status."""
+        if self.counts_generation:
+            obj["metadata"]["generation"] = 1
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        return []
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """Default: status is kept from old (when the kind has a status subresource), and the
+        generation grows when the spec changed."""
+        if "status" in self.info.subresources:
+            if "status" in old:
+                obj["status"] = old["status"]
+            else:
+                obj.pop("status", None)
+        if self.counts_generation:
+            generation = old["metadata"].get("generation", 1)
+            if obj.get("spec") != old.get("spec"):
+                generation += 1
+            obj["metadata"]["generation"] = generation
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return self.validate(ctx, obj)
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """Only the status may change: take the rest from old."""
+        status = obj.get("status")
+        metadata = obj["metadata"]
+        keep = {key: value for key, value in old.items() if key != "status"}
+        obj.clear()
+        obj.update(keep)
+        obj["metadata"] = {**old["metadata"]}
+        for name in ("resourceVersion", "managedFields"):
+            if name in metadata:
+                obj["metadata"][name] = metadata[name]
+        if status is not None:
+            obj["status"] = status
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return []
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        """What kubectl prints as `Warning: ...`."""
+        return []
+
+    def grace_seconds(self, obj: Object, options: Object) -> int | None:
+        """None: deleted at once. A number: the object first carries deletionTimestamp that far
+        ahead, and someone (the kubelet) deletes it for good with gracePeriodSeconds 0."""
+        return None
+
+    def selectable_value(self, obj: Object, path: str) -> str | None:
+        """The value of a selectable field; None when the kind does not know it."""
+        if path == "metadata.name":
+            return str(obj["metadata"].get("name", ""))
+        if path == "metadata.namespace":
+            return str(obj["metadata"].get("namespace", ""))
+        if path not in self.selectable:
+            return None
+        at: Any = obj
+        for step in path.split("."):
+            at = at.get(step) if isinstance(at, dict) else None
+        if at is None:
+            return ""
+        return str(at).lower() if isinstance(at, bool) else str(at)
