@@ -1,0 +1,1 @@
+"""etcd: one log of revisions per cluster, an index of current values, watches, leases."""

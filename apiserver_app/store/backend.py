@@ -1,0 +1,180 @@
+"""Where the log of revisions is kept: the protocol, and the backend that keeps it in memory.
+
+The database backend is in log.py; both pass the same tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+
+class LogRow(NamedTuple):
+    """One revision. `old_value` is kept for deletes, whose own value is empty."""
+
+    revision: int
+    key: str
+    value: bytes
+    old_value: bytes | None
+    create_revision: int
+    prev_revision: int
+    version: int
+    lease: int
+    deleted: bool
+
+
+@dataclass(slots=True)
+class ClusterState:
+    """What a cluster needs, beside the log, to go on where it stopped."""
+
+    name: str
+    seed: int
+    version: str  # of Kubernetes
+    profile: str
+    epoch: int  # µs since 1970 at which virtual time began
+    revision: int = 0
+    compacted: int = 0
+    now: int = 0  # µs since 1970
+    rand: int = 0
+    steps: int = 0
+    seq: int = 0  # of the last trace record
+    control: dict[str, Any] = field(default_factory=dict)
+    leases: dict[str, Any] = field(default_factory=dict)
+    incarnation: int = 0
+
+
+class Segment(NamedTuple):
+    """The trace records of one commit: JSON objects joined by commas, without stored objects."""
+
+    first: int
+    last: int
+    t: int
+    data: bytes
+
+
+class InputRow(NamedTuple):
+    """One input and where it entered."""
+
+    n: int
+    step: int
+    t: int
+    seq: int
+    data: bytes
+
+
+class Backend(Protocol):
+    """Keeps the rows of one cluster. Reads see committed rows only."""
+
+    def load(self) -> ClusterState | None: ...
+
+    def commit(
+        self,
+        state: ClusterState,
+        rows: list[LogRow],
+        segment: Segment | None,
+        inputs: list[InputRow],
+    ) -> None:
+        """Make all of it durable, or none of it."""
+        ...
+
+    def newest(self) -> Iterable[LogRow]:
+        """The newest row of every key, deletes included."""
+        ...
+
+    def at(self, key: str, revision: int) -> LogRow | None: ...
+
+    def until(self, prefix: str, revision: int, *, exact: bool) -> Iterable[LogRow]:
+        """The newest row of each matching key not after `revision`, deletes included."""
+        ...
+
+    def since(self, prefix: str, revision: int) -> Iterable[LogRow]:
+        """Every row behind `revision`, in order."""
+        ...
+
+    def compact(self, revision: int) -> int: ...
+
+    def segments(self, first: int, last: int) -> Iterable[Segment]:
+        """The segments that hold records first..last, in order."""
+        ...
+
+    def values(self, first: int, last: int) -> dict[int, bytes]:
+        """revision -> value (the last value of a deleted key) for revisions first..last."""
+        ...
+
+    def inputs(self) -> Iterable[InputRow]: ...
+
+
+class MemoryBackend:
+    """The log in lists: for tests, benchmarks and recordings that need no restart."""
+
+    def __init__(self) -> None:
+        self.state: ClusterState | None = None
+        self.rows: list[LogRow] = []
+        self._segments: list[Segment] = []
+        self._inputs: list[InputRow] = []
+
+    def load(self) -> ClusterState | None:
+        return self.state
+
+    def commit(
+        self,
+        state: ClusterState,
+        rows: list[LogRow],
+        segment: Segment | None,
+        inputs: list[InputRow],
+    ) -> None:
+        self.state = state
+        self.rows += rows
+        if segment is not None:
+            self._segments.append(segment)
+        self._inputs += inputs
+
+    def newest(self) -> Iterable[LogRow]:
+        return list(self._newest(self.rows).values())
+
+    def at(self, key: str, revision: int) -> LogRow | None:
+        for row in reversed(self.rows):
+            if row.key == key and row.revision == revision:
+                return row
+        return None
+
+    def until(self, prefix: str, revision: int, *, exact: bool) -> Iterable[LogRow]:
+        rows = [
+            row
+            for row in self.rows
+            if row.revision <= revision
+            and (row.key == prefix if exact else row.key.startswith(prefix))
+        ]
+        return list(self._newest(rows).values())
+
+    def since(self, prefix: str, revision: int) -> Iterable[LogRow]:
+        return [row for row in self.rows if row.revision > revision and row.key.startswith(prefix)]
+
+    def compact(self, revision: int) -> int:
+        newest = self._newest(row for row in self.rows if row.revision <= revision)
+        keep = [
+            row
+            for row in self.rows
+            if row.revision > revision or (newest[row.key] is row and not row.deleted)
+        ]
+        gone = len(self.rows) - len(keep)
+        self.rows = keep
+        return gone
+
+    def segments(self, first: int, last: int) -> Iterable[Segment]:
+        return [one for one in self._segments if one.last >= first and one.first <= last]
+
+    def values(self, first: int, last: int) -> dict[int, bytes]:
+        return {
+            row.revision: row.old_value if row.deleted and row.old_value else row.value
+            for row in self.rows
+            if first <= row.revision <= last
+        }
+
+    def inputs(self) -> Iterable[InputRow]:
+        return list(self._inputs)
+
+    @staticmethod
+    def _newest(rows: Iterable[LogRow]) -> dict[str, LogRow]:
+        return {row.key: row for row in rows}

@@ -1,0 +1,343 @@
+"""The simulated etcd: revisions, ranges, transactions, watches from a revision, leases, compaction.
+
+The index of current values lives in memory; every change is also a LogRow handed to the backend,
+which keeps the log (a database table, or a list). A write is visible at once to the components of
+the same cluster and leaves the process only after the host committed it: both are lost together.
+
+Models etcd server/storage/mvcc (kvstore_txn.go, watchable_store.go) and its v3 API errors.
+Every write has a revision of its own: a transaction that writes twice is refused by name.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from apiserver_app.store.backend import Backend, LogRow
+from apiserver_app.store.errors import CompactedError, FutureRevError, UnsupportedError
+
+
+class Entry(NamedTuple):
+    """A key's value at one revision. `payload` is what the writer attached, never stored."""
+
+    key: str
+    value: bytes
+    create_revision: int
+    mod_revision: int
+    version: int
+    lease: int = 0
+    payload: Any = None
+
+
+class Event(NamedTuple):
+    """One change: `entry` is None after a delete."""
+
+    revision: int
+    key: str
+    entry: Entry | None
+    previous: Entry | None
+
+
+class Range(NamedTuple):
+    entries: Sequence[Entry]
+    count: int  # how many keys match, whatever the limit
+    revision: int  # of the store when it was read
+
+
+class Compare(NamedTuple):
+    """One guard of a transaction. target: mod, create, version or value."""
+
+    key: str
+    target: str
+    result: str  # = != > <
+    wanted: int | bytes
+
+
+class Op(NamedTuple):
+    """One operation of a transaction: put, delete or get."""
+
+    kind: str
+    key: str
+    value: bytes = b""
+    lease: int = 0
+
+
+Listener = Callable[[Event], None]
+
+
+class Etcd:
+    """The store of one cluster."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.revision = 0
+        self.compacted = 0
+        self.pending: list[LogRow] = []
+        self._index: dict[str, Entry] = {}
+        self._buckets: dict[str, list[str]] = {}
+        self._listeners: list[tuple[str, Listener]] = []
+        self._lease_keys: dict[int, dict[str, None]] = {}
+        # deleted keys and the revision of their delete: what a re-creation follows on
+        self._graves: dict[str, int] = {}
+
+    def recover(self, revision: int, compacted: int) -> None:
+        """Fill the index from the log, as after a restart."""
+        self.revision = revision
+        self.compacted = compacted
+        for row in self.backend.newest():
+            if row.deleted:
+                self._graves[row.key] = row.revision
+            else:
+                self._set(_entry(row))
+                if row.lease:
+                    self._lease_keys.setdefault(row.lease, {})[row.key] = None
+
+    # -- reads ----------------------------------------------------------------------------------
+
+    def get(self, key: str) -> Entry | None:
+        return self._index.get(key)
+
+    def get_at(self, key: str, revision: int) -> Entry | None:
+        """The value the key had at an older revision."""
+        found = self.range_at(key, revision, exact=True)
+        return found.entries[0] if found.entries else None
+
+    def range(self, prefix: str, *, after: str = "", limit: int = 0) -> Range:
+        """Current values under a prefix in key order, those behind the key `after`."""
+        keys = self._keys(prefix)
+        count = len(keys)
+        if after:
+            start = bisect_left(keys, after)
+            if start < len(keys) and keys[start] == after:
+                start += 1
+            keys = keys[start:]
+        if limit:
+            keys = keys[:limit]
+        index = self._index
+        return Range([index[key] for key in keys], count, self.revision)
+
+    def range_at(self, prefix: str, revision: int, *, exact: bool = False) -> Range:
+        """Values under a prefix as they were at `revision`."""
+        if revision > self.revision:
+            raise FutureRevError(revision)
+        if revision < self.compacted:
+            raise CompactedError(self.compacted)
+        rows: dict[str, LogRow] = {}
+        for row in self.backend.until(prefix, revision, exact=exact):
+            rows[row.key] = row
+        for row in self.pending:
+            matches = row.key == prefix if exact else row.key.startswith(prefix)
+            if row.revision <= revision and matches:
+                rows[row.key] = row
+        entries = [_entry(rows[key]) for key in sorted(rows) if not rows[key].deleted]
+        return Range(entries, len(entries), self.revision)
+
+    def count(self, prefix: str) -> int:
+        return len(self._keys(prefix))
+
+    # -- writes ---------------------------------------------------------------------------------
+
+    def put(
+        self,
+        key: str,
+        value: bytes,
+        *,
+        expect: int | None = None,
+        lease: int = 0,
+        payload: Any = None,
+    ) -> Entry | None:
+        """Store a value at revision `self.revision + 1`.
+
+        `expect` is the mod_revision the key must have (0: it must not exist). None is returned
+        when the guard fails; nothing changed then.
+        """
+        old = self._index.get(key)
+        if expect is not None and (old.mod_revision if old else 0) != expect:
+            return None
+        revision = self.revision + 1
+        if old is None:
+            entry = Entry(key, value, revision, revision, 1, lease, payload)
+            grave = self._graves.pop(key, 0)
+            row = LogRow(revision, key, value, None, revision, grave, 1, lease, False)
+        else:
+            version = old.version + 1
+            create = old.create_revision
+            entry = Entry(key, value, create, revision, version, lease, payload)
+            row = LogRow(
+                revision, key, value, None, create, old.mod_revision, version, lease, False
+            )
+        self.revision = revision
+        self.pending.append(row)
+        self._set(entry)
+        if lease:
+            self._lease_keys.setdefault(lease, {})[key] = None
+        self._notify(Event(revision, key, entry, old))
+        return entry
+
+    def delete(self, key: str, *, expect: int | None = None) -> Entry | None:
+        """Remove a key; what it held, or None when it was absent or the guard failed."""
+        old = self._index.get(key)
+        if old is None or (expect is not None and old.mod_revision != expect):
+            return None
+        revision = self.revision + 1
+        self.revision = revision
+        self.pending.append(
+            LogRow(
+                revision, key, b"", old.value, old.create_revision, old.mod_revision,
+                old.version, 0, True,
+            )
+        )
+        del self._index[key]
+        self._graves[key] = revision
+        bucket = self._buckets[_bucket(key)]
+        del bucket[bisect_left(bucket, key)]
+        if old.lease:
+            self._lease_keys.get(old.lease, {}).pop(key, None)
+        self._notify(Event(revision, key, None, old))
+        return old
+
+    def txn(
+        self, compares: Iterable[Compare], success: Sequence[Op], failure: Sequence[Op]
+    ) -> tuple[bool, list[Entry | None]]:
+        """If every guard holds do `success`, else `failure`; which it was, and the answers."""
+        ok = all(self._holds(compare) for compare in compares)
+        ops = success if ok else failure
+        if sum(op.kind != "get" for op in ops) > 1:
+            raise UnsupportedError("a transaction that writes more than one key")
+        answers: list[Entry | None] = []
+        for op in ops:
+            if op.kind == "put":
+                answers.append(self.put(op.key, op.value, lease=op.lease))
+            elif op.kind == "delete":
+                answers.append(self.delete(op.key))
+            elif op.kind == "get":
+                answers.append(self.get(op.key))
+            else:
+                raise UnsupportedError(f"the transaction operation {op.kind!r}")
+        return ok, answers
+
+    def compact(self, revision: int) -> int:
+        """Forget what is older than `revision`, except current values; how many rows went."""
+        if revision > self.revision:
+            raise FutureRevError(revision)
+        if revision <= self.compacted:
+            raise CompactedError(self.compacted)
+        self.compacted = revision
+        self._graves = {key: at for key, at in self._graves.items() if at > revision}
+        return self.backend.compact(revision)
+
+    # -- watches --------------------------------------------------------------------------------
+
+    def watch(self, prefix: str, listener: Listener, *, after: int | None = None) -> None:
+        """Call `listener` for every change under a prefix; first for those since `after`."""
+        if after is not None:
+            for event in self.history(prefix, after):
+                listener(event)
+        self._listeners.append((prefix, listener))
+
+    def unwatch(self, listener: Listener) -> None:
+        self._listeners = [pair for pair in self._listeners if pair[1] is not listener]
+
+    def history(self, prefix: str, after: int) -> list[Event]:
+        """The changes behind revision `after`, in order, from the log."""
+        if after < self.compacted:
+            raise CompactedError(self.compacted)
+        if after > self.revision:
+            raise FutureRevError(after)
+        rows = list(self.backend.since(prefix, after))
+        rows += [
+            row for row in self.pending if row.revision > after and row.key.startswith(prefix)
+        ]
+        last: dict[str, Entry] = {}
+        events = []
+        for row in rows:
+            previous = last.get(row.key)
+            if previous is None and row.version > 1 or row.deleted and previous is None:
+                previous = self._previous(row)
+            entry = None if row.deleted else _entry(row)
+            events.append(Event(row.revision, row.key, entry, previous))
+            if entry is not None:
+                last[row.key] = entry
+            else:
+                last.pop(row.key, None)
+        return events
+
+    # -- leases ---------------------------------------------------------------------------------
+
+    def lease_keys(self, lease: int) -> list[str]:
+        return list(self._lease_keys.get(lease, ()))
+
+    def revoke(self, lease: int) -> int:
+        """Delete every key attached to a lease; how many there were."""
+        keys = self.lease_keys(lease)
+        for key in keys:
+            self.delete(key)
+        self._lease_keys.pop(lease, None)
+        return len(keys)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _holds(self, compare: Compare) -> bool:
+        entry = self._index.get(compare.key)
+        have: int | bytes
+        if compare.target == "value":
+            have = entry.value if entry else b""
+        elif compare.target in ("mod", "create", "version"):
+            position = {"mod": 3, "create": 2, "version": 4}[compare.target]
+            have = entry[position] if entry else 0
+        else:
+            raise UnsupportedError(f"comparing the {compare.target!r} of a key")
+        wanted: Any = compare.wanted
+        if compare.result == "=":
+            return bool(have == wanted)
+        if compare.result == "!=":
+            return bool(have != wanted)
+        if compare.result == ">":
+            return bool(have > wanted)
+        if compare.result == "<":
+            return bool(have < wanted)
+        raise UnsupportedError(f"the comparison {compare.result!r}")
+
+    def _previous(self, row: LogRow) -> Entry | None:
+        if row.old_value is not None:
+            return Entry(
+                row.key, row.old_value, row.create_revision, row.prev_revision, row.version
+            )
+        found = self.backend.at(row.key, row.prev_revision)
+        return _entry(found) if found else None
+
+    def _set(self, entry: Entry) -> None:
+        if entry.key not in self._index:
+            insort(self._buckets.setdefault(_bucket(entry.key), []), entry.key)
+        self._index[entry.key] = entry
+
+    def _keys(self, prefix: str) -> list[str]:
+        name = _bucket(prefix)
+        if name and prefix.startswith(name):
+            return _slice(self._buckets.get(name, []), prefix)
+        keys: list[str] = []
+        for bucket in sorted(self._buckets):
+            keys += _slice(self._buckets[bucket], prefix)
+        return keys
+
+    def _notify(self, event: Event) -> None:
+        for prefix, listener in self._listeners:
+            if event.key.startswith(prefix):
+                listener(event)
+
+
+def _entry(row: LogRow) -> Entry:
+    return Entry(row.key, row.value, row.create_revision, row.revision, row.version, row.lease)
+
+
+def _bucket(key: str) -> str:
+    """`/registry/pods/` of `/registry/pods/default/x`; "" when the key is not that deep."""
+    end = key.find("/", 10)
+    return key[: end + 1] if end > 0 else ""
+
+
+def _slice(keys: list[str], prefix: str) -> list[str]:
+    low = bisect_left(keys, prefix)
+    high = bisect_left(keys, prefix + "\U0010ffff")
+    return keys[low:high]

@@ -1,0 +1,181 @@
+"""The log of revisions in Django's tables: the only user of apiserver_app.models.
+
+One commit is one transaction: the slice's revisions, its trace segment, its inputs and the
+cluster's new state, by one executemany each. The tables are made by migrations; the hot path
+never builds a model instance.
+
+Models k3s-io/kine pkg/drivers/generic/generic.go (one table, previous revision as the guard).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.db import connections, transaction
+
+from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment
+from apiserver_app.store.backend import ClusterState, InputRow, LogRow, Segment
+
+ALIAS = "store"
+COMPACT_BATCH = 1000
+
+_COLUMNS = (
+    "revision, key, value, old_value, create_revision, prev_revision, version, lease, deleted"
+)
+_LOG = LogEntry._meta.db_table
+_SEGMENTS = TraceSegment._meta.db_table
+_INPUTS = InputEntry._meta.db_table
+_CLUSTERS = Cluster._meta.db_table
+
+_INSERT_LOG = (
+    f"INSERT INTO {_LOG} (cluster_id, {_COLUMNS}) VALUES (%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)"
+)
+_INSERT_SEGMENT = (
+    f"INSERT INTO {_SEGMENTS} (cluster_id, first, last, t, data) VALUES (%s,%s,%s,%s,%s)"
+)
+_INSERT_INPUT = (
+    f"INSERT INTO {_INPUTS} (cluster_id, n, step, t, seq, data) VALUES (%s,%s,%s,%s,%s,%s)"
+)
+_UPDATE_CLUSTER = (
+    f"UPDATE {_CLUSTERS} SET revision=%s, compacted=%s, now=%s, rand=%s, steps=%s, seq=%s, "
+    "control=%s, leases=%s, incarnation=%s WHERE id=%s"
+)
+
+
+class DatabaseBackend:
+    """The log of one cluster in the database. `name` must not be open anywhere else."""
+
+    def __init__(self, name: str, alias: str = ALIAS) -> None:
+        self.name = name
+        self.alias = alias
+        self._id = 0
+
+    def load(self) -> ClusterState | None:
+        row = Cluster.objects.using(self.alias).filter(name=self.name).first()
+        if row is None:
+            return None
+        self._id = row.pk
+        return ClusterState(
+            name=row.name, seed=row.seed, version=row.version, profile=row.profile,
+            epoch=row.epoch, revision=row.revision, compacted=row.compacted, now=row.now,
+            rand=int(row.rand), steps=row.steps, seq=row.seq, control=row.control,
+            leases=row.leases, incarnation=row.incarnation,
+        )  # fmt: skip
+
+    def commit(
+        self,
+        state: ClusterState,
+        rows: list[LogRow],
+        segment: Segment | None,
+        inputs: list[InputRow],
+    ) -> None:
+        with (
+            transaction.atomic(using=self.alias, durable=False),
+            connections[self.alias].cursor() as cursor,
+        ):
+            if not self._id:
+                self._id = self._create(state)
+            cluster = self._id
+            if rows:
+                cursor.executemany(_INSERT_LOG, [(cluster, *row) for row in rows])
+            if segment is not None:
+                cursor.execute(_INSERT_SEGMENT, (cluster, *segment))
+            if inputs:
+                cursor.executemany(_INSERT_INPUT, [(cluster, *row) for row in inputs])
+            cursor.execute(
+                _UPDATE_CLUSTER,
+                (
+                    state.revision, state.compacted, state.now, str(state.rand), state.steps,
+                    state.seq, json.dumps(state.control), json.dumps(state.leases),
+                    state.incarnation, cluster,
+                ),
+            )  # fmt: skip
+
+    def newest(self) -> Iterator[LogRow]:
+        yield from self._rows(
+            f"WHERE cluster_id=%s AND revision IN (SELECT MAX(revision) FROM {_LOG} "
+            "WHERE cluster_id=%s GROUP BY key) ORDER BY revision",
+            (self._id, self._id),
+        )
+
+    def at(self, key: str, revision: int) -> LogRow | None:
+        where = "WHERE cluster_id=%s AND key=%s AND revision=%s"
+        return next(self._rows(where, (self._id, key, revision)), None)
+
+    def until(self, prefix: str, revision: int, *, exact: bool) -> Iterator[LogRow]:
+        keys = "key=%s" if exact else "key>=%s AND key<%s"
+        bounds = (prefix,) if exact else (prefix, prefix + "\U0010ffff")
+        where = f"cluster_id=%s AND {keys} AND revision<=%s"
+        yield from self._rows(
+            f"WHERE cluster_id=%s AND revision IN "
+            f"(SELECT MAX(revision) FROM {_LOG} WHERE {where} GROUP BY key) ORDER BY revision",
+            (self._id, self._id, *bounds, revision),
+        )
+
+    def since(self, prefix: str, revision: int) -> Iterator[LogRow]:
+        # the log is read in revision order and filtered here: an index on keys would sort it all
+        rows = self._rows(
+            "WHERE cluster_id=%s AND revision>%s ORDER BY revision", (self._id, revision)
+        )
+        return (row for row in rows if row.key.startswith(prefix))
+
+    def compact(self, revision: int) -> int:
+        """In batches, so that no transaction is long."""
+        gone = 0
+        dead = (
+            f"SELECT id FROM {_LOG} AS old WHERE cluster_id=%s AND revision<=%s AND (deleted OR "
+            f"EXISTS (SELECT 1 FROM {_LOG} AS new WHERE new.cluster_id=old.cluster_id AND "
+            "new.key=old.key AND new.revision>old.revision AND new.revision<=%s)) LIMIT %s"
+        )
+        while True:
+            with connections[self.alias].cursor() as cursor:
+                cursor.execute(
+                    f"DELETE FROM {_LOG} WHERE id IN ({dead})",
+                    (self._id, revision, revision, COMPACT_BATCH),
+                )
+                gone += cursor.rowcount
+                if cursor.rowcount < COMPACT_BATCH:
+                    return gone
+
+    def segments(self, first: int, last: int) -> Iterator[Segment]:
+        with connections[self.alias].cursor() as cursor:
+            cursor.execute(
+                f"SELECT first, last, t, data FROM {_SEGMENTS} "
+                "WHERE cluster_id=%s AND last>=%s AND first<=%s ORDER BY last",
+                (self._id, first, last),
+            )
+            for row in cursor:
+                yield Segment(row[0], row[1], row[2], bytes(row[3]))
+
+    def values(self, first: int, last: int) -> dict[int, bytes]:
+        rows = self._rows(
+            "WHERE cluster_id=%s AND revision BETWEEN %s AND %s", (self._id, first, last)
+        )
+        return {
+            row.revision: row.old_value if row.deleted and row.old_value else row.value
+            for row in rows
+        }
+
+    def inputs(self) -> Iterable[InputRow]:
+        with connections[self.alias].cursor() as cursor:
+            cursor.execute(
+                f"SELECT n, step, t, seq, data FROM {_INPUTS} WHERE cluster_id=%s ORDER BY n",
+                (self._id,),
+            )
+            return [InputRow(*row[:4], bytes(row[4])) for row in cursor.fetchall()]
+
+    def _create(self, state: ClusterState) -> int:
+        row = Cluster.objects.using(self.alias).create(
+            name=state.name, seed=state.seed, version=state.version, profile=state.profile,
+            epoch=state.epoch,
+        )  # fmt: skip
+        return int(row.pk)
+
+    def _rows(self, where: str, values: tuple[Any, ...]) -> Iterator[LogRow]:
+        with connections[self.alias].cursor() as cursor:
+            cursor.execute(f"SELECT {_COLUMNS} FROM {_LOG} {where}", values)
+            for row in cursor:
+                old = None if row[3] is None else bytes(row[3])
+                yield LogRow(row[0], row[1], bytes(row[2]), old, *row[4:8], bool(row[8]))
