@@ -19,7 +19,7 @@ from apiserver_app.store.errors import CompactedError, FutureRevError, Unsupport
 
 
 class Entry(NamedTuple):
-    """A key's value at one revision. `payload` is what the writer attached, never stored."""
+    """A key's value at one revision."""
 
     key: str
     value: bytes
@@ -27,16 +27,16 @@ class Entry(NamedTuple):
     mod_revision: int
     version: int
     lease: int = 0
-    payload: Any = None
 
 
 class Event(NamedTuple):
-    """One change: `entry` is None after a delete."""
+    """One change: `entry` is None after a delete. `payload` is what the writer attached."""
 
     revision: int
     key: str
     entry: Entry | None
     previous: Entry | None
+    payload: Any = None
 
 
 class Range(NamedTuple):
@@ -157,13 +157,13 @@ class Etcd:
             return None
         revision = self.revision + 1
         if old is None:
-            entry = Entry(key, value, revision, revision, 1, lease, payload)
+            entry = Entry(key, value, revision, revision, 1, lease)
             grave = self._graves.pop(key, 0)
             row = LogRow(revision, key, value, None, revision, grave, 1, lease, False)
         else:
             version = old.version + 1
             create = old.create_revision
-            entry = Entry(key, value, create, revision, version, lease, payload)
+            entry = Entry(key, value, create, revision, version, lease)
             row = LogRow(
                 revision, key, value, None, create, old.mod_revision, version, lease, False
             )
@@ -172,7 +172,7 @@ class Etcd:
         self._set(entry)
         if lease:
             self._lease_keys.setdefault(lease, {})[key] = None
-        self._notify(Event(revision, key, entry, old))
+        self._notify(Event(revision, key, entry, old, payload))
         return entry
 
     def delete(self, key: str, *, expect: int | None = None) -> Entry | None:

@@ -1,0 +1,52 @@
+"""One request and its answer, as plain values between the wire, the gates and the handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
+from apiserver_app.registry.generic import Page, Selection
+
+
+@dataclass(slots=True)
+class Call:
+    """One request. `body` is bytes from outside, a dict from a component."""
+
+    verb: str
+    path: str
+    credential: Credential
+    agent: str
+    info: ResourceInfo | None = None
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    params: Mapping[str, list[str]] = field(default_factory=dict)
+    body: bytes | Object | list[Any] | None = None
+    content_type: str = ""
+    outside: bool = False
+    # as asked, when nothing of that name is served: authorized first, then 404
+    asked: tuple[str, str, str] = ("", "", "")  # group, version, plural
+    # filled on the way
+    user: User | None = None
+    warnings: list[str] = field(default_factory=list)
+    audit_id: str = ""
+    duplicates: list[str] = field(default_factory=list)
+    flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
+
+    def param(self, name: str) -> str:
+        values = self.params.get(name)
+        return values[0] if values else ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The answer: an object, a page of a list, a selection to watch, or a plain document."""
+
+    code: int
+    obj: Object | None = None
+    value: bytes | None = None  # the object's stored bytes, when there are any
+    page: Page | None = None
+    selection: Selection | None = None
+    plain: Any = None

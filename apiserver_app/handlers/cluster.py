@@ -1,0 +1,108 @@
+"""What the handlers of one cluster share: its store, types, gates and identity of time and chance.
+
+Built once by the composition root; everything in it lives as long as the cluster runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from apiserver_app.admission.chain import Chain
+from apiserver_app.auth import protocols as auth
+from apiserver_app.machinery import errors, fields, labels
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kinds import Resources
+from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
+from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.types import Types
+from apiserver_app.registry.generic import Selection, Storage
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.watchcache import WatchCache
+from apiserver_app.store.etcd import Etcd
+
+_READS = ("get", "list", "watch")
+
+
+class Authentication(Protocol):
+    def authenticate(self, credential: Credential, now: int) -> tuple[User | None, Object]:
+        """The user, or None for 401, and the detail for the trace."""
+        ...
+
+
+class Authorization(Protocol):
+    def authorize(self, attributes: auth.Attributes) -> tuple[bool, Object, str]:
+        """(allowed, detail for the trace, upstream's reason)."""
+        ...
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Any], list[Any], bool]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Which flow schema and priority level a request fell under."""
+
+    schema_uid: str
+    level_uid: str
+    detail: Object
+
+
+class FlowControl(Protocol):
+    def classify(self, user: User, call: Any) -> Flow: ...
+
+
+@dataclass(slots=True)
+class ClusterContext:
+    """One cluster's API server, as its handlers see it."""
+
+    name: str
+    version: str
+    kernel: Kernel
+    probe: Probe
+    rand: Rand
+    store: Etcd
+    cache: WatchCache
+    storage: Storage
+    resources: Resources
+    types: Types
+    strategies: dict[tuple[str, str, str], Strategy]
+    authentication: Authentication
+    authorization: Authorization
+    flow: FlowControl
+    chain: Chain
+    issue_token: Callable[[Object, Object, int], Object]
+
+    def strategy(self, info: ResourceInfo) -> Strategy:
+        return self.strategies[(info.group, info.version, info.plural)]
+
+    def context(self, user: User, namespace: str, subresource: str = "") -> Context:
+        return Context(
+            self.kernel.now, self.version, self.rand, self.cache, user, namespace, subresource
+        )
+
+    def verbs_of(self, info: ResourceInfo, subresource: str) -> tuple[str, ...]:
+        """What may be done; nothing for a subresource that is not served."""
+        if not subresource:
+            return info.verbs
+        return self.resources.subresource_verbs(info, subresource)
+
+    def selection(
+        self, info: ResourceInfo, namespace: str, label_text: str, field_text: str
+    ) -> Selection:
+        """Parsed selectors; 400 in upstream's words when they are none."""
+        by_label = labels.parse(label_text) if label_text else None
+        by_field = fields.parse(field_text) if field_text else None
+        if by_field is not None:
+            strategy = self.strategy(info)
+            empty: Object = {"metadata": {}}
+            for path in by_field.paths():
+                if strategy.selectable_value(empty, path) is None:
+                    raise errors.bad_request(
+                        f'"{path}" is not a known field selector: only "metadata.name", '
+                        '"metadata.namespace"'
+                        if not strategy.selectable
+                        else f"field label not supported: {path}"
+                    )
+        return Selection(namespace if info.namespaced else "", by_label, by_field)

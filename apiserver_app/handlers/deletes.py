@@ -1,0 +1,189 @@
+"""Delete: preconditions, grace, finalizers by propagation policy, then gone.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go and
+pkg/registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageCollection).
+"""
+
+from __future__ import annotations
+
+from apiserver_app.admission.plugin import DELETE
+from apiserver_app.handlers import bodies, gates
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object, ResourceInfo
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+
+
+async def delete(cluster: ClusterContext, call: Call) -> Outcome:
+    info = call.info
+    assert info is not None
+    options = bodies.delete_options(call)
+    old = cluster.storage.find(info, call.namespace, call.name)
+    if old is None:
+        raise errors.not_found(info.group, info.plural, call.name)
+    return await delete_one(cluster, call, info, old, options)
+
+
+async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
+    """Delete what the selectors match, one by one, as upstream does."""
+    info = call.info
+    assert info is not None
+    options = bodies.delete_options(call)
+    strategy = cluster.strategy(info)
+    selection = cluster.selection(
+        info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
+    )
+    selects = selection.selects(strategy)
+    items: list[Object] = []
+    for entry in cluster.store.range(info.etcd_prefix(selection.namespace)).entries:
+        obj = cluster.cache.decoded(entry)
+        if selects is not None and not selects(obj):
+            continue
+        if cluster.store.get(entry.key) is None:
+            continue
+        outcome = await delete_one(cluster, call, info, obj, options)
+        assert outcome.obj is not None
+        items.append(obj if outcome.obj.get("kind") == "Status" else outcome.obj)
+    listed: Object = {
+        "kind": f"{info.kind}List",
+        "apiVersion": info.api_version,
+        "metadata": {"resourceVersion": str(cluster.store.revision)},
+        "items": items,
+    }
+    return Outcome(200, obj=listed)
+
+
+async def delete_one(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object, options: Object
+) -> Outcome:
+    """Through admission; then gone, or marked for whoever must finish it."""
+    dry_run = bool(options.get("dryRun"))
+    attributes = gates.attributes(cluster, call, info, DELETE, None, old, dry_run)
+    attributes.name = meta.name_of(old)
+    attributes.options = options
+    await gates.mutating(cluster, attributes)
+    _check_preconditions(info, old, options)
+    await gates.validating(cluster, attributes)
+    strategy = cluster.strategy(info)
+    grace = strategy.grace_seconds(old, options)
+    finalizers = _finalizers(old, options)
+    key = info.etcd_key(meta.namespace_of(old), meta.name_of(old))
+    marked = _marked(cluster, old, grace, finalizers)
+    if info.key == "namespaces":
+        marked = _terminating(cluster, old, finalizers)
+    if marked is not None:
+        stored = old
+        if marked is not old:
+            stored = cluster.storage.update(info, marked, old, dry_run=dry_run)
+        await gates.etcd(
+            cluster, dry_run, None, key=key, rev=meta.revision_of(stored),
+            unchanged=stored is old,
+        )  # fmt: skip
+        return Outcome(200, obj=stored)
+    gone = old if dry_run else cluster.storage.remove(info, old)
+    await gates.etcd(cluster, dry_run, None, key=key, rev=meta.revision_of(gone))
+    if info.key in RETURNS_OBJECT:
+        return Outcome(200, obj=gone)
+    return Outcome(200, obj=deleted_status(info, old))
+
+
+# kinds whose delete answers the object itself (ReturnDeletedObject)
+RETURNS_OBJECT = ("pods", "serviceaccounts", "services", "persistentvolumes",
+                  "persistentvolumeclaims", "resourcequotas", "podtemplates")  # fmt: skip
+
+
+def deleted_status(info: ResourceInfo, old: Object) -> Object:
+    """What most kinds answer to a delete."""
+    details: Object = {"name": meta.name_of(old)}
+    if info.group:
+        details["group"] = info.group
+    details["kind"] = info.plural
+    details["uid"] = meta.uid_of(old)
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+
+
+def _check_preconditions(info: ResourceInfo, old: Object, options: Object) -> None:
+    wanted = options.get("preconditions") or {}
+    name = meta.name_of(old)
+    uid, revision = wanted.get("uid"), wanted.get("resourceVersion")
+    if uid and uid != meta.uid_of(old):
+        raise errors.conflict(
+            info.group, info.plural, name,
+            f"Precondition failed: UID in precondition: {uid}, "
+            f"UID in object meta: {meta.uid_of(old)}",
+        )  # fmt: skip
+    if revision and revision != old["metadata"]["resourceVersion"]:
+        raise errors.conflict(
+            info.group, info.plural, name,
+            f"Precondition failed: ResourceVersion in precondition: {revision}, "
+            f"ResourceVersion in object meta: {old['metadata']['resourceVersion']}",
+        )  # fmt: skip
+
+
+def _finalizers(old: Object, options: Object) -> list[str]:
+    """The finalizers after the propagation policy had its say."""
+    have = list(old["metadata"].get("finalizers") or ())
+    policy = options.get("propagationPolicy")
+    if policy is None and options.get("orphanDependents") is not None:
+        policy = "Orphan" if options["orphanDependents"] else "Background"
+    if policy is None:
+        return have
+    have = [name for name in have if name not in (ORPHAN, FOREGROUND)]
+    if policy == "Orphan":
+        have.append(ORPHAN)
+    elif policy == "Foreground":
+        have.append(FOREGROUND)
+    return have
+
+
+def _marked(
+    cluster: ClusterContext, old: Object, grace: int | None, finalizers: list[str]
+) -> Object | None:
+    """The object with its deletion marked; None when nothing holds it and it goes at once."""
+    metadata = old["metadata"]
+    deleting = metadata.get("deletionTimestamp")
+    if not grace and not finalizers:
+        return None
+    new = dict(metadata)
+    if finalizers:
+        new["finalizers"] = finalizers
+    else:
+        new.pop("finalizers", None)
+    if deleting:
+        was = metadata.get("deletionGracePeriodSeconds") or 0
+        if grace is not None and grace < was:
+            new["deletionGracePeriodSeconds"] = grace
+            now = meta.parse_time(deleting) - was * SECOND
+            new["deletionTimestamp"] = meta.rfc3339(now + grace * SECOND)
+        elif finalizers == list(metadata.get("finalizers") or ()):
+            return old
+        return {**old, "metadata": new}
+    seconds = grace or 0
+    new["deletionTimestamp"] = meta.rfc3339(cluster.kernel.now + seconds * SECOND)
+    new["deletionGracePeriodSeconds"] = seconds
+    if "generation" in new:
+        new["generation"] += 1
+    return {**old, "metadata": new}
+
+
+def _terminating(cluster: ClusterContext, old: Object, finalizers: list[str]) -> Object | None:
+    """A namespace stays, Terminating, until its contents are gone and `finalize` was called."""
+    if not (old.get("spec") or {}).get("finalizers") and not finalizers:
+        return None
+    if meta.is_deleting(old):
+        return old
+    metadata = {**old["metadata"], "deletionTimestamp": meta.rfc3339(cluster.kernel.now)}
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    status = {**(old.get("status") or {}), "phase": "Terminating"}
+    return {**old, "metadata": metadata, "status": status}

@@ -1,0 +1,250 @@
+"""The gates of a write, each telling what it decided: decode, mutating, prepare, validation,
+validating, etcd. Called by the handlers in that order; none of them stores anything.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go and
+pkg/registry/rest/{create,update,meta}.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.admission.plugin import Attributes
+from apiserver_app.handlers import bodies
+from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, managedfields, meta, patches
+from apiserver_app.machinery.errors import ApiError, FieldError
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry.strategy import Context, Strategy
+
+GENERATED_NAME_MAX = 58  # what is left of generateName before five random characters
+
+
+async def decode(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, raw: Object, old: Object | None
+) -> Object:
+    """A fresh, pruned, defaulted object of the served type, with its fields' manager noted."""
+    probe = cluster.probe
+    try:
+        obj, unknown = bodies.typed(cluster, call, info, raw)
+        _check_place(call, info, obj)
+        _check_strict(call, info, unknown)
+    except ApiError as error:
+        await probe.hop("gate", "decode", "deny", {"message": error.message})
+        raise
+    strategy = cluster.strategy(info)
+    strategy.default(obj)
+    set_ = patches.diff(raw, obj) if old is None else []
+    if old is None and call.verb != "update":
+        track(cluster, call, info, obj, None)
+    verdict = "change" if set_ else "allow"
+    word = f"{len(set_)} default{'s' if len(set_) != 1 else ''} set" if set_ else "well formed"
+    detail: Object = {"word": word, "ops": set_}
+    if unknown:
+        detail["unknown"] = unknown
+    await probe.hop("gate", "decode", verdict, detail)
+    return obj
+
+
+def _check_place(call: Call, info: ResourceInfo, obj: Object) -> None:
+    """The body's namespace must be the URL's."""
+    metadata = obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    if not info.namespaced:
+        if namespace:
+            del metadata["namespace"]
+        return
+    if not namespace:
+        metadata["namespace"] = call.namespace
+    elif namespace != call.namespace:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def _check_strict(call: Call, info: ResourceInfo, unknown: list[str]) -> None:
+    mode = call.param("fieldValidation") or "Warn"
+    if mode not in ("Strict", "Warn", "Ignore"):
+        raise errors.invalid("meta.k8s.io", "CreateOptions", "", [
+            errors.not_supported("fieldValidation", mode, ("", "Ignore", "Strict", "Warn"))
+        ])
+    if not unknown or mode == "Ignore":
+        return
+    if mode == "Warn":
+        call.warnings += unknown
+        return
+    raise errors.bad_request(
+        f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: '
+        f"strict decoding error: {', '.join(unknown)}"
+    )
+
+
+def manager_of(call: Call) -> str:
+    """The field manager: as asked, or the user agent up to its slash."""
+    return call.param("fieldManager") or call.agent.split("/", 1)[0][:128] or "unknown"
+
+
+def track(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object | None
+) -> None:
+    """Note in metadata.managedFields who set what; an apply has done so itself."""
+    if info.storage == "events" or call.content_type.startswith("application/apply-patch"):
+        return
+    obj["metadata"]["managedFields"] = managedfields.track(
+        old, obj, manager=manager_of(call), operation="Update", api_version=info.api_version,
+        time=meta.rfc3339(cluster.kernel.now), subresource=call.subresource,
+        schema=cluster.types.schema(info.definition),
+    )  # fmt: skip
+
+
+def attributes(
+    cluster: ClusterContext,
+    call: Call,
+    info: ResourceInfo,
+    operation: str,
+    obj: Object | None,
+    old: Object | None,
+    dry_run: bool,
+) -> Attributes:
+    """The request as admission sees it."""
+    assert call.user is not None
+    name = call.name or (meta.name_of(obj) if obj else "")
+    return Attributes(
+        operation=operation, info=info, subresource=call.subresource, namespace=call.namespace,
+        name=name, obj=obj, old=old, user=call.user, reader=cluster.cache, rand=cluster.rand,
+        now=cluster.kernel.now, version=cluster.version, dry_run=dry_run, warnings=call.warnings,
+    )  # fmt: skip
+
+
+async def mutating(cluster: ClusterContext, attributes_: Attributes) -> None:
+    await _admit(cluster, "mutating", attributes_)
+
+
+async def validating(cluster: ClusterContext, attributes_: Attributes) -> None:
+    await _admit(cluster, "validating", attributes_)
+
+
+async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -> None:
+    probe = cluster.probe
+
+    async def tell(phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
+        await probe.hop("plugin", phase, plugin, verdict, why, ops)
+
+    run = cluster.chain.mutate if phase == "mutating" else cluster.chain.validate
+    try:
+        changes = await run(attributes_, tell)
+    except ApiError as error:
+        detail = {"word": str(error.code), "message": error.message}
+        await probe.hop("gate", phase, "deny", detail)
+        raise
+    if changes:
+        word = f"{changes} change{'s' if changes != 1 else ''}"
+        await probe.hop("gate", phase, "change", {"word": word})
+    else:
+        await probe.hop("gate", phase, "allow", _AGREED)
+
+
+_AGREED = {"word": "agreed"}
+
+
+def before_create(cluster: ClusterContext, ctx: Context, info: ResourceInfo, obj: Object) -> None:
+    """What only the server knows: uid, creation time, and the generated name."""
+    metadata = obj["metadata"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+        metadata.pop(name, None)
+    if not metadata.get("name"):
+        prefix = metadata.get("generateName")
+        if not prefix:
+            raise errors.invalid(info.group, info.kind, "", [
+                errors.required("metadata.name", "name or generateName is required")
+            ])
+        metadata["name"] = prefix[:GENERATED_NAME_MAX] + ctx.rand.suffix()
+    metadata["uid"] = ctx.rand.uuid()
+    metadata["creationTimestamp"] = meta.rfc3339(ctx.now)
+
+
+def before_update(obj: Object, old: Object) -> None:
+    """Carry over what a client may leave out but never change."""
+    metadata, was = obj["metadata"], old["metadata"]
+    for name in ("uid", "creationTimestamp"):
+        if not metadata.get(name):
+            metadata[name] = was[name]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+        if name in was and name not in metadata:
+            metadata[name] = was[name]
+
+
+def check_preconditions(
+    info: ResourceInfo, strategy: Strategy, obj: Object, old: Object
+) -> None:
+    """The resourceVersion and uid a client names must be the stored ones."""
+    metadata, was = obj["metadata"], old["metadata"]
+    name = was["name"]
+    asked = metadata.get("resourceVersion")
+    if not asked or asked == "0":
+        if not strategy.unconditional_update:
+            raise errors.invalid(info.group, info.kind, name, [
+                errors.invalid_value(
+                    "metadata.resourceVersion", 0, "must be specified for an update"
+                )
+            ])
+        metadata["resourceVersion"] = was["resourceVersion"]
+    elif asked != was["resourceVersion"]:
+        raise errors.conflict(info.group, info.plural, name, errors.MODIFIED)
+    uid = metadata.get("uid")
+    if uid and uid != was["uid"]:
+        raise errors.conflict(
+            info.group, info.plural, name,
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was['uid']}",
+        )  # fmt: skip
+
+
+async def validation(
+    cluster: ClusterContext, info: ResourceInfo, name: str, found: list[FieldError]
+) -> None:
+    if not found:
+        await cluster.probe.hop("gate", "validation", "allow", _LEGAL)
+        return
+    error = errors.invalid(info.group, info.kind, name, found)
+    detail = {
+        "word": f"{len(found)} error{'s' if len(found) != 1 else ''}",
+        "message": error.message,
+        "errors": error.details["causes"],
+    }
+    await cluster.probe.hop("gate", "validation", "deny", detail)
+    raise error
+
+
+_LEGAL = {"word": "legal"}
+
+
+async def etcd(
+    cluster: ClusterContext,
+    dry_run: bool,
+    error: ApiError | None,
+    *,
+    key: str,
+    rev: int = 0,
+    unchanged: bool = False,
+) -> None:
+    """Tell how the transaction went. It was carried out, or not, before this."""
+    if error is not None:
+        detail: Object = {"word": error.reason, "key": key, "message": error.message}
+        await cluster.probe.hop("gate", "etcd", "deny", detail)
+    elif dry_run:
+        await cluster.probe.hop("gate", "etcd", "skip", {"word": "dry run", "key": key})
+    elif unchanged:
+        await cluster.probe.hop("gate", "etcd", "skip", {"word": "no change", "key": key})
+    else:
+        await cluster.probe.hop("gate", "etcd", "allow", {"word": str(rev), "key": key, "rev": rev})
+
+
+def is_finished(strategy: Strategy, obj: Object, old: Object) -> bool:
+    """Whether this update took the last finalizer off an object whose grace is over."""
+    metadata = obj["metadata"]
+    if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
+        return False
+    if metadata.get("deletionGracePeriodSeconds"):
+        return False
+    return bool(old["metadata"].get("finalizers"))

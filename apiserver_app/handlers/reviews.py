@@ -1,0 +1,139 @@
+"""Virtual kinds that are answered, never stored: access reviews, token reviews, who am I.
+
+Models kubernetes pkg/registry/authorization and pkg/registry/authentication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from apiserver_app.auth import protocols as auth
+from apiserver_app.handlers import bodies
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
+
+_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
+
+
+def is_review(info: ResourceInfo) -> bool:
+    return info.group in _GROUPS
+
+
+async def handle(cluster: ClusterContext, call: Call) -> Outcome:
+    info = call.info
+    assert info is not None
+    answer = _ANSWERS.get(info.kind)
+    if answer is None:
+        raise errors.method_not_allowed(info.group, info.plural, call.verb)
+    raw = bodies.read(cluster, call, info)
+    obj, unknown = bodies.typed(cluster, call, info, raw)
+    await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
+    call.warnings += unknown
+    await answer(cluster, call, obj)
+    obj["metadata"].pop("managedFields", None)
+    return Outcome(201, obj=obj)
+
+
+async def _access(cluster: ClusterContext, call: Call, obj: Object) -> None:
+    assert call.user is not None
+    spec = obj.setdefault("spec", {})
+    kind = obj["kind"]
+    user = call.user
+    if kind != "SelfSubjectAccessReview":
+        user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
+        if not user.name and not user.groups:
+            raise _invalid(obj, "spec.user", "at least one of user or group must be specified")
+    attributes = _asked(obj, user)
+    allowed, _, reason = cluster.authorization.authorize(attributes)
+    obj["status"] = {"allowed": allowed}
+    if reason:
+        obj["status"]["reason"] = reason
+    await _tell(cluster, f"{user.name}: {'yes' if allowed else 'no'}")
+
+
+def _asked(obj: Object, user: User) -> auth.Attributes:
+    spec = obj["spec"]
+    asked = spec.get("resourceAttributes")
+    if asked is not None:
+        return auth.Attributes(
+            user, asked.get("verb", ""), "", asked.get("group", ""), asked.get("version", ""),
+            asked.get("resource", ""), asked.get("subresource", ""), asked.get("namespace", ""),
+            asked.get("name", ""),
+        )  # fmt: skip
+    path = spec.get("nonResourceAttributes")
+    if path is None:
+        raise _invalid(
+            obj, "spec.resourceAttributes",
+            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        )  # fmt: skip
+    return auth.Attributes(user, path.get("verb", ""), path.get("path", ""))
+
+
+def _invalid(obj: Object, path: str, why: str) -> errors.ApiError:
+    group = obj["apiVersion"].partition("/")[0]
+    finding = errors.invalid_value(path, None, why)
+    return errors.invalid(group, obj["kind"], "", [finding])
+
+
+async def _rules(cluster: ClusterContext, call: Call, obj: Object) -> None:
+    assert call.user is not None
+    namespace = (obj.get("spec") or {}).get("namespace", "")
+    if not namespace:
+        raise errors.bad_request("no namespace on request")
+    resources, paths, incomplete = cluster.authorization.rules_for(call.user, namespace)
+    obj["status"] = {
+        "resourceRules": resources,
+        "nonResourceRules": paths,
+        "incomplete": incomplete,
+    }
+    await _tell(cluster, f"{len(resources)} rules")
+
+
+async def _self(cluster: ClusterContext, call: Call, obj: Object) -> None:
+    assert call.user is not None
+    obj["status"] = {"userInfo": _user_info(call.user)}
+    await _tell(cluster, call.user.name)
+
+
+async def _token(cluster: ClusterContext, call: Call, obj: Object) -> None:
+    token = (obj.get("spec") or {}).get("token", "")
+    user: User | None = None
+    if token:
+        credential = Credential(bearer=token)
+        user, _ = cluster.authentication.authenticate(credential, cluster.kernel.now)
+    if user is None:
+        obj["status"] = {"user": {}}
+        if token:
+            obj["status"]["error"] = "invalid bearer token"
+    else:
+        obj["status"] = {"authenticated": True, "user": _user_info(user)}
+    obj["spec"] = {**(obj.get("spec") or {}), "token": token}
+    await _tell(cluster, user.name if user else "unknown token")
+
+
+def _user_info(user: User) -> Object:
+    info: Object = {"username": user.name}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = list(user.groups)
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+    return info
+
+
+async def _tell(cluster: ClusterContext, word: str) -> None:
+    await cluster.probe.hop("gate", "etcd", "skip", {"word": "not stored", "why": word})
+
+
+_ANSWERS: dict[str, Callable[[ClusterContext, Call, Object], Awaitable[None]]] = {
+    "SelfSubjectAccessReview": _access,
+    "SubjectAccessReview": _access,
+    "LocalSubjectAccessReview": _access,
+    "SelfSubjectRulesReview": _rules,
+    "SelfSubjectReview": _self,
+    "TokenReview": _token,
+}
+

@@ -1,0 +1,83 @@
+"""The scale subresource: a view on replicas, written through the object it belongs to.
+
+Models kubernetes pkg/registry/apps/deployment/storage/storage.go (ScaleREST, scaleFromDeployment).
+"""
+
+from __future__ import annotations
+
+from apiserver_app.handlers import bodies, gates, writes
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, labels
+from apiserver_app.machinery.meta import Object, ResourceInfo
+
+
+async def handle(cluster: ClusterContext, call: Call) -> Outcome:
+    info = call.info
+    assert info is not None
+    obj, _ = cluster.storage.get(info, call.namespace, call.name)
+    now = _scale_of(info, obj)
+    if call.verb == "get":
+        return Outcome(200, obj=now)
+    if call.verb == "patch":
+        patch = bodies.read_patch(cluster, call)
+        wanted = writes.patched(cluster, call, _scale_info(cluster), now, patch)
+    else:
+        wanted = bodies.read(cluster, call, info)
+    replicas = (wanted.get("spec") or {}).get("replicas", 0)
+    revision = (wanted.get("metadata") or {}).get("resourceVersion")
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        raise errors.bad_request(
+            'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
+            "into Go struct field ScaleSpec.spec.replicas of type int32"
+        )
+    found = []
+    if replicas < 0:
+        why = "must be greater than or equal to 0"
+        found.append(errors.invalid_value("spec.replicas", replicas, why))
+    if found:
+        await gates.validation(cluster, _scale_info(cluster), call.name, found)
+    changed: Object = {**obj, "spec": {**obj["spec"], "replicas": replicas}}
+    metadata = {**obj["metadata"]}
+    if revision:
+        metadata["resourceVersion"] = revision
+    changed["metadata"] = metadata
+    inner = Call(
+        verb="update", path=call.path, credential=call.credential, agent=call.agent, info=info,
+        subresource="", namespace=call.namespace, name=call.name, params=call.params,
+        body=changed, outside=call.outside, user=call.user,
+    )  # fmt: skip
+    outcome = await writes.update(cluster, inner)
+    assert outcome.obj is not None
+    return Outcome(200, obj=_scale_of(info, outcome.obj))
+
+
+def _scale_info(cluster: ClusterContext) -> ResourceInfo:
+    """Scale has no resource of its own: what patches and messages need to know of it."""
+    return ResourceInfo(
+        group="autoscaling", version="v1", kind="Scale", plural="scales", singular="scale",
+        namespaced=True, verbs=(), definition="io.k8s.api.autoscaling.v1.Scale",
+    )  # fmt: skip
+
+
+def _scale_of(info: ResourceInfo, obj: Object) -> Object:
+    metadata = obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    scale: Object = {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in kept if name in metadata},
+        "spec": {},
+        "status": {"replicas": (obj.get("status") or {}).get("replicas", 0)},
+    }
+    replicas = obj["spec"].get("replicas", 0)
+    if replicas:
+        scale["spec"]["replicas"] = replicas
+    selector = obj["spec"].get("selector")
+    if selector:
+        if info.kind == "ReplicationController":
+            selector = {"matchLabels": selector}
+        scale["status"]["selector"] = str(labels.from_label_selector(selector))
+    return scale
+
+

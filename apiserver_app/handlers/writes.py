@@ -1,0 +1,210 @@
+"""Create, update, patch and delete: the gates decode, mutating, prepare, validation, validating
+and etcd, in that order, each told of.
+
+A write is built on a fresh copy and stored by compare-and-swap; when somebody was faster the
+whole is done again on the newer object, as long as the client did not name a resourceVersion.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch}.go,
+pkg/registry/rest/{create,update}.go and pkg/registry/generic/registry/store.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.admission.plugin import CREATE, UPDATE
+from apiserver_app.handlers import bodies, deletes, gates
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import client, errors, managedfields, meta, patches, strategic
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import objectmeta
+
+RETRIES_MAX = 5
+
+
+async def handle(cluster: ClusterContext, call: Call) -> Outcome:
+    """The verbs that change a resource itself or its status."""
+    if call.verb == "create":
+        return await create(cluster, call)
+    if call.verb == "update":
+        return await update(cluster, call)
+    if call.verb == "patch":
+        return await patch(cluster, call)
+    if call.verb == "delete":
+        return await deletes.delete(cluster, call)
+    if call.verb == "deletecollection":
+        return await deletes.delete_collection(cluster, call)
+    if call.verb == "get":  # of a status subresource
+        assert call.info is not None
+        obj, value = cluster.storage.get(call.info, call.namespace, call.name)
+        return Outcome(200, obj=obj, value=value)
+    raise errors.method_not_allowed("", call.path, call.verb)
+
+
+async def create(cluster: ClusterContext, call: Call) -> Outcome:
+    info = _info(call)
+    raw = bodies.read(cluster, call, info)
+    obj = await gates.decode(cluster, call, info, raw, None)
+    return await _create(cluster, call, info, obj)
+
+
+async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object) -> Outcome:
+    """A decoded, defaulted object through the gates behind `decode`."""
+    assert call.user is not None
+    dry_run = bodies.dry_run(call)
+    strategy = cluster.strategy(info)
+    ctx = cluster.context(call.user, call.namespace)
+    call.warnings += strategy.warnings(ctx, obj, None)
+    attributes = gates.attributes(cluster, call, info, CREATE, obj, None, dry_run)
+    await gates.mutating(cluster, attributes)
+    obj = attributes.obj or obj
+    gates.before_create(cluster, ctx, info, obj)
+    strategy.prepare_for_create(ctx, obj)
+    metadata = obj["metadata"]
+    detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}
+    if metadata.get("generateName"):
+        detail["generateName"] = metadata["generateName"]
+    await cluster.probe.hop("gate", "prepare", "change", detail)
+    found = objectmeta.validate_object_meta(obj, info.namespaced, strategy.name_rule)
+    found += strategy.validate(ctx, obj)
+    await gates.validation(cluster, info, metadata["name"], found)
+    attributes.name = metadata["name"]
+    await gates.validating(cluster, attributes)
+    try:
+        stored = cluster.storage.create(info, obj, dry_run=dry_run)
+    except errors.ApiError as error:
+        await gates.etcd(cluster, dry_run, error, key=_key(info, obj))
+        raise
+    await gates.etcd(cluster, dry_run, None, key=_key(info, obj), rev=meta.revision_of(stored))
+    return Outcome(201, obj=stored)
+
+
+async def update(cluster: ClusterContext, call: Call) -> Outcome:
+    info = _info(call)
+    raw = bodies.read(cluster, call, info)
+    obj = await gates.decode(cluster, call, info, raw, None)
+    name = obj["metadata"].get("name", "")
+    if not name:
+        obj["metadata"]["name"] = call.name
+    elif name != call.name:
+        raise errors.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )
+    old = cluster.storage.find(info, call.namespace, call.name)
+    if old is None:
+        if cluster.strategy(info).create_on_update and not call.subresource:
+            return await _create(cluster, call, info, obj)
+        raise errors.not_found(info.group, info.plural, call.name)
+    return await _update(cluster, call, info, obj, old)
+
+
+async def patch(cluster: ClusterContext, call: Call) -> Outcome:
+    """Apply the patch to what is stored, then go on as an update."""
+    info = _info(call)
+    body = bodies.read_patch(cluster, call)
+    for attempt in range(RETRIES_MAX):
+        old = cluster.storage.find(info, call.namespace, call.name)
+        if old is None:
+            if call.content_type == client.APPLY_PATCH and not call.subresource:
+                return await _apply_new(cluster, call, info, body)
+            raise errors.not_found(info.group, info.plural, call.name)
+        raw = patched(cluster, call, info, old, body)
+        obj = await gates.decode(cluster, call, info, raw, old)
+        named = isinstance(body, dict) and (body.get("metadata") or {}).get("resourceVersion")
+        if not named:
+            obj["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        try:
+            return await _update(cluster, call, info, obj, old)
+        except errors.ApiError as error:
+            if error.reason != "Conflict" or named or attempt == RETRIES_MAX - 1:
+                raise
+    raise AssertionError("unreachable: the loop returns or raises")
+
+
+def patched(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object, body: Any
+) -> Object:
+    """What the patch makes of the stored object; not yet decoded, never the stored object."""
+    if call.content_type == client.JSON_PATCH:
+        return patches.apply_json_patch(old, body)
+    if call.content_type == client.MERGE_PATCH:
+        return patches.merge(old, body)
+    if call.content_type == client.APPLY_PATCH:
+        return managedfields.apply(
+            old, body, manager=gates.manager_of(call), force=call.param("force") == "true",
+            subresource=call.subresource, now=meta.rfc3339(cluster.kernel.now),
+            schema=cluster.types.schema(info.definition),
+        )  # fmt: skip
+    return strategic.merge(old, body, cluster.types.schema(info.definition))
+
+
+async def _apply_new(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, body: Object
+) -> Outcome:
+    raw = managedfields.apply(
+        None, body, manager=gates.manager_of(call), force=call.param("force") == "true",
+        subresource="", now=meta.rfc3339(cluster.kernel.now),
+        schema=cluster.types.schema(info.definition),
+    )  # fmt: skip
+    obj = await gates.decode(cluster, call, info, raw, None)
+    return await _create(cluster, call, info, obj)
+
+
+async def _update(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object
+) -> Outcome:
+    assert call.user is not None
+    dry_run = bodies.dry_run(call)
+    strategy = cluster.strategy(info)
+    ctx = cluster.context(call.user, call.namespace, call.subresource)
+    gates.check_preconditions(info, strategy, obj, old)
+    gates.before_update(obj, old)
+    on_status = call.subresource == "status"
+    if on_status:
+        strategy.prepare_for_status_update(ctx, obj, old)
+    else:
+        strategy.prepare_for_update(ctx, obj, old)
+        call.warnings += strategy.warnings(ctx, obj, old)
+    gates.track(cluster, call, info, obj, old)
+    attributes = gates.attributes(cluster, call, info, UPDATE, obj, old, dry_run)
+    await gates.mutating(cluster, attributes)
+    obj = attributes.obj or obj
+    await cluster.probe.hop("gate", "prepare", "allow", _PREPARED)
+    found = objectmeta.validate_object_meta_update(obj, old)
+    if on_status:
+        found += strategy.validate_status_update(ctx, obj, old)
+    else:
+        found += strategy.validate_update(ctx, obj, old)
+    await gates.validation(cluster, info, call.name, found)
+    await gates.validating(cluster, attributes)
+    if gates.is_finished(strategy, obj, old):
+        gone = cluster.storage.remove(info, old) if not dry_run else old
+        await gates.etcd(cluster, dry_run, None, key=_key(info, old), rev=meta.revision_of(gone))
+        return Outcome(200, obj=gone)
+    try:
+        stored = cluster.storage.update(
+            info, obj, old, subresource=call.subresource, dry_run=dry_run
+        )
+    except errors.ApiError as error:
+        await gates.etcd(cluster, dry_run, error, key=_key(info, old))
+        raise
+    unchanged = stored is old
+    await gates.etcd(
+        cluster, dry_run, None, key=_key(info, old), rev=meta.revision_of(stored),
+        unchanged=unchanged,
+    )  # fmt: skip
+    return Outcome(200, obj=stored)
+
+
+_PREPARED = {"word": "unchanged name"}
+
+
+def _info(call: Call) -> ResourceInfo:
+    assert call.info is not None, "writes are routed to a resource"
+    return call.info
+
+
+def _key(info: ResourceInfo, obj: Object) -> str:
+    metadata = obj["metadata"]
+    return info.etcd_key(metadata.get("namespace", ""), metadata["name"])

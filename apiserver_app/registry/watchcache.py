@@ -1,0 +1,263 @@
+"""The watch cache: decoded current objects of every resource, and the watches that follow them.
+
+It hears every revision from etcd, keeps a window of recent ones, and hands each to the watches
+whose selectors it concerns, as ADDED, MODIFIED or DELETED by whether the object entered, stayed
+in or left the selection. It is also the Reader of authorizers and admission plugins.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/storage/cacher/cacher.go and watch_cache.go.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import probe as probes
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.store import etcd
+from apiserver_app.store.errors import CompactedError
+
+WINDOW = 512  # revisions kept for watches that start a little in the past
+
+# not kept decoded: many, rarely read, and nobody decides from them
+_UNDECODED = ("events",)
+
+ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
+
+
+class Change(NamedTuple):
+    """One revision of one object, decoded. obj of a delete carries the delete's revision."""
+
+    revision: int
+    storage: str
+    key: str
+    type: str
+    obj: Object
+    previous: Object | None
+    value: bytes | None  # the stored bytes; None after a delete
+
+
+Selects = Callable[[Object], bool]
+Sink = Callable[[str, Change, Object], None]
+
+
+class Subscription:
+    """One open watch. `sink(type, change, object)` is called for what it selects."""
+
+    __slots__ = ("name", "node", "outside", "prefix", "selects", "sink", "storage")
+
+    def __init__(
+        self,
+        name: str,
+        storage: str,
+        prefix: str,
+        selects: Selects | None,
+        sink: Sink,
+        *,
+        node: str | None = None,
+        outside: bool = False,
+    ) -> None:
+        self.name = name
+        self.storage = storage
+        self.prefix = prefix
+        self.selects = selects
+        self.sink = sink
+        self.node = node  # set when it selects pods of one node: found without asking the rest
+        self.outside = outside
+
+    def offer(self, change: Change) -> bool:
+        """Deliver the change if it concerns this watch."""
+        if not change.key.startswith(self.prefix):
+            return False
+        selects = self.selects
+        if selects is None:
+            self.sink(change.type, change, change.obj)
+            return True
+        before = change.previous is not None and selects(change.previous)
+        after = change.type != DELETED and selects(change.obj)
+        if not before and not after:
+            return False
+        if not after:
+            gone = change.obj if change.type == DELETED else _at(change.previous, change.revision)
+            self.sink(DELETED, change, gone)
+        else:
+            self.sink(MODIFIED if before else ADDED, change, change.obj)
+        return True
+
+
+class WatchCache:
+    """Current objects by storage path and key, and who watches them."""
+
+    def __init__(
+        self, store: etcd.Etcd, resources: Iterable[ResourceInfo], probe: probes.Probe
+    ) -> None:
+        self.store = store
+        self.probe = probe
+        self._storage: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        for info in resources:
+            if info.storage:
+                self._storage.setdefault(info.key, info.storage)
+                self._names.setdefault(info.storage, info.key)
+        self._objects: dict[str, dict[str, Object]] = {}
+        self._changed: dict[str, int] = {}
+        self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
+        self._window: deque[Change] = deque(maxlen=WINDOW)
+        self._window_start = 0
+        self._watches: dict[str, list[Subscription]] = {}
+        self._node_watches: dict[str, list[Subscription]] = {}
+
+    def start(self) -> None:
+        """Decode what is stored and follow the store from here."""
+        for entry in self.store.range("/registry/").entries:
+            storage = self.storage_of(entry.key)
+            if storage not in _UNDECODED:
+                self._objects.setdefault(storage, {})[entry.key] = orjson.loads(entry.value)
+                self._changed[storage] = max(self._changed.get(storage, 0), entry.mod_revision)
+        self._window_start = self.store.revision
+        self.store.watch("/registry/", self._hear)
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def get(self, resource: str, namespace: str, name: str) -> Object | None:
+        storage = self._storage.get(resource, resource)
+        key = f"/registry/{storage}/{namespace}/{name}" if namespace else (
+            f"/registry/{storage}/{name}"
+        )
+        return self._objects.get(storage, {}).get(key)
+
+    def list(self, resource: str, namespace: str = "") -> Sequence[Object]:
+        storage = self._storage.get(resource, resource)
+        if namespace:
+            prefix = f"/registry/{storage}/{namespace}/"
+            objects = self._objects.get(storage, {})
+            return [objects[entry.key] for entry in self.store.range(prefix).entries]
+        generation = self._changed.get(storage, 0)
+        cached = self._lists.get(storage)
+        if cached is None or cached[0] != generation:
+            objects = self._objects.get(storage, {})
+            cached = (generation, tuple(objects[key] for key in sorted(objects)))
+            self._lists[storage] = cached
+        return cached[1]
+
+    def generation(self, resource: str) -> int:
+        """Grows whenever an object of the resource changes."""
+        return self._changed.get(self._storage.get(resource, resource), 0)
+
+    def decoded(self, entry: etcd.Entry) -> Object:
+        """The object of an entry of the store."""
+        objects = self._objects.get(self.storage_of(entry.key))
+        found = objects.get(entry.key) if objects else None
+        if found is not None and meta.revision_of(found) == entry.mod_revision:
+            return found
+        return orjson.loads(entry.value)  # type: ignore[no-any-return]
+
+    def changed_since(self, storage: str, revision: int) -> bool:
+        return self._changed.get(storage, 0) > revision
+
+    # -- watching -------------------------------------------------------------------------------
+
+    def subscribe(self, watch: Subscription, after: int | None) -> None:
+        """Open a watch; first what happened behind revision `after`, if that is given."""
+        if after is not None:
+            for change in self._since(watch.storage, watch.prefix, after):
+                watch.offer(change)
+        self._group(watch).append(watch)
+
+    def unsubscribe(self, watch: Subscription) -> None:
+        group = self._group(watch)
+        if watch in group:
+            group.remove(watch)
+
+    def storage_of(self, key: str) -> str:
+        parts = key.split("/", 4)
+        if len(parts) > 3 and f"{parts[2]}/{parts[3]}" in self._names:
+            return f"{parts[2]}/{parts[3]}"
+        return parts[2] if len(parts) > 2 else ""
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _group(self, watch: Subscription) -> list[Subscription]:
+        if watch.node is not None:
+            return self._node_watches.setdefault(watch.node, [])
+        return self._watches.setdefault(watch.storage, [])
+
+    def _hear(self, event: etcd.Event) -> None:
+        change = self._change(event)
+        storage = change.storage
+        if storage not in _UNDECODED:
+            objects = self._objects.setdefault(storage, {})
+            if change.type == DELETED:
+                objects.pop(change.key, None)
+            else:
+                objects[change.key] = change.obj
+        self._changed[storage] = change.revision
+        if len(self._window) == WINDOW:
+            self._window_start = self._window[0].revision
+        self._window.append(change)
+        self._deliver(change)
+
+    def _deliver(self, change: Change) -> None:
+        told: list[str] = []
+        outside = 0
+        groups = [self._watches.get(change.storage, ())]
+        if change.storage == "pods" and self._node_watches:
+            nodes = {_node(change.obj): None, _node(change.previous): None}
+            groups += [self._node_watches.get(node, ()) for node in nodes if node]
+        for group in groups:
+            for watch in tuple(group):
+                if watch.offer(change):
+                    if watch.outside:
+                        outside += 1
+                    else:
+                        told.append(watch.name)
+        resource = self._names.get(change.storage, change.storage)
+        self.probe.tell("watch", change.revision, change.type, resource, told, outside)
+
+    def _change(self, event: etcd.Event) -> Change:
+        storage = self.storage_of(event.key)
+        previous: Object | None = None
+        if event.previous is not None:
+            previous = self._objects.get(storage, {}).get(event.key)
+            if previous is None:
+                previous = orjson.loads(event.previous.value)
+        if event.entry is None:
+            obj = _at(previous, event.revision)
+            return Change(event.revision, storage, event.key, DELETED, obj, previous, None)
+        obj = event.payload or orjson.loads(event.entry.value)
+        kind = ADDED if event.previous is None else MODIFIED
+        value = event.entry.value
+        return Change(event.revision, storage, event.key, kind, obj, previous, value)
+
+    def _since(self, storage: str, prefix: str, after: int) -> list[Change]:
+        if after >= self._window_start:
+            return [
+                change
+                for change in self._window
+                if change.revision > after and change.storage == storage
+            ]
+        try:
+            history = self.store.history(prefix, after)
+        except CompactedError as error:
+            raise too_old(after, error.compacted) from error
+        return [self._change(event) for event in history]
+
+
+def too_old(asked: int, oldest: int) -> errors.ApiError:
+    return errors.expired(f"too old resource version: {asked} ({oldest})")
+
+
+def _at(obj: Object | None, revision: int) -> Object:
+    """The last state of an object, carrying the revision at which it left."""
+    if obj is None:
+        return {"metadata": {"resourceVersion": str(revision)}}
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}
+
+
+def _node(obj: Object | None) -> str:
+    spec: Any = obj.get("spec") if obj else None
+    return str(spec.get("nodeName") or "") if spec else ""

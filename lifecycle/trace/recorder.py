@@ -1,0 +1,194 @@
+"""The recorder: the one Probe of a cluster. It keeps records until the host commits them, charges
+each hop's modelled time, and freezes the cluster where a pause, a step or a breakpoint says so.
+
+Records hold virtual time only, so equal runs give equal bytes. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.probe import KINDS
+
+# µs of virtual time that a hop takes; a (kind, first field) pair wins over its kind
+COSTS: dict[Any, int] = {
+    ("gate", "authentication"): 40,
+    ("gate", "audit"): 10,
+    ("gate", "flowcontrol"): 15,
+    ("gate", "authorization"): 50,
+    ("gate", "routing"): 10,
+    ("gate", "decode"): 90,
+    ("gate", "mutating"): 20,
+    ("gate", "prepare"): 30,
+    ("gate", "validation"): 80,
+    ("gate", "validating"): 20,
+    ("gate", "etcd"): 900,
+    "plugin": 35,
+    "request": 150,
+    "response": 60,
+    "work": 120,
+    "done": 30,
+    "schedule": 180,
+    "kubelet": 100,
+}
+
+# a record of these kinds opens a span and belongs to it itself
+OPENING = frozenset(("request", "work"))
+
+
+class Batch(NamedTuple):
+    """What one commit tells: records as JSON objects joined by commas.
+
+    `stored` leaves out the objects of `write` records (the log has them), `live` has them.
+    """
+
+    first: int
+    last: int
+    t: int
+    stored: bytes
+    live: bytes
+
+
+class Breakpoint(NamedTuple):
+    """Holds the cluster after a record that has these field values.
+
+    `wanted` may name fields of the record itself or of the request it belongs to.
+    """
+
+    id: str
+    kind: str
+    wanted: Mapping[str, Any]
+
+
+Value = Callable[[int], bytes]
+
+
+class Recorder:
+    """Told by everything; `take` gives what was told since the last commit."""
+
+    def __init__(self, kernel: kernels.Kernel, *, epoch: int, seq: int = 0) -> None:
+        self.kernel = kernel
+        self.epoch = epoch
+        self.seq = seq
+        # stepping: hold at the next hop; "request" holds at the next begin or end of one
+        self.stepping = ""
+        self.breakpoints: tuple[Breakpoint, ...] = ()
+        self.held: dict[str, Any] | None = None
+        self._armed = False
+        self._records: list[tuple[int, int, str, int, tuple[Any, ...]]] = []
+        self._requests: dict[int, tuple[Any, ...]] = {}
+        self._charge: dict[Any, int] = dict(COSTS)
+
+    # -- Probe ----------------------------------------------------------------------------------
+
+    def tell(self, kind: str, *fields: Any, span: int | None = None) -> int:
+        kernel = self.kernel
+        self.seq = seq = self.seq + 1
+        if kind in OPENING:
+            span = seq
+        elif span is None:
+            span = kernel.current.span if kernel.current is not None else 0
+        self._records.append((seq, kernel.now, kind, span, fields))
+        if kind == "request" and self.breakpoints:
+            self._requests[seq] = fields
+        return seq
+
+    async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
+        seq = self.tell(kind, *fields, span=span)
+        charge = self._charge
+        self.kernel.now += charge.get((kind, fields[0])) or charge.get(kind, 0)
+        if self._armed:
+            await self._maybe_hold(kind, fields, span, seq)
+        if kind == "response":
+            self._requests.pop(self._span(span), None)
+        return seq
+
+    # -- control --------------------------------------------------------------------------------
+
+    def arm(self, *, stepping: str = "", breakpoints: tuple[Breakpoint, ...] | None = None) -> None:
+        """Hold at the next hop ("hop"), request ("request"), or only at breakpoints ("")."""
+        self.stepping = stepping
+        if breakpoints is not None:
+            self.breakpoints = breakpoints
+        self._armed = bool(self.stepping or self.breakpoints)
+
+    def thaw(self) -> None:
+        self.held = None
+        self.kernel.frozen = False
+
+    # -- host -----------------------------------------------------------------------------------
+
+    def has_records(self) -> bool:
+        return bool(self._records)
+
+    def take(self, value: Value) -> Batch | None:
+        """The records since the last take; `value(revision)` gives a stored object's bytes."""
+        records = self._records
+        if not records:
+            return None
+        self._records = []
+        stored: list[bytes] = []
+        live: list[bytes] = []
+        epoch = self.epoch
+        for seq, now, kind, span, fields in records:
+            text = encode_record(seq, now - epoch, kind, span, fields)
+            stored.append(text)
+            if kind == "write":
+                text = b'%s,"object":%s}' % (text[:-1], value(fields[0]) or b"null")
+            live.append(text)
+        first, last = records[0][0], records[-1][0]
+        return Batch(first, last, records[-1][1] - epoch, b",".join(stored), b",".join(live))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _span(self, span: int | None) -> int:
+        if span is not None:
+            return span
+        return self.kernel.current.span if self.kernel.current is not None else 0
+
+    async def _maybe_hold(
+        self, kind: str, fields: tuple[Any, ...], span: int | None, seq: int
+    ) -> None:
+        at_request = kind in ("request", "response", "work", "done")
+        hit = "step" if self.stepping == "hop" or (self.stepping and at_request) else ""
+        if not hit:
+            for breakpoint_ in self.breakpoints:
+                if self._matches(breakpoint_, kind, fields, self._span(span)):
+                    hit = breakpoint_.id
+                    break
+        if not hit:
+            return
+        self.stepping = ""
+        self._armed = bool(self.breakpoints)
+        self.held = {"seq": seq, "kind": kind, "span": self._span(span), "breakpoint": hit}
+        self.tell("held", seq, hit, span=span)
+        await self.kernel.hold()
+
+    def _matches(
+        self, wanted: Breakpoint, kind: str, fields: tuple[Any, ...], span: int
+    ) -> bool:
+        if wanted.kind != kind:
+            return False
+        have = dict(zip(KINDS[kind], fields, strict=True))
+        request = self._requests.get(span)
+        for name, value in wanted.wanted.items():
+            if name in have:
+                found = have[name]
+            elif request is not None and name in KINDS["request"]:
+                found = request[KINDS["request"].index(name)]
+            else:
+                return False
+            if found != value:
+                return False
+        return True
+
+
+def encode_record(seq: int, t: int, kind: str, span: int, fields: tuple[Any, ...]) -> bytes:
+    """One record as a JSON object."""
+    record: dict[str, Any] = {"seq": seq, "t": t, "kind": kind, "span": span}
+    record.update(zip(KINDS[kind], fields, strict=True))
+    return orjson.dumps(record)
