@@ -75,6 +75,7 @@ class Kernel:
         self.on_crash: Callable[[Task, BaseException], None] | None = None
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
+        self._dropped: set[int] = set()  # sequences of timers that shall not fire
         self._sequence = 0
 
     # -- what tasks call ------------------------------------------------------------------------
@@ -110,10 +111,15 @@ class Kernel:
 
     def call_at(
         self, due: int, call: Callable[[Any], None], argument: Any, *, background: bool = False
-    ) -> None:
-        """Call `call(argument)` at virtual time `due`. It must not suspend."""
+    ) -> int:
+        """Call `call(argument)` at virtual time `due`. It must not suspend. Gives its handle."""
         self._sequence += 1
         heapq.heappush(self._timers[background], (due, self._sequence, call, argument))
+        return self._sequence
+
+    def drop(self, handle: int) -> None:
+        """Forget a timer of `call_at` that has not fired yet, so that it drags no clock along."""
+        self._dropped.add(handle)
 
     async def pause(self) -> None:
         """Let every other ready task take a step first."""
@@ -136,6 +142,14 @@ class Kernel:
         task.epoch += 1
         if task is not self.current and task not in self._ready[task.lane]:
             self._ready[task.lane].append(task)
+
+    def kill(self, task: Task) -> None:
+        """End a suspended task where it stands, as a killed process ends: nothing is awaited."""
+        if task.done:
+            return
+        assert task is not self.current, "a task cannot kill itself"
+        task.coro.close()
+        self._finish(task, None)
 
     async def join(self, task: Task) -> None:
         """Wait until the task is done. Its error is not raised here."""
@@ -182,6 +196,8 @@ class Kernel:
         """
         if self.frozen:
             return False
+        if self._dropped:
+            self._trim()
         foreground, background = self._timers
         limit = max(self.now, target)
         if jump and foreground and foreground[0][0] > limit:
@@ -204,6 +220,8 @@ class Kernel:
         """When the next timer wants to fire; None when there is none. 0: at once."""
         if self.has_ready():
             return 0
+        if self._dropped:
+            self._trim()
         foreground, background = self._timers
         if jump and foreground:
             return 0
@@ -224,8 +242,15 @@ class Kernel:
             lane.clear()
         for heap in self._timers:
             heap.clear()
+        self._dropped.clear()
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _trim(self) -> None:
+        """Take dropped timers off the top of the heaps."""
+        for heap in self._timers:
+            while heap and heap[0][1] in self._dropped:
+                self._dropped.discard(heapq.heappop(heap)[1])
 
     def _wake_at(self, due: int, task: Task, epoch: int, background: bool | None) -> None:
         if background is None:
@@ -298,15 +323,19 @@ class Signal:
                 await _Suspend(self._register)
             return True
         due = self._kernel.now + int(timeout_seconds * SECOND)
+        handle = 0
 
         def register(task: Task, epoch: int) -> None:
+            nonlocal handle
             self._register(task, epoch)
-            self._kernel.call_at(
+            handle = self._kernel.call_at(
                 due, self._kernel._wake_pair, (task, epoch), background=task.background
             )
 
         while not self.is_set and self._kernel.now < due:
             await _Suspend(register)
+            if self._kernel.now < due:
+                self._kernel.drop(handle)
         return self.is_set
 
     def _register(self, task: Task, epoch: int) -> None:

@@ -1,0 +1,280 @@
+"""The event recorder: what a component tells users, as Event objects written in the background.
+
+Equal events raise a count by patch, many similar ones are combined, and each object may cause only
+so many. Events are written by a task of their own that keeps the span of whoever recorded them; an
+event that the API server refuses is dropped.
+
+Models kubernetes staging/src/k8s.io/client-go/tools/record (event.go, events_cache.go) and, for
+`modern` recorders, tools/events.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.client import STRATEGIC_PATCH, Client
+from apiserver_app.machinery.kernel import SECOND, Kernel, Mailbox
+from apiserver_app.machinery.meta import Object
+from controllers_app.runtime.workqueue import Bucket
+
+QUEUE_MAX = 1000
+CACHE_MAX = 4096
+# so many different messages of one reason about one object within the interval are combined
+SIMILAR_MAX = 10
+SIMILAR_SECONDS = 600
+SPAM_BURST = 25
+SPAM_PER_SECOND = 1 / 300
+SERIES_SECONDS = 360
+COMBINED = "(combined from similar events): "
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """An event on its way, and the span that recorded it."""
+
+    body: Object
+    span: int
+
+
+@dataclass(slots=True)
+class _Similar:
+    """The different messages of one reason about one object."""
+
+    messages: dict[str, None] = field(default_factory=dict)
+    last: int = 0
+
+
+@dataclass(slots=True)
+class _Written:
+    """An event that is stored already."""
+
+    name: str
+    count: int
+    last: int
+
+
+class Recorder:
+    """Records events of one component. `host` names the node when it runs on one.
+
+    A `modern` recorder writes events.k8s.io/v1, as kube-scheduler does: with an action and with
+    series instead of counts.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        client: Client,
+        component: str,
+        host: str = "",
+        *,
+        modern: bool = False,
+    ) -> None:
+        self._kernel = kernel
+        self._client = client
+        self._component = component
+        self._host = host
+        self._modern = modern
+        self._last_nanos = 0
+        self._mailbox: Mailbox[_Pending] = Mailbox(kernel)
+        self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
+        self._written: OrderedDict[tuple[str, ...], _Written] = OrderedDict()
+        self._spam: OrderedDict[tuple[str, ...], Bucket] = OrderedDict()
+
+    def event(
+        self,
+        obj: Object,
+        kind: str,
+        reason: str,
+        message: str,
+        *,
+        field_path: str = "",
+        action: str = "",
+    ) -> None:
+        """Record that something happened to obj. `kind` is Normal or Warning. Never waits."""
+        if len(self._mailbox) >= QUEUE_MAX:
+            return
+        about = reference(obj, field_path)
+        build = self._modern_body if self._modern else self._body
+        body = build(about, kind, reason, message, action)
+        task = self._kernel.current
+        self._mailbox.put(_Pending(body, task.span if task is not None else 0))
+
+    async def run(self) -> None:
+        """Write what was recorded. Runs as a task of its own, for as long as the component."""
+        task = self._kernel.current
+        assert task is not None
+        while (pending := await self._mailbox.get()) is not None:
+            task.span = pending.span
+            try:
+                if self._modern:
+                    await self._write_modern(pending.body)
+                else:
+                    await self._write(pending.body)
+            except errors.ApiError:
+                pass  # upstream: "Server rejected event (will not retry!)"
+            task.span = 0
+
+    # -- bodies ---------------------------------------------------------------------------------
+
+    def _metadata(self, about: Object) -> Object:
+        """`<object>.<virtual time in hex>`; two events of one moment still differ."""
+        nanos = self._kernel.now * 1000 + self._kernel.steps % 1000
+        self._last_nanos = nanos = max(nanos, self._last_nanos + 1)
+        namespace = about.get("namespace") or "default"
+        return {"name": f"{about['name']}.{nanos:x}", "namespace": namespace}
+
+    def _body(self, about: Object, kind: str, reason: str, message: str, _action: str) -> Object:
+        now = meta.rfc3339(self._kernel.now)
+        source = {"component": self._component}
+        if self._host:
+            source["host"] = self._host
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": self._metadata(about),
+            "involvedObject": about,
+            "reason": reason,
+            "message": message,
+            "source": source,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": kind,
+            "eventTime": None,
+            "reportingComponent": self._component,
+            "reportingInstance": self._host,
+        }
+
+    def _modern_body(
+        self, about: Object, kind: str, reason: str, message: str, action: str
+    ) -> Object:
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": self._metadata(about),
+            "eventTime": meta.rfc3339_micro(self._kernel.now),
+            "reportingController": self._component,
+            "reportingInstance": self._host or self._component,
+            "action": action,
+            "reason": reason,
+            "regarding": about,
+            "note": message,
+            "type": kind,
+        }
+
+    # -- correlation and writing ----------------------------------------------------------------
+
+    async def _write(self, body: Object) -> None:
+        about = _identity(body["involvedObject"])
+        body, key = self._aggregate(body, about)
+        written = self._written.get(key)
+        if written is not None:
+            written.count += 1  # also when the write is then held back as spam
+        spam = _recall(self._spam, about, _spam_bucket)
+        if not spam.try_take(self._kernel.now):
+            return
+        if written is not None:
+            patch = {
+                "count": written.count,
+                "lastTimestamp": body["lastTimestamp"],
+                "message": body["message"],
+            }
+            if await self._patched("events", body, written.name, patch):
+                return
+        await self._client.create("events", body["metadata"]["namespace"], body)
+        _keep(self._written, key, _Written(body["metadata"]["name"], 1, self._kernel.now))
+
+    async def _write_modern(self, body: Object) -> None:
+        """The same event again within six minutes becomes a series of the first."""
+        resource = "events.events.k8s.io"
+        about = _identity(body["regarding"])
+        key = (*about, body["type"], body["action"], body["reason"])
+        written = self._written.get(key)
+        now = self._kernel.now
+        if written is not None and now - written.last <= SERIES_SECONDS * SECOND:
+            written.count += 1
+            written.last = now
+            series = {"count": written.count, "lastObservedTime": meta.rfc3339_micro(now)}
+            if await self._patched(resource, body, written.name, {"series": series}):
+                return
+        await self._client.create(resource, body["metadata"]["namespace"], body)
+        _keep(self._written, key, _Written(body["metadata"]["name"], 1, now))
+
+    async def _patched(self, resource: str, body: Object, name: str, patch: Object) -> bool:
+        """False when the event to patch has expired meanwhile."""
+        namespace = body["metadata"]["namespace"]
+        try:
+            await self._client.patch(resource, namespace, name, patch, kind=STRATEGIC_PATCH)
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
+            return False
+        return True
+
+    def _aggregate(
+        self, body: Object, about: tuple[str, ...]
+    ) -> tuple[Object, tuple[str, ...]]:
+        """The event to write and what it is counted under."""
+        group = (*about, body["type"], body["reason"])
+        similar = _recall(self._similar, group, _Similar)
+        now = self._kernel.now
+        if now - similar.last > SIMILAR_SECONDS * SECOND:
+            similar.messages.clear()
+        similar.last = now
+        message = body["message"]
+        similar.messages[message] = None
+        if len(similar.messages) < SIMILAR_MAX:
+            return body, (*group, message, body["involvedObject"].get("fieldPath", ""))
+        similar.messages.pop(next(iter(similar.messages)))
+        return {**body, "message": COMBINED + message}, group
+
+
+def reference(obj: Object, field_path: str = "") -> Object:
+    """The ObjectReference of an object that has its kind and apiVersion."""
+    metadata: dict[str, Any] = obj["metadata"]
+    out: Object = {"kind": obj["kind"]}
+    for name in ("namespace", "name", "uid"):
+        if metadata.get(name):
+            out[name] = metadata[name]
+    out["apiVersion"] = obj["apiVersion"]
+    if metadata.get("resourceVersion"):
+        out["resourceVersion"] = metadata["resourceVersion"]
+    if field_path:
+        out["fieldPath"] = field_path
+    return out
+
+
+def _identity(about: Object) -> tuple[str, ...]:
+    return (
+        about["kind"],
+        about.get("namespace", ""),
+        about["name"],
+        about.get("uid", ""),
+    )
+
+
+def _spam_bucket() -> Bucket:
+    return Bucket(SPAM_PER_SECOND, SPAM_BURST)
+
+
+def _recall(cache: OrderedDict[tuple[str, ...], V], key: tuple[str, ...], new: Callable[[], V]) -> V:
+    value = cache.get(key)
+    if value is None:
+        value = new()
+        _keep(cache, key, value)
+    else:
+        cache.move_to_end(key)
+    return value
+
+
+def _keep(cache: OrderedDict[tuple[str, ...], V], key: tuple[str, ...], value: V) -> None:
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > CACHE_MAX:
+        cache.popitem(last=False)

@@ -1,0 +1,297 @@
+"""Informers: list, watch from that revision, and a read-only indexed cache with handlers.
+
+One task per informer keeps the cache as new as the watch delivers. Objects in the cache are the
+API server's own: never change them. Handlers run in the informer's task, must not suspend, and get
+the revision that caused them, so that a work queue can remember it. There is no periodic resync.
+
+Models kubernetes staging/src/k8s.io/client-go/tools/cache (reflector, shared_informer,
+thread_safe_store) and informers/factory.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from apiserver_app.machinery import client as clients
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.probe import Probe
+from controllers_app.runtime import indexes
+from controllers_app.runtime.tasks import TaskGroup
+
+OnAdd = Callable[[Object, int], None]
+OnUpdate = Callable[[Object, Object, int], None]
+OnDelete = Callable[[Object, int], None]
+
+BACKOFF_SECONDS_BASE = 0.8
+BACKOFF_SECONDS_MAX = 30.0
+# how many objects of a list are handed to the handlers before others get a turn
+LIST_CHUNK = 256
+
+
+class Informer:
+    """The cache of one resource (of one namespace or selection). `synced` is set after the first
+    list has reached the cache and every handler."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        client: clients.Client,
+        probe: Probe,
+        resource: str,
+        *,
+        component: str = "",
+        namespace: str = "",
+        fields: str = "",
+        labels: str = "",
+    ) -> None:
+        self.resource = resource
+        self.synced = Signal(kernel)
+        self.revision = 0  # of the newest thing seen
+        self._kernel = kernel
+        self._client = client
+        self._probe = probe
+        self._component = component or client.identity
+        self._namespace = namespace
+        self._fields = fields
+        self._labels = labels
+        self._objects: dict[str, Object] = {}
+        self._indexes: dict[str, indexes.Index] = {}
+        self._censuses: dict[str, indexes.Census] = {}
+        self._views: tuple[indexes.View, ...] = ()
+        self._on_add: list[OnAdd] = []
+        self._on_update: list[OnUpdate] = []
+        self._on_delete: list[OnDelete] = []
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def get(self, key: str) -> Object | None:
+        """The object with that `namespace/name` (or `name`), as far as this cache knows."""
+        return self._objects.get(key)
+
+    def list(self, namespace: str = "") -> Iterable[Object]:
+        """All objects, or those of a namespace, in no promised order."""
+        if namespace:
+            return self.by("namespace", namespace).values()
+        return self._objects.values()
+
+    def by(self, index: str, value: str) -> Mapping[str, Object]:
+        """Key -> object of those the index files under value. The mapping is live: do not keep."""
+        return self._indexes[index].group(value)
+
+    def count(self, census: str, value: str) -> Mapping[Any, int]:
+        """Facts -> how many objects filed under value have them, kept up at each change."""
+        return self._censuses[census].group(value)
+
+    def owned_by(self, uid: str) -> Mapping[str, Object]:
+        """Objects whose controller has this uid."""
+        return self.by("controller", uid)
+
+    def orphans(self, namespace: str) -> Mapping[str, Object]:
+        """Objects in the namespace without a controller."""
+        return self.by("controller", indexes.ORPHANS + namespace)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    # -- before or after the start --------------------------------------------------------------
+
+    def index(self, name: str, of: indexes.ValuesOf) -> Informer:
+        """File every object under the values `of` gives it. The same name again is ignored."""
+        if name not in self._indexes:
+            index = indexes.Index(of)
+            self._indexes[name] = index
+            self._add_view(index)
+        return self
+
+    def index_by_namespace(self) -> Informer:
+        return self.index("namespace", indexes.by_namespace)
+
+    def index_by_controller(self) -> Informer:
+        return self.index("controller", indexes.by_controller)
+
+    def census(self, name: str, of: indexes.ValueOf, facts: indexes.FactsOf) -> Informer:
+        """Count objects by (value, facts) so that a total costs nothing to read."""
+        if name not in self._censuses:
+            census = indexes.Census(of, facts)
+            self._censuses[name] = census
+            self._add_view(census)
+        return self
+
+    def handle(
+        self,
+        on_add: OnAdd | None = None,
+        on_update: OnUpdate | None = None,
+        on_delete: OnDelete | None = None,
+    ) -> None:
+        """Be told of each change. Who comes late is told of all there is as added."""
+        if on_add is not None:
+            self._on_add.append(on_add)
+            for obj in list(self._objects.values()):
+                on_add(obj, meta.revision_of(obj))
+        if on_update is not None:
+            self._on_update.append(on_update)
+        if on_delete is not None:
+            self._on_delete.append(on_delete)
+
+    # -- the reflector --------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """List, then watch; list again when the watch's revision is gone. Never returns."""
+        failures = 0
+        while True:
+            try:
+                await self._list()
+                failures = 0
+                while await self._watch():
+                    pass
+            except errors.ApiError as error:
+                if error.code != 410 or failures:
+                    self._say("waiting", error.message)
+            backoff = min(BACKOFF_SECONDS_BASE * 2.0 ** min(failures, 16), BACKOFF_SECONDS_MAX)
+            failures += 1
+            await self._kernel.sleep(backoff, background=True)
+
+    async def _list(self) -> None:
+        self._say("listing", "")
+        answer = await self._client.list(
+            self.resource, self._namespace, labels=self._labels, fields=self._fields
+        )
+        revision = meta.revision_of(answer)
+        seen = set()
+        for number, obj in enumerate(answer.get("items") or ()):
+            key = meta.key_of(obj)
+            seen.add(key)
+            self._put(key, obj)
+            if number % LIST_CHUNK == LIST_CHUNK - 1:
+                await self._kernel.pause()
+        for key in [key for key in self._objects if key not in seen]:
+            self._remove(key, self._objects[key], revision)
+        self.revision = revision
+        self._say("synced", f"{len(seen)} at revision {revision}")
+        self.synced.set()
+
+    async def _watch(self) -> bool:
+        """Follow one watch; False when it cannot be taken up again where it ended."""
+        started = self._kernel.now
+        watch = await self._client.watch(
+            self.resource,
+            self._namespace,
+            labels=self._labels,
+            fields=self._fields,
+            resource_version=str(self.revision),
+        )
+        delivered = False
+        try:
+            while (event := await watch.next()) is not None:
+                if event.type == "ERROR":
+                    return False
+                delivered = True
+                self._apply(event)
+        finally:
+            watch.stop()
+        if not delivered and self._kernel.now - started < 1_000_000:
+            await self._kernel.sleep(BACKOFF_SECONDS_BASE, background=True)
+        return True
+
+    def _apply(self, event: clients.WatchEvent) -> None:
+        obj = event.object
+        self.revision = revision = meta.revision_of(obj)
+        if event.type == "BOOKMARK":
+            return
+        key = meta.key_of(obj)
+        if event.type == "DELETED":
+            self._remove(key, obj, revision)
+        else:
+            self._put(key, obj)
+
+    def _put(self, key: str, obj: Object) -> None:
+        old = self._objects.get(key)
+        self._objects[key] = obj
+        for view in self._views:
+            view.move(key, old, obj)
+        if old is None:
+            revision = meta.revision_of(obj)
+            for on_add in self._on_add:
+                on_add(obj, revision)
+            return
+        revision = meta.revision_of(obj)
+        if revision == meta.revision_of(old):
+            return  # listed again unchanged
+        if old["metadata"].get("uid") != obj["metadata"].get("uid"):
+            for on_delete in self._on_delete:
+                on_delete(old, revision)
+            for on_add in self._on_add:
+                on_add(obj, revision)
+            return
+        for on_update in self._on_update:
+            on_update(old, obj, revision)
+
+    def _remove(self, key: str, last: Object, revision: int) -> None:
+        """Forget the object; `last` is its state when it went, as far as known."""
+        old = self._objects.pop(key, None)
+        if old is None:
+            return
+        for view in self._views:
+            view.move(key, old, None)
+        for on_delete in self._on_delete:
+            on_delete(last, revision)
+
+    def _add_view(self, view: indexes.View) -> None:
+        self._views = (*self._views, view)
+        for key, obj in self._objects.items():
+            view.move(key, None, obj)
+
+    def _say(self, state: str, why: str) -> None:
+        detail = {"resource": self.resource}
+        if why:
+            detail["why"] = why
+        self._probe.tell("component", self._component, state, detail)
+
+
+class InformerFactory:
+    """The shared informers of one process: each selection of a resource is cached once."""
+
+    def __init__(
+        self, kernel: Kernel, client: clients.Client, probe: Probe, component: str, group: TaskGroup
+    ) -> None:
+        self._kernel = kernel
+        self._client = client
+        self._probe = probe
+        self._component = component
+        self._group = group
+        self._informers: dict[tuple[str, str, str, str], Informer] = {}
+        self._running: set[tuple[str, str, str, str]] = set()
+
+    def informer(
+        self, resource: str, namespace: str = "", fields: str = "", labels: str = ""
+    ) -> Informer:
+        """The informer of this selection, made on first use. `start` runs it."""
+        key = (resource, namespace, fields, labels)
+        informer = self._informers.get(key)
+        if informer is None:
+            informer = self._informers[key] = Informer(
+                self._kernel,
+                self._client,
+                self._probe,
+                resource,
+                component=self._component,
+                namespace=namespace,
+                fields=fields,
+                labels=labels,
+            )
+        return informer
+
+    def start(self) -> None:
+        """Run every informer that does not run yet."""
+        for key, informer in self._informers.items():
+            if key not in self._running:
+                self._running.add(key)
+                self._group.spawn(f"{self._component}/informer {key[0]}", informer.run())
+
+    async def synced(self) -> None:
+        """Wait until every informer has its first list."""
+        for informer in list(self._informers.values()):
+            await informer.synced.wait()
