@@ -1,0 +1,287 @@
+// @ts-check
+/**
+ * Everything known of a trace, arranged for asking: spans, writes, object histories, scheduling
+ * cycles, pod steps, and for each outside request the trail of all that it caused.
+ * Append-only: it holds the whole trace, past and future of the cursor alike. Ask with a seq.
+ */
+import {
+  keyOf, objectKey, isBeat, requestClass, workResource,
+} from './records.js';
+
+/** @typedef {import('./records.js').TraceRecord} TraceRecord */
+/** @typedef {import('./records.js').WriteRecord} WriteRecord */
+
+/**
+ * @typedef {Object} Span  a request or a piece of work, from its opening record to its closing one
+ * @property {'request'|'work'} type
+ * @property {number} seq
+ * @property {number} t
+ * @property {TraceRecord} open
+ * @property {TraceRecord|null} close
+ * @property {number} parent       span that made it, 0 for none
+ * @property {number[]} roots      outside requests it goes back to, oldest first
+ * @property {number[]} requests   of a work: the requests it made
+ * @property {TraceRecord[]} records  everything between opening and closing
+ * @property {string} cls          of a request: beat, read, minor, change; of a work: work
+ * @property {any} user            of a request: who it turned out to be
+ */
+
+const ROOTS_MAX = 4;
+
+/** The last index whose value is <= wanted, or -1. @param {number[]} list @param {number} wanted */
+export function lastAtMost(list, wanted) {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle] <= wanted) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}
+
+/** As lastAtMost, for records by seq. @param {{seq:number}[]} list @param {number} seq */
+export function lastRecordAt(list, seq) {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle].seq <= seq) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}
+
+export class Index {
+  constructor() {
+    /** @type {TraceRecord[]} */ this.records = [];
+    this.first = 1;
+    /** @type {Map<number, Span>} */ this.spans = new Map();
+    /** @type {Span[]} requests that are neither heartbeats nor reads */ this.requests = [];
+    /** @type {Span[]} */ this.works = [];
+    /** @type {WriteRecord[]} in order of revision */ this.writes = [];
+    /** @type {Map<number, WriteRecord>} */ this.byRev = new Map();
+    /** @type {Map<string, WriteRecord[]>} */ this.histories = new Map();
+    /** @type {Map<number, number[]>} rev -> works it caused */ this.caused = new Map();
+    /** @type {number[]} */ this.roots = [];
+    /** @type {Map<number, number[]>} root -> seqs of its hops */ this.trails = new Map();
+    /** @type {Map<string, TraceRecord[]>} pod key -> kubelet records */ this.steps = new Map();
+    /** @type {Map<string, Span[]>} pod key -> scheduling cycles */ this.cycles = new Map();
+    /** @type {number} */ this.cycleCount = 0;
+    /** @type {string[]} names of mutating plugins in the order they are asked */ this.plugins = [];
+  }
+
+  get last() { return this.first + this.records.length - 1; }
+
+  /** @param {number} seq @returns {TraceRecord|undefined} */
+  record(seq) { return this.records[seq - this.first]; }
+
+  /** @param {TraceRecord} record  must be the next one */
+  add(record) {
+    if (!this.records.length) this.first = record.seq;
+    this.records.push(record);
+    const take = /** @type {any} */ (this)[`_${record.kind}`];
+    if (take) take.call(this, record);
+    else this._inSpan(record);
+  }
+
+  /** The span a record belongs to. @param {TraceRecord} record */
+  spanOf(record) { return this.spans.get(record.span || record.seq) || null; }
+
+  /** The state of an object at a seq. @param {string} key @param {number} seq */
+  objectAt(key, seq) {
+    const history = this.histories.get(key);
+    if (!history) return null;
+    const at = lastRecordAt(history, seq);
+    return at < 0 ? null : history[at];
+  }
+
+  /** The write before this one to the same object. @param {WriteRecord} write */
+  before(write) {
+    const history = this.histories.get(write.key) || [];
+    const at = history.indexOf(write);
+    return at > 0 && history[at - 1].op !== 'delete' ? history[at - 1] : null;
+  }
+
+  /** The newest root at or before seq, 0 if there is none. @param {number} seq */
+  rootAt(seq) {
+    const at = lastAtMost(this.roots, seq);
+    return at < 0 ? 0 : this.roots[at];
+  }
+
+  /** The newest hop of a root's trail at or before seq. @param {number} root @param {number} seq */
+  hopAt(root, seq) {
+    const trail = this.trails.get(root);
+    if (!trail) return 0;
+    const at = lastAtMost(trail, seq);
+    return at < 0 ? 0 : trail[at];
+  }
+
+  // -- one method a kind ------------------------------------------------------------------------
+
+  /** @param {any} record */
+  _request(record) {
+    const cls = requestClass(record);
+    const parent = record.parent ? this.spans.get(record.parent) : null;
+    const isRoot = record.outside && cls === 'change';
+    const roots = isRoot ? [record.seq] : parent ? parent.roots : [];
+    const span = this._open('request', record, record.parent, roots, cls);
+    if (isRoot) this._root(record.seq);
+    if (parent) parent.requests.push(record.seq);
+    if (cls === 'change' || cls === 'minor') this.requests.push(span);
+    this._hop(record, span);
+  }
+
+  /** @param {any} record */
+  _work(record) {
+    const revs = record.revs || [];
+    const resource = workResource(record.component);
+    let roots = this._rootsOf(revs);
+    if (!roots.length && resource) roots = this._rootsOfObject(keyOf(resource, record.key));
+    const span = this._open('work', record, 0, roots, 'work');
+    this.works.push(span);
+    for (const rev of revs) push(this.caused, rev, record.seq);
+    if (record.component === 'scheduler') {
+      push(this.cycles, keyOf('pods', record.key), span);
+      this.cycleCount += 1;
+      /** @type {any} */ (span).cycle = this.cycleCount;
+    }
+    this._hop(record, span);
+  }
+
+  /** @param {any} record */
+  _gate(record) {
+    const span = this._inSpan(record);
+    if (!span) return;
+    const detail = record.detail || {};
+    if (detail.user) span.user = detail.user;
+    const refused = record.verdict === 'deny'
+      && (record.gate === 'authentication' || record.gate === 'authorization');
+    if (refused && span.open.outside && !span.roots.length) this._promote(span);
+  }
+
+  /** @param {any} record */
+  _plugin(record) {
+    this._inSpan(record);
+    if (record.phase !== 'mutating' || this.plugins.includes(record.plugin)) return;
+    const span = this.spans.get(record.span);
+    const before = span ? span.records.filter((r) => r.kind === 'plugin'
+      && /** @type {any} */ (r).phase === 'mutating') : [];
+    const previous = /** @type {any} */ (before[before.length - 2]);
+    const at = previous ? this.plugins.indexOf(previous.plugin) + 1 : 0;
+    this.plugins.splice(at, 0, record.plugin);
+  }
+
+  /** @param {any} record */
+  _write(record) {
+    record.key = objectKey(record.resource, record.namespace, record.name);
+    record.beat = isBeat(record.resource, record.subresource, record.op);
+    this.writes.push(record);
+    this.byRev.set(record.rev, record);
+    push(this.histories, record.key, record);
+    this._inSpan(record);
+  }
+
+  /** @param {TraceRecord} record */
+  _response(record) { this._close(record); }
+
+  /** @param {TraceRecord} record */
+  _done(record) { this._close(record); }
+
+  /** @param {any} record */
+  _kubelet(record) {
+    const key = keyOf('pods', record.pod);
+    push(this.steps, key, record);
+    const span = this.spans.get(record.span) || null;
+    if (span) span.records.push(record);
+    const roots = span && span.roots.length ? span.roots : this._rootsOfObject(key);
+    this._trail(record, roots);
+  }
+
+  // -- inside -----------------------------------------------------------------------------------
+
+  /**
+   * @param {'request'|'work'} type @param {TraceRecord} record @param {number} parent
+   * @param {number[]} roots @param {string} cls @returns {Span}
+   */
+  _open(type, record, parent, roots, cls) {
+    /** @type {Span} */
+    const span = {
+      type, seq: record.seq, t: record.t, open: /** @type {any} */ (record), close: null, parent,
+      roots, requests: [], records: [], cls, user: null,
+    };
+    this.spans.set(record.seq, span);
+    return span;
+  }
+
+  /** @param {TraceRecord} record */
+  _close(record) {
+    const span = this._inSpan(record);
+    if (span) span.close = record;
+  }
+
+  /** @param {TraceRecord} record @returns {Span|null} */
+  _inSpan(record) {
+    const span = this.spans.get(record.span) || null;
+    if (!span || span.seq === record.seq) return span;
+    span.records.push(record);
+    this._hop(record, span);
+    return span;
+  }
+
+  /** @param {TraceRecord} record @param {Span} span */
+  _hop(record, span) {
+    if (span.type === 'request' && (span.cls === 'beat' || span.cls === 'read')
+      && !this.trails.has(span.seq)) return;
+    if (record.kind !== 'queue' && record.kind !== 'watch') this._trail(record, span.roots);
+  }
+
+  /** @param {TraceRecord} record @param {number[]} roots */
+  _trail(record, roots) {
+    for (const root of roots) {
+      const trail = this.trails.get(root);
+      if (trail) trail.push(record.seq);
+    }
+  }
+
+  /** @param {number} seq */
+  _root(seq) {
+    this.roots.push(seq);
+    this.trails.set(seq, []);
+  }
+
+  /** A refused read from outside is worth following too. @param {Span} span */
+  _promote(span) {
+    const at = lastAtMost(this.roots, span.seq) + 1;
+    this.roots.splice(at, 0, span.seq);
+    span.roots = [span.seq];
+    this.trails.set(span.seq, [span.seq, ...span.records.map((r) => r.seq)]);
+  }
+
+  /** @param {number[]} revs */
+  _rootsOf(revs) {
+    /** @type {number[]} */ const roots = [];
+    for (const rev of revs) {
+      const write = this.byRev.get(rev);
+      const span = write && this.spans.get(write.span);
+      if (span) for (const root of span.roots) if (!roots.includes(root)) roots.push(root);
+    }
+    roots.sort((a, b) => a - b);
+    return roots.slice(-ROOTS_MAX);
+  }
+
+  /** @param {string} key */
+  _rootsOfObject(key) {
+    const history = this.histories.get(key);
+    if (!history) return [];
+    for (let i = history.length - 1; i >= 0; i -= 1) {
+      const span = this.spans.get(history[i].span);
+      if (span && span.roots.length) return span.roots;
+    }
+    return [];
+  }
+}
+
+/** @template K, V @param {Map<K, V[]>} map @param {K} key @param {V} value */
+function push(map, key, value) {
+  const list = map.get(key);
+  if (list) list.push(value); else map.set(key, [value]);
+}

@@ -1,0 +1,207 @@
+// @ts-check
+/**
+ * Where the page stands in the trace and how it moves: live at the end, telling what it has not
+ * shown yet, or in the past. At the end the transport drives the cluster's own clock through
+ * `control`; behind it, only the page. Wall time comes in through tick; nothing here is drawn.
+ */
+import { isStop, nextStop, trailOf } from './follow.js';
+import { lastAtMost } from './index.js';
+import { BACKLOG_MAX, Pace, SPEED_TOLD_MAX } from './pace.js';
+
+/** @typedef {import('./history.js').History} History */
+/** @typedef {import('./follow.js').Follow} Follow */
+
+/**
+ * @typedef {Object} ServerClock  what the cluster's clock last said
+ * @property {string} mode   run, paused, step, max
+ * @property {any} speed
+ * @property {number} now    virtual µs since the epoch
+ * @property {boolean} frozen
+ * @property {any} held
+ * @property {any[]} breakpoints
+ */
+
+/** @typedef {(body: {action: string, speed?: any, set?: any[]}) => void} Control */
+
+export class Player {
+  /** @param {History} history @param {{live: boolean, control?: Control}} options */
+  constructor(history, { live, control }) {
+    this.history = history;
+    this.live = live;
+    this.control = control || (() => {});
+    this.cursor = 0;
+    /** scrubbed back by hand: the banner shows until live again */ this.past = false;
+    /** whether the cursor moves by itself when it is behind */ this.playing = live;
+    /** records up to here are taken as known when the page opens */ this.knownUpTo = 0;
+    this.speed = 1;
+    /** @type {Follow} */ this.follow = {};
+    /** @type {ServerClock} */
+    this.server = {
+      mode: 'run', speed: 1, now: 0, frozen: false, held: null, breakpoints: [],
+    };
+    this.pace = new Pace();
+    this._rest = 0;
+  }
+
+  get head() { return this.history.last; }
+
+  get behind() { return this.cursor < this.head; }
+
+  /** live, telling, past, recorded: what kind of moment is shown. */
+  get moment() {
+    if (!this.live) return 'recorded';
+    if (this.past) return 'past';
+    return this.behind ? 'telling' : 'live';
+  }
+
+  /** Whether the cluster's clock stands still at the end of what is known. */
+  get stopped() {
+    return this.live ? this.server.frozen || this.server.mode === 'paused' : !this.behind;
+  }
+
+  /** Whether hops are drawn travelling, or only counted. */
+  get travels() {
+    const speed = this.live ? this.server.speed : this.speed;
+    return speed !== 'max' && Number(speed) <= SPEED_TOLD_MAX;
+  }
+
+  state() { return this.history.stateAt(this.cursor); }
+
+  // -- records come in --------------------------------------------------------------------------
+
+  /** New records are there. Live, the cursor goes along unless there is something to tell. */
+  arrived() {
+    const { index } = this.history;
+    if (!this.live || this.past) return;
+    if (this.cursor < this.knownUpTo || !this.travels) {
+      this.cursor = this.head;
+      return;
+    }
+    const next = this._nextShown();
+    if (!next || this._backlog() > BACKLOG_MAX) this.cursor = this.head;
+    else if (index.record(this.cursor) === undefined) this.cursor = this.head;
+  }
+
+  /** @param {Partial<ServerClock>} clock */
+  serverSaid(clock) {
+    Object.assign(this.server, clock);
+    if (this.live && typeof this.server.speed === 'number') this.speed = this.server.speed;
+  }
+
+  // -- time passes ------------------------------------------------------------------------------
+
+  /** @param {number} ms of wall time @returns {boolean} whether the cursor moved */
+  tick(ms) {
+    if (!this.behind || !this.playing) {
+      this._rest = 0;
+      return false;
+    }
+    const from = this.cursor;
+    this._rest += ms;
+    for (let guard = 0; guard < 5000; guard += 1) {
+      const next = this._nextShown();
+      if (!next) {
+        this._arriveAtEnd();
+        break;
+      }
+      const record = this.history.index.record(this.cursor);
+      const shown = record && isStop(record);
+      const dwell = shown
+        ? this.pace.dwell(this.history.index, record, this._backlog(), this.speed) : 0;
+      if (this._rest < dwell) break;
+      this._rest -= dwell;
+      this.cursor = next;
+    }
+    return this.cursor !== from;
+  }
+
+  // -- transport --------------------------------------------------------------------------------
+
+  play() {
+    this.playing = true;
+    if (this.live && !this.past && this.stopped) this.control({ action: 'resume' });
+  }
+
+  pause() {
+    this.playing = false;
+    if (this.live && !this.past && !this.stopped) this.control({ action: 'pause' });
+  }
+
+  toggle() { if (this.isRunning) this.pause(); else this.play(); }
+
+  get isRunning() {
+    if (this.behind || this.past) return this.playing && this.behind;
+    return this.live && !this.stopped;
+  }
+
+  /** One hop or one request on or back. @param {1|-1} direction @param {boolean} byRequest */
+  step(direction, byRequest = false) {
+    this.playing = false;
+    if (direction > 0 && !this.behind) {
+      if (this.live) this.control({ action: byRequest ? 'step-request' : 'step' });
+      this.playing = true;
+      return;
+    }
+    const { index } = this.history;
+    const next = nextStop(index, this.follow, this.cursor, direction, byRequest);
+    if (direction > 0) this._moveTo(next || this.head);
+    else if (next) this._moveTo(next);
+    this.past = this.live && this.behind && (this.past || direction < 0);
+  }
+
+  /** Look at any record. @param {number} seq */
+  seek(seq) {
+    this.playing = false;
+    this._moveTo(Math.max(this.history.first, Math.min(seq, this.head)));
+    this.past = this.live && this.behind;
+  }
+
+  goLive() {
+    this.past = false;
+    this.playing = true;
+    this.cursor = this.head;
+    this.follow = this.follow.root ? {} : this.follow;
+  }
+
+  /** @param {number|'max'} speed */
+  setSpeed(speed) {
+    this.speed = speed === 'max' ? 1000 : speed;
+    if (this.live) {
+      this.server.speed = speed;
+      this.control({ action: 'speed', speed });
+      if (!this.travels && !this.past) this.cursor = this.head;
+    }
+  }
+
+  // -- inside -----------------------------------------------------------------------------------
+
+  /** @param {number} seq */
+  _moveTo(seq) {
+    this.cursor = seq;
+    this._rest = 0;
+    if (!this.behind && this.live) this.past = false;
+  }
+
+  _arriveAtEnd() {
+    this.cursor = this.head;
+    this.past = false;
+    this._rest = 0;
+    if (!this.live) this.playing = false;
+  }
+
+  _nextShown() {
+    const { index } = this.history;
+    const next = nextStop(index, this._telling(), this.cursor, 1, false);
+    const root = index.roots[lastAtMost(index.roots, this.cursor) + 1];
+    return root && (!next || root < next) ? root : next;
+  }
+
+  /** While telling, the way is that of the newest root at the cursor, whatever is pinned. */
+  _telling() { return this.follow.pod && this.past ? this.follow : {}; }
+
+  _backlog() {
+    const { index } = this.history;
+    const trail = trailOf(index, this._telling(), this.cursor);
+    return trail.length - lastAtMost(trail, this.cursor);
+  }
+}
