@@ -1,0 +1,1 @@
+"""Checks and defaults that a write passes between authorization and the store."""

@@ -26,6 +26,7 @@ class Try:
     user: User | None = None
     detail: dict[str, Any] = field(default_factory=dict)
     source: str = ""  # upstream file
+    reason: str = ""  # an authorizer's reason, worded as upstream does; often empty there too
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,27 @@ class Attributes:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
+    fields: str = ""  # the fieldSelector of a list or watch, as it was sent
 
     @property
     def is_resource(self) -> bool:
         return bool(self.resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the authorizers together said. verdict: allow, deny or noop (nobody had an opinion).
+
+    `reason` is upstream's text: it goes into the audit log and into the sentence of a refusal.
+    """
+
+    verdict: str
+    reason: str
+    tries: tuple[Try, ...]
+
+    @property
+    def allowed(self) -> bool:
+        return self.verdict == "allow"
 
 
 class Authenticator(Protocol):
@@ -56,10 +74,22 @@ class Authenticator(Protocol):
         ...
 
 
+class TokenAuthenticator(Protocol):
+    """Knows bearer tokens of one sort. Never puts the token into what it answers."""
+
+    name: str
+
+    def authenticate_token(self, token: str, now: int) -> Try:
+        """allow with a user, skip when the token is not of this sort, deny on a bad one."""
+        ...
+
+
 class Authorizer(Protocol):
     name: str
 
-    def authorize(self, attributes: Attributes) -> Try: ...
+    def authorize(self, attributes: Attributes) -> Try:
+        """allow, deny or noop. `why` of the Try is for people, `reason` is upstream's text."""
+        ...
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[Any], list[Any], bool]:
         """(resourceRules, nonResourceRules, incomplete) for SelfSubjectRulesReview."""

@@ -76,6 +76,7 @@ class TlsPeer:
     organizations: tuple[str, ...] = ()
     issuer: str = ""
     error: str = ""
+    fingerprint: str = ""  # SHA-256 of the certificate in hex
 
 
 @dataclass(frozen=True, slots=True)

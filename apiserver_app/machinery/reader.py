@@ -6,7 +6,7 @@ never from etcd. This is that cache: current objects, without a request, never t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from apiserver_app.machinery.meta import Object
@@ -19,4 +19,12 @@ class Reader(Protocol):
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Object]:
         """All current objects, in key order. An unknown resource gives none."""
+        ...
+
+    def generation(self, resource: str) -> int:
+        """Grows whenever an object of the resource changes; cheap enough to ask on every request."""
+        ...
+
+    def pods_on(self, node: str) -> Iterable[Object]:
+        """The pods bound to a node."""
         ...

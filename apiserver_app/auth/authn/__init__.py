@@ -1,0 +1,1 @@
+"""Authenticators, one a file, and their union."""

@@ -1,0 +1,1 @@
+"""Authorizers, one a file, and their union."""

@@ -1,0 +1,52 @@
+"""Static bearer tokens from a CSV file: token,user,uid,"group1,group2".
+
+Read once at start-up. Never shows a token.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenfile.go.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from apiserver_app.auth.protocols import Try
+from apiserver_app.machinery.meta import User
+
+SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenfile.go"
+
+
+class TokenFile:
+    """`text` is the file's content; `path` is only for messages."""
+
+    name = "TokenFile"
+
+    def __init__(self, text: str, path: str = "tokens.csv") -> None:
+        self._users = parse(text, path)
+        self._unknown = Try(self.name, "skip", "the token is not in the file", source=SOURCE)
+
+    def authenticate_token(self, token: str, now: int) -> Try:
+        user = self._users.get(token)
+        if user is None:
+            return self._unknown
+        return Try(
+            self.name, "allow", f'static token of "{user.name}"', user=user, source=SOURCE
+        )
+
+
+def parse(text: str, path: str) -> dict[str, User]:
+    """Users by token. ValueError names a line that is too short."""
+    users: dict[str, User] = {}
+    for record in csv.reader(io.StringIO(text)):
+        if not record:
+            continue
+        if len(record) < 3:
+            raise ValueError(
+                f"token file '{path}' must have at least 3 columns "
+                f"(token, user name, user uid), found {len(record)}"
+            )
+        token, name, uid = record[:3]
+        if token:
+            groups = tuple(record[3].split(",")) if len(record) > 3 and record[3] else ()
+            users[token] = User(name, groups, uid)
+    return users

@@ -1,0 +1,52 @@
+"""The modes that look at nothing: AlwaysAllow, AlwaysDeny, and the privileged group.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.auth.protocols import Attributes, Try
+from apiserver_app.machinery.meta import Object, User
+
+SOURCE = "staging/src/k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go"
+MASTERS = "system:masters"
+
+
+class AlwaysAllow:
+    name = "AlwaysAllow"
+    _answer = Try(name, "allow", "everything is allowed", source=SOURCE)
+
+    def authorize(self, attributes: Attributes) -> Try:
+        return self._answer
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
+        resource: Object = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+        return [resource], [{"verbs": ["*"], "nonResourceURLs": ["*"]}], False
+
+
+class AlwaysDeny:
+    """Has no opinion, as upstream: alone in the list this refuses everything."""
+
+    name = "AlwaysDeny"
+    _said = "Everything is forbidden."
+    _answer = Try(name, "noop", "everything is forbidden", source=SOURCE, reason=_said)
+
+    def authorize(self, attributes: Attributes) -> Try:
+        return self._answer
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
+        return [], [], False
+
+
+class PrivilegedGroup:
+    """Members of system:masters may do everything; asked before the configured modes."""
+
+    name = "PrivilegedGroup"
+    _yes = Try(name, "allow", f"group {MASTERS} may do everything", source=SOURCE)
+    _no = Try(name, "noop", f"not in group {MASTERS}", source=SOURCE)
+
+    def authorize(self, attributes: Attributes) -> Try:
+        return self._yes if MASTERS in attributes.user.groups else self._no
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
+        return [], [], False

@@ -1,0 +1,251 @@
+"""The Node authorizer: a kubelet may reach what the pods bound to its node need, and no more.
+
+Upstream keeps a graph of references; here the same paths are looked up through the Reader: a pod
+names its node, and everything else is found from the pods of that node. No opinion on anybody
+who is not a node, and never a denial.
+
+Models kubernetes plugin/pkg/auth/authorizer/node/node_authorizer.go and graph.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apiserver_app.auth.authz.podrefs import Ref, pod_refs, volume_secrets
+from apiserver_app.auth.authz.rules import combined, compile_rules
+from apiserver_app.auth.data import cluster_roles
+from apiserver_app.auth.protocols import Attributes, Try
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.errors import go_value
+from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.reader import Reader
+
+SOURCE = "plugin/pkg/auth/authorizer/node/node_authorizer.go"
+GROUP, PREFIX = "system:nodes", "system:node:"
+LEASE_NAMESPACE = "kube-node-lease"
+_CACHE_LIMIT = 20_000
+_ANY = "granted to every node"
+
+
+def node_name(user: User) -> str | None:
+    """The node whose kubelet this is; None for anybody else."""
+    if user.name.startswith(PREFIX) and GROUP in user.groups:
+        return user.name[len(PREFIX) :]
+    return None
+
+
+class NodeAuthorizer:
+    name = "Node"
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._rules = compile_rules(cluster_roles.node_rules())
+        self._general: dict[tuple[str, str, str, str, str], Try] = {}
+        self._refs: dict[tuple[str, str], tuple[Any, frozenset[Ref]]] = {}
+        self._stranger = Try(self.name, "noop", "not a node", source=SOURCE)
+        self._any = Try(self.name, "allow", _ANY, source=SOURCE)
+        self._own = Try(self.name, "allow", "the node's own object", source=SOURCE)
+        self._special: dict[str, Callable[[str, Attributes], Try]] = {
+            "secrets": self._read,
+            "configmaps": self._read,
+            "persistentvolumeclaims": self._claim,
+            "persistentvolumes": self._get,
+            "resourceclaims.resource.k8s.io": self._get,
+            "volumeattachments.storage.k8s.io": self._get,
+            "serviceaccounts": self._token,
+            "leases.coordination.k8s.io": self._lease,
+            "csinodes.storage.k8s.io": self._csinode,
+            "nodes": self._node,
+            "pods": self._pod,
+        }
+
+    def authorize(self, attributes: Attributes) -> Try:
+        name = node_name(attributes.user)
+        if name is None:
+            return self._stranger
+        if not name:
+            return self._no(f"unknown node for user {go_value(attributes.user.name)}")
+        group, resource = attributes.group, attributes.resource
+        special = self._special.get(f"{resource}.{group}" if group else resource)
+        if special is not None:
+            return special(name, attributes)
+        return self._by_rule(attributes)
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
+        return [], [], node_name(user) is not None
+
+    def _by_rule(self, attributes: Attributes) -> Try:
+        key = (
+            attributes.verb, attributes.group, attributes.resource, attributes.subresource,
+            "" if attributes.resource else attributes.path,
+        )
+        known = self._general.get(key)
+        if known is None:
+            if len(self._general) >= _CACHE_LIMIT:
+                self._general.clear()
+            known = self._general[key] = self._look_up(attributes)
+        return known
+
+    def _look_up(self, attributes: Attributes) -> Try:
+        for rule in self._rules:
+            if attributes.is_resource and rule.covers(
+                attributes.verb, attributes.group, combined(attributes), attributes.subresource
+            ):
+                detail = {"rule": rule.raw}
+                return Try(self.name, "allow", _ANY, detail=detail, source=SOURCE)
+        return Try(self.name, "noop", "no rule for nodes allows this", source=SOURCE)
+
+    # -- by resource ----------------------------------------------------------------------------
+
+    def _read(self, node: str, attributes: Attributes) -> Try:
+        if attributes.verb not in ("get", "list", "watch"):
+            return self._no("can only read resources of this type")
+        if attributes.subresource:
+            return self._no("cannot read subresource")
+        if not attributes.namespace:
+            return self._no("can only read namespaced object of this type")
+        return self._related(node, attributes)
+
+    def _get(self, node: str, attributes: Attributes) -> Try:
+        if attributes.verb != "get":
+            return self._no("can only get individual resources of this type")
+        if attributes.subresource:
+            return self._no("cannot get subresource")
+        return self._related(node, attributes)
+
+    def _claim(self, node: str, attributes: Attributes) -> Try:
+        if attributes.subresource != "status":
+            return self._get(node, attributes)
+        if attributes.verb not in ("update", "patch"):
+            return self._no("can only get/update/patch this type")
+        return self._related(node, attributes)
+
+    def _token(self, node: str, attributes: Attributes) -> Try:
+        if attributes.verb == "get" and not attributes.subresource:
+            return self._no("not allowed to get service accounts")
+        if attributes.verb != "create" or not attributes.name:
+            return self._no("can only create tokens for individual service accounts")
+        if attributes.subresource != "token":
+            return self._no("can only create token subresource of serviceaccount")
+        return self._related(node, attributes)
+
+    def _lease(self, node: str, attributes: Attributes) -> Try:
+        if attributes.verb not in ("get", "create", "update", "patch", "delete"):
+            return self._no("can only get, create, update, patch, or delete a node lease")
+        if attributes.namespace != LEASE_NAMESPACE:
+            return self._no(
+                f'can only access leases in the "{LEASE_NAMESPACE}" system namespace'
+            )
+        if attributes.verb != "create" and attributes.name != node:
+            return self._no(
+                "can only access node lease with the same name as the requesting node"
+            )
+        return self._own
+
+    def _csinode(self, node: str, attributes: Attributes) -> Try:
+        if attributes.verb not in ("get", "create", "update", "patch", "delete"):
+            return self._no("can only get, create, update, patch, or delete a CSINode")
+        if attributes.subresource:
+            return self._no("cannot authorize CSINode subresources")
+        if attributes.verb != "create" and attributes.name != node:
+            return self._no("can only access CSINode with the same name as the requesting node")
+        return self._own
+
+    def _node(self, node: str, attributes: Attributes) -> Try:
+        verb, subresource, name = attributes.verb, attributes.subresource, attributes.name
+        if not subresource and verb in ("create", "update", "patch"):
+            return self._any
+        if subresource == "status" and verb in ("update", "patch"):
+            return self._any
+        if not subresource and verb in ("get", "list", "watch"):
+            if name == node:
+                return self._own
+            if not name:
+                return self._no(
+                    f"node '{node}' cannot read all nodes, only its own Node object"
+                )
+            return self._no(f"node '{node}' cannot read '{name}', only its own Node object")
+        return self._no("")
+
+    def _pod(self, node: str, attributes: Attributes) -> Try:
+        verb, subresource = attributes.verb, attributes.subresource
+        if subresource == "status" and verb in ("update", "patch"):
+            return self._any
+        if subresource == "eviction" and verb == "create":
+            return self._any
+        if not subresource and verb in ("create", "delete"):
+            return self._any
+        if not subresource and verb == "get":
+            return self._related(node, attributes)
+        if not subresource and verb in ("list", "watch"):
+            if _selects_node(attributes.fields, node):
+                return self._own
+            if attributes.name:
+                return self._related(node, attributes)
+            return self._no("can only list/watch pods with spec.nodeName field selector")
+        return self._no("")
+
+    # -- paths to the node ----------------------------------------------------------------------
+
+    def _related(self, node: str, attributes: Attributes) -> Try:
+        if not attributes.name:
+            return self._no("No Object name found")
+        via = self._path(node, attributes.resource, attributes.namespace, attributes.name)
+        if via:
+            return Try(self.name, "allow", via, source=SOURCE)
+        return self._no(f"no relationship found between node '{node}' and this object")
+
+    def _path(self, node: str, resource: str, namespace: str, name: str) -> str:
+        """How the object leads to the node, in words; "" when it does not."""
+        if resource == "pods":
+            pod = self.reader.get("pods", namespace, name)
+            bound = pod is not None and pod.get("spec", {}).get("nodeName") == node
+            return "the pod is bound to this node" if bound else ""
+        if resource == "volumeattachments":
+            found = self.reader.get("volumeattachments.storage.k8s.io", "", name)
+            attached = found is not None and found.get("spec", {}).get("nodeName") == node
+            return "the volume is attached to this node" if attached else ""
+        if resource == "persistentvolumes":
+            volume = self.reader.get("persistentvolumes", "", name)
+            claim = (volume or {}).get("spec", {}).get("claimRef")
+            if not claim:
+                return ""
+            resource = "persistentvolumeclaims"
+            namespace, name = claim.get("namespace", ""), claim.get("name", "")
+        ref = (resource, name)
+        for pod in self.reader.pods_on(node):
+            if meta.namespace_of(pod) == namespace and ref in self._refs_of(pod):
+                return f'pod "{meta.name_of(pod)}" on this node uses it'
+        return self._through_volume(node, namespace, name) if resource == "secrets" else ""
+
+    def _through_volume(self, node: str, namespace: str, name: str) -> str:
+        """Secrets named by the volumes behind the claims of the node's pods."""
+        for pod in self.reader.pods_on(node):
+            for kind, claim_name in sorted(self._refs_of(pod)):
+                if kind != "persistentvolumeclaims":
+                    continue
+                claim = self.reader.get(kind, meta.namespace_of(pod), claim_name)
+                volume_name = (claim or {}).get("spec", {}).get("volumeName", "")
+                volume = self.reader.get("persistentvolumes", "", volume_name)
+                if volume is not None and (namespace, name) in volume_secrets(volume):
+                    return f'the volume of pod "{meta.name_of(pod)}" on this node uses it'
+        return ""
+
+    def _refs_of(self, pod: Object) -> frozenset[Ref]:
+        key = (meta.namespace_of(pod), meta.name_of(pod))
+        known = self._refs.get(key)
+        if known is None or known[0] is not pod:
+            if len(self._refs) >= _CACHE_LIMIT:
+                self._refs.clear()
+            known = self._refs[key] = (pod, pod_refs(pod))
+        return known[1]
+
+    def _no(self, reason: str) -> Try:
+        why = reason or "nodes may not do this"
+        return Try(self.name, "noop", why, source=SOURCE, reason=reason)
+
+
+def _selects_node(fields: str, node: str) -> bool:
+    wanted = (f"spec.nodeName={node}", f"spec.nodeName=={node}")
+    return any(part in wanted for part in fields.split(","))

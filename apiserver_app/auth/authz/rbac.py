@@ -1,0 +1,262 @@
+"""RBAC: roles and bindings, read from the watch cache, decide.
+
+Allows or has no opinion; never denies. Rules are compiled once per role version. Answers are
+remembered until any role or binding changes, which the Reader's generations tell.
+
+Models kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation/rule.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from apiserver_app.auth.authz.rules import (
+    Rule,
+    combined,
+    compile_rules,
+    smallest_role,
+    smallest_rule,
+)
+from apiserver_app.auth.protocols import Attributes, Try
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.errors import go_value
+from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.reader import Reader
+
+SOURCE = "plugin/pkg/auth/authorizer/rbac/rbac.go"
+API = "rbac.authorization.k8s.io"
+_KINDS = tuple(
+    f"{plural}.{API}"
+    for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+)
+_CLUSTER_ROLES, _CLUSTER_BINDINGS, _ROLES, _BINDINGS = _KINDS
+_CACHE_LIMIT = 8192
+_RESOURCE_FIELDS = ("verbs", "apiGroups", "resources", "resourceNames")
+_PATH_FIELDS = ("verbs", "nonResourceURLs")
+
+
+class Grant(NamedTuple):
+    """A binding that applies to a user, through one of its subjects."""
+
+    kind: str  # RoleBinding or ClusterRoleBinding
+    binding: Object
+    subject: Object
+    rules: tuple[Rule, ...]
+
+    def describe(self) -> str:
+        """As upstream prints the source of a rule."""
+        ref = self.binding["roleRef"]
+        name, namespace = meta.name_of(self.binding), meta.namespace_of(self.binding)
+        full = f"{name}/{namespace}" if namespace else name
+        return (
+            f"{self.kind} {go_value(full)} of {ref['kind']} {go_value(ref['name'])} "
+            f"to {_describe_subject(self.subject, namespace)}"
+        )
+
+    def data(self) -> dict[str, Any]:
+        ref, subject = self.binding["roleRef"], self.subject
+        out: dict[str, Any] = {
+            "binding": {"kind": self.kind, "name": meta.name_of(self.binding)},
+            "role": {"kind": ref["kind"], "name": ref["name"]},
+            "subject": _kept(subject, ("kind", "name", "namespace")),
+        }
+        if meta.namespace_of(self.binding):
+            out["binding"]["namespace"] = meta.namespace_of(self.binding)
+        return out
+
+
+# the rules that may allow one verb on one resource: (names or None for any, the answer)
+_Candidates = tuple[tuple[frozenset[str] | None, Try], ...]
+
+
+class Rbac:
+    name = "RBAC"
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._stamp: tuple[int, ...] = ()
+        self._grants: dict[tuple[Any, ...], tuple[list[Grant], list[str]]] = {}
+        self._answers: dict[tuple[Any, ...], _Candidates] = {}
+        self._compiled: dict[tuple[str, str, str], tuple[Object, tuple[Rule, ...]]] = {}
+
+    def authorize(self, attributes: Attributes) -> Try:
+        """Allow by the first rule in upstream's order: cluster bindings, then the namespace's."""
+        self._refresh()
+        user = attributes.user
+        key = (
+            user.name, user.groups, attributes.verb, attributes.group, attributes.resource,
+            attributes.subresource, attributes.namespace,
+            "" if attributes.resource else attributes.path,
+        )
+        candidates = self._answers.get(key)
+        if candidates is None:
+            if len(self._answers) >= _CACHE_LIMIT:
+                self._answers.clear()
+            candidates = self._answers[key] = self._candidates(attributes)
+        for names, answer in candidates:
+            if names is None or attributes.name in names:
+                return answer
+        return self._explain(attributes)
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
+        """Every rule that applies to the user, as SelfSubjectRulesReview shows them."""
+        self._refresh()
+        resource_rules: list[Object] = []
+        path_rules: list[Object] = []
+        for grant in self.grants(user, namespace)[0]:
+            for rule in grant.rules:
+                raw = rule.raw
+                if raw.get("resources"):
+                    resource_rules.append(_kept(raw, _RESOURCE_FIELDS))
+                if raw.get("nonResourceURLs"):
+                    path_rules.append(_kept(raw, _PATH_FIELDS))
+        return resource_rules, path_rules, False
+
+    def grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
+        """The bindings that apply, and what upstream says of those whose role is missing."""
+        key = (user.name, user.groups, namespace)
+        found = self._grants.get(key)
+        if found is None:
+            if len(self._grants) >= _CACHE_LIMIT:
+                self._grants.clear()
+            found = self._grants[key] = self._resolve(user, namespace)
+        return found
+
+    def _refresh(self) -> None:
+        generation = self.reader.generation
+        stamp = (
+            generation(_CLUSTER_ROLES), generation(_CLUSTER_BINDINGS), generation(_ROLES),
+            generation(_BINDINGS),
+        )
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._grants.clear()
+            self._answers.clear()
+
+    def _candidates(self, attributes: Attributes) -> _Candidates:
+        grants, _ = self.grants(attributes.user, attributes.namespace)
+        out: list[tuple[frozenset[str] | None, Try]] = []
+        for grant in grants:
+            for rule in grant.rules:
+                if not _matches(rule, attributes):
+                    continue
+                names = rule.names if attributes.is_resource else None
+                out.append((names, self._allow(grant, rule)))
+                if names is None:
+                    return tuple(out)
+        return tuple(out)
+
+    def _allow(self, grant: Grant, rule: Rule) -> Try:
+        reason = f"RBAC: allowed by {grant.describe()}"
+        detail = {**grant.data(), "rule": rule.raw}
+        return Try(self.name, "allow", reason, detail=detail, source=SOURCE, reason=reason)
+
+    def _explain(self, attributes: Attributes) -> Try:
+        grants, failures = self.grants(attributes.user, attributes.namespace)
+        bindings = []
+        for grant in grants:
+            data = grant.data()
+            closest = min(
+                grant.rules, key=lambda rule: len(rule.missing(attributes)), default=None
+            )
+            if closest is not None:
+                data["closest"] = {"rule": closest.raw, "missing": closest.missing(attributes)}
+            bindings.append(data)
+        detail = {
+            "bindings": bindings,
+            "smallest_rule": smallest_rule(attributes),
+            "smallest_role": smallest_role(attributes),
+        }
+        what = combined(attributes) if attributes.is_resource else attributes.path
+        why = f"no rule of {len(grants)} bindings allows {attributes.verb} {what}"
+        if not grants:
+            why = f'no binding applies to "{attributes.user.name}"'
+        reason = f"RBAC: {_aggregate(failures)}" if failures else ""
+        return Try(self.name, "noop", why, detail=detail, source=SOURCE, reason=reason)
+
+    def _resolve(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
+        grants: list[Grant] = []
+        failures: list[str] = []
+        cluster = self.reader.list(_CLUSTER_BINDINGS)
+        self._collect("ClusterRoleBinding", cluster, user, "", grants, failures)
+        if namespace:
+            local = self.reader.list(_BINDINGS, namespace)
+            self._collect("RoleBinding", local, user, namespace, grants, failures)
+        return grants, failures
+
+    def _collect(
+        self,
+        kind: str,
+        bindings: Iterable[Object],
+        user: User,
+        namespace: str,
+        grants: list[Grant],
+        failures: list[str],
+    ) -> None:
+        for binding in bindings:
+            subject = _subject_of(user, binding.get("subjects") or (), namespace)
+            if subject is None:
+                continue
+            ref = binding["roleRef"]
+            rules = self._rules(ref["kind"], ref["name"], namespace)
+            if rules is None:
+                failures.append(
+                    f"{ref['kind'].lower()}.{API} {go_value(ref['name'])} not found"
+                )
+            else:
+                grants.append(Grant(kind, binding, subject, rules))
+
+    def _rules(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+        place = "" if kind == "ClusterRole" else namespace
+        resource = _CLUSTER_ROLES if kind == "ClusterRole" else _ROLES
+        role = self.reader.get(resource, place, name)
+        if role is None:
+            self._compiled.pop((kind, place, name), None)
+            return None
+        cached = self._compiled.get((kind, place, name))
+        if cached is None or cached[0] is not role:
+            cached = (role, compile_rules(role.get("rules")))
+            self._compiled[kind, place, name] = cached
+        return cached[1]
+
+
+def _kept(raw: Object, fields: Iterable[str]) -> Object:
+    return {field: raw[field] for field in fields if raw.get(field)}
+
+
+def _matches(rule: Rule, attributes: Attributes) -> bool:
+    if not attributes.is_resource:
+        return rule.covers_path(attributes.verb, attributes.path)
+    return rule.covers(
+        attributes.verb, attributes.group, combined(attributes), attributes.subresource
+    )
+
+
+def _subject_of(user: User, subjects: Iterable[Object], namespace: str) -> Object | None:
+    """The first subject that is this user."""
+    for subject in subjects:
+        kind, name = subject["kind"], subject["name"]
+        if kind == "User":
+            if name == user.name:
+                return subject
+        elif kind == "Group":
+            if name in user.groups:
+                return subject
+        elif kind == "ServiceAccount":
+            place = subject.get("namespace") or namespace
+            if place and user.name == f"system:serviceaccount:{place}:{name}":
+                return subject
+    return None
+
+
+def _describe_subject(subject: Object, namespace: str) -> str:
+    name = str(subject["name"])
+    if subject["kind"] == "ServiceAccount":
+        name = f"{name}/{subject.get('namespace') or namespace}"
+    return f"{subject['kind']} {go_value(name)}"
+
+
+def _aggregate(messages: list[str]) -> str:
+    unique = list(dict.fromkeys(messages))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"

@@ -1,0 +1,351 @@
+"""What a new cluster contains before anybody used it.
+
+Namespaces, the default RBAC policy, priority classes, flow control, the `kubernetes` Service, the
+controllers' service accounts, and the cast of a classroom. Objects are complete but for what only
+the store knows (uid, creationTimestamp, resourceVersion). Never writes anything itself.
+
+Models kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/rbac/rest,
+pkg/registry/flowcontrol/rest, pkg/controlplane/controller and what kubeadm leaves behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from apiserver_app.auth.data import cast, cluster_roles, controller_roles, flow_control
+from apiserver_app.auth.data.notation import rules
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+
+SERVICE_IP = "10.96.0.1"
+SERVICE_CIDR = "10.96.0.0/12"
+SECURE_PORT = 6443
+SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+_RBAC = "rbac.authorization.k8s.io"
+_AGGREGATE = f"{_RBAC}/aggregate-to-"
+_FLOW = "flowcontrol.apiserver.k8s.io"
+_CRITICAL = 2_000_000_000
+
+Item = tuple[str, str, Object]  # resource key, namespace, object
+
+
+def objects(version: str = "1.33", now: int = 0, *, client_ca: str = "") -> list[Item]:
+    """Everything, in the order in which it is created. `now` stamps conditions (µs since 1970);
+    `client_ca` is the PEM of the CA that signs clients, published in kube-system."""
+    profile = _profile(version)
+    items = [*_namespaces(), *_cluster_roles(profile), *_cluster_bindings(profile)]
+    items += [*_namespaced_policy(), *_accounts(profile), *_priority_classes()]
+    items += [*_levels(profile), *_schemas(profile, now), *_networking(profile, now)]
+    items += [*_config_maps(profile, now, client_ca), *_classroom()]
+    return items
+
+
+def _profile(version: str) -> tuple[int, int]:
+    major, minor = version.lstrip("v").split(".")[:2]
+    return int(major), int(minor)
+
+
+def _object(api_version: str, kind: str, metadata: Object, **fields: object) -> Object:
+    return {"kind": kind, "apiVersion": api_version, "metadata": metadata, **fields}
+
+
+def _namespaces() -> Iterator[Item]:
+    for name in SYSTEM_NAMESPACES:
+        yield "namespaces", "", _namespace(name)
+
+
+def _namespace(name: str) -> Object:
+    return _object(
+        "v1",
+        "Namespace",
+        {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        spec={"finalizers": ["kubernetes"]},
+        status={"phase": "Active"},
+    )
+
+
+# -- RBAC ---------------------------------------------------------------------------------------
+
+
+def _default_metadata(name: str, namespace: str = "", **labels: str) -> Object:
+    metadata: Object = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    metadata["labels"] = {"kubernetes.io/bootstrapping": "rbac-defaults", **labels}
+    metadata["annotations"] = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
+    return metadata
+
+
+def _controllers(profile: tuple[int, int]) -> list[str]:
+    since = controller_roles.SINCE
+    return [name for name in controller_roles.CONTROLLERS if profile >= since.get(name, (1, 0))]
+
+
+def _cluster_roles(profile: tuple[int, int]) -> Iterator[Item]:
+    resource = f"clusterroles.{_RBAC}"
+    plain = {name: rules(lines) for name, lines in cluster_roles.ROLES.items()}
+    for name in reversed(cluster_roles.AGGREGATED):
+        plain[name] = _aggregate(name, plain)
+    for name in sorted(plain):
+        target = cluster_roles.AGGREGATES_TO.get(name)
+        labels = {f"{_AGGREGATE}{target}": "true"} if target else {}
+        role = _object(f"{_RBAC}/v1", "ClusterRole", _default_metadata(name, "", **labels))
+        role["rules"] = plain[name]
+        if name in cluster_roles.AGGREGATED:
+            selector = {"matchLabels": {f"{_AGGREGATE}{name}": "true"}}
+            role["aggregationRule"] = {"clusterRoleSelectors": [selector]}
+        yield resource, "", role
+    for account in _controllers(profile):
+        name = f"{controller_roles.PREFIX}{account}"
+        role = _object(f"{_RBAC}/v1", "ClusterRole", _default_metadata(name))
+        role["rules"] = rules(controller_roles.CONTROLLERS[account])
+        yield resource, "", role
+
+
+def _aggregate(name: str, plain: dict[str, list[Object]]) -> list[Object]:
+    """The rules of the roles labelled for it, by name, each rule once: as the aggregation
+    controller would leave it."""
+    out: list[Object] = []
+    for source in sorted(cluster_roles.AGGREGATES_TO):
+        if cluster_roles.AGGREGATES_TO[source] == name:
+            out += [rule for rule in plain[source] if rule not in out]
+    return out
+
+
+def _binding(kind: str, metadata: Object, role: tuple[str, str], subjects: Sequence[str]) -> Object:
+    binding = _object(f"{_RBAC}/v1", kind, metadata)
+    if subjects:
+        binding["subjects"] = [_subject(text) for text in subjects]
+    binding["roleRef"] = {"apiGroup": _RBAC, "kind": role[0], "name": role[1]}
+    return binding
+
+
+def _subject(text: str) -> Object:
+    kind, name = text.split(" ", 1)
+    if kind == "ServiceAccount":
+        namespace, name = name.split("/")
+        return {"kind": kind, "name": name, "namespace": namespace}
+    return {"kind": kind, "apiGroup": _RBAC, "name": name}
+
+
+def _cluster_bindings(profile: tuple[int, int]) -> Iterator[Item]:
+    bindings = dict(cluster_roles.BINDINGS)
+    for account in _controllers(profile):
+        subject = f"ServiceAccount kube-system/{account}"
+        bindings[f"{controller_roles.PREFIX}{account}"] = (subject,)
+    for name, subjects in bindings.items():
+        yield f"clusterrolebindings.{_RBAC}", "", _binding(
+            "ClusterRoleBinding", _default_metadata(name), ("ClusterRole", name), subjects
+        )
+
+
+def _namespaced_policy() -> Iterator[Item]:
+    for (namespace, name), lines in controller_roles.NAMESPACED_ROLES.items():
+        role = _object(f"{_RBAC}/v1", "Role", _default_metadata(name, namespace))
+        role["rules"] = rules(lines)
+        yield f"roles.{_RBAC}", namespace, role
+    for (namespace, name), (role_name, subjects) in controller_roles.NAMESPACED_BINDINGS.items():
+        yield f"rolebindings.{_RBAC}", namespace, _binding(
+            "RoleBinding", _default_metadata(name, namespace), ("Role", role_name), subjects
+        )
+
+
+def _accounts(profile: tuple[int, int]) -> Iterator[Item]:
+    names = [n for n in _controllers(profile) if n not in controller_roles.NO_ACCOUNT]
+    for name in sorted([*names, *controller_roles.EXTRA_ACCOUNTS]):
+        metadata = {"name": name, "namespace": "kube-system"}
+        yield "serviceaccounts", "kube-system", _object("v1", "ServiceAccount", metadata)
+
+
+def _classroom() -> Iterator[Item]:
+    yield "namespaces", "", _namespace(cast.STUDENT_NAMESPACE)
+    for name, (role, group) in cast.CLUSTER_BINDINGS.items():
+        yield f"clusterrolebindings.{_RBAC}", "", _binding(
+            "ClusterRoleBinding", {"name": name}, ("ClusterRole", role), [f"Group {group}"]
+        )
+    for (namespace, name), (role, group) in cast.BINDINGS.items():
+        metadata = {"name": name, "namespace": namespace}
+        yield f"rolebindings.{_RBAC}", namespace, _binding(
+            "RoleBinding", metadata, ("ClusterRole", role), [f"Group {group}"]
+        )
+
+
+# -- priority and flow control ------------------------------------------------------------------
+
+
+def _priority_classes() -> Iterator[Item]:
+    described = (
+        (
+            "system-cluster-critical",
+            _CRITICAL,
+            "Used for system critical pods that must run in the cluster, but can be moved to "
+            "another node if necessary.",
+        ),
+        (
+            "system-node-critical",
+            _CRITICAL + 1000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+    )
+    for name, value, description in described:
+        yield "priorityclasses.scheduling.k8s.io", "", _object(
+            "scheduling.k8s.io/v1",
+            "PriorityClass",
+            {"name": name, "generation": 1},
+            value=value,
+            description=description,
+            preemptionPolicy="PreemptLowerPriority",
+        )
+
+
+def _flow_version(profile: tuple[int, int]) -> str:
+    if profile >= (1, 29):
+        return f"{_FLOW}/v1"
+    return f"{_FLOW}/v1beta3" if profile >= (1, 26) else f"{_FLOW}/v1beta2"
+
+
+def _flow_metadata(name: str) -> Object:
+    annotations = {"apf.kubernetes.io/autoupdate-spec": "true"}
+    return {"name": name, "generation": 1, "annotations": annotations}
+
+
+def _levels(profile: tuple[int, int]) -> Iterator[Item]:
+    shares_name = (
+        "nominalConcurrencyShares" if profile >= (1, 26) else "assuredConcurrencyShares"
+    )
+    for name, level in flow_control.LEVELS.items():
+        share: Object = {shares_name: level.shares}
+        if profile >= (1, 26):
+            share["lendablePercent"] = level.lendable_percent
+        if name == flow_control.EXEMPT:
+            spec: Object = {"type": "Exempt"}
+            if profile >= (1, 28):
+                spec["exempt"] = share
+        else:
+            share["limitResponse"] = _limit_response(level)
+            spec = {"type": "Limited", "limited": share}
+        yield f"prioritylevelconfigurations.{_FLOW}", "", _object(
+            _flow_version(profile),
+            "PriorityLevelConfiguration",
+            _flow_metadata(name),
+            spec=spec,
+            status={},
+        )
+
+
+def _limit_response(level: flow_control.Level) -> Object:
+    if level.queues is None:
+        return {"type": "Reject"}
+    queues, hand_size, limit = level.queues
+    queuing = {"queues": queues, "handSize": hand_size, "queueLengthLimit": limit}
+    return {"type": "Queue", "queuing": queuing}
+
+
+def _schemas(profile: tuple[int, int], now: int) -> Iterator[Item]:
+    for name, schema in flow_control.SCHEMAS.items():
+        spec: Object = {
+            "priorityLevelConfiguration": {"name": schema.level},
+            "matchingPrecedence": schema.precedence,
+        }
+        if schema.distinguisher:
+            spec["distinguisherMethod"] = {"type": schema.distinguisher}
+        spec["rules"] = [_flow_rules(schema)]
+        found = (
+            "This FlowSchema references the PriorityLevelConfiguration object named "
+            f'"{schema.level}" and it exists'
+        )
+        dangling = {
+            "type": "Dangling",
+            "status": "False",
+            "lastTransitionTime": meta.rfc3339(now),
+            "reason": "Found",
+            "message": found,
+        }
+        yield f"flowschemas.{_FLOW}", "", _object(
+            _flow_version(profile),
+            "FlowSchema",
+            _flow_metadata(name),
+            spec=spec,
+            status={"conditions": [dangling]},
+        )
+
+
+def _flow_rules(schema: flow_control.Schema) -> Object:
+    out: Object = {"subjects": [_flow_subject(text) for text in schema.subjects]}
+    for line in schema.rules:
+        columns = [column.split() for column in line.split("|")]
+        if columns[1] == ["url"]:
+            rule: Object = {"verbs": columns[0], "nonResourceURLs": columns[2]}
+            out.setdefault("nonResourceRules", []).append(rule)
+            continue
+        rule = {
+            "verbs": columns[0],
+            "apiGroups": ["" if group == "core" else group for group in columns[1]],
+            "resources": columns[2],
+        }
+        if columns[-1] == ["cluster"]:
+            rule["clusterScope"] = True
+        rule["namespaces"] = ["*"]
+        out.setdefault("resourceRules", []).append(rule)
+    return out
+
+
+def _flow_subject(text: str) -> Object:
+    kind, name = text.split(" ", 1)
+    if kind == "ServiceAccount":
+        namespace, name = name.split("/")
+        return {"kind": kind, "serviceAccount": {"namespace": namespace, "name": name}}
+    return {"kind": kind, kind.lower(): {"name": name}}
+
+
+# -- the API server's own objects ---------------------------------------------------------------
+
+
+def _networking(profile: tuple[int, int], now: int) -> Iterator[Item]:
+    if profile >= (1, 33):
+        ready = {
+            "type": "Ready",
+            "status": "True",
+            "lastTransitionTime": meta.rfc3339(now),
+            "reason": "",
+            "message": "Kubernetes default Service CIDR is ready",
+        }
+        yield "servicecidrs.networking.k8s.io", "", _object(
+            "networking.k8s.io/v1",
+            "ServiceCIDR",
+            {"name": "kubernetes"},
+            spec={"cidrs": [SERVICE_CIDR]},
+            status={"conditions": [ready]},
+        )
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    port = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": SECURE_PORT}
+    yield "services", "default", _object(
+        "v1",
+        "Service",
+        {"name": "kubernetes", "namespace": "default", "labels": labels},
+        spec={
+            "ports": [port],
+            "clusterIP": SERVICE_IP,
+            "clusterIPs": [SERVICE_IP],
+            "type": "ClusterIP",
+            "sessionAffinity": "None",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+        },
+        status={"loadBalancer": {}},
+    )
+
+
+def _config_maps(profile: tuple[int, int], now: int, client_ca: str) -> Iterator[Item]:
+    contents: dict[str, dict[str, str]] = {}
+    if client_ca:
+        contents["extension-apiserver-authentication"] = {"client-ca-file": client_ca}
+    if profile >= (1, 27):
+        contents["kube-apiserver-legacy-service-account-token-tracking"] = {
+            "since": meta.rfc3339(now)[:10]
+        }
+    for name, data in contents.items():
+        metadata = {"name": name, "namespace": "kube-system"}
+        yield "configmaps", "kube-system", _object("v1", "ConfigMap", metadata, data=data)

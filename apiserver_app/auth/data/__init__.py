@@ -1,0 +1,1 @@
+"""The default policy and cast as data: compact text, parsed once at start-up."""

@@ -1,0 +1,39 @@
+"""The cast: the people of a classroom, what groups they are in and what they may do.
+
+`student` works in the namespace `student` and sees nothing elsewhere; `viewer` looks everywhere;
+`teacher` may do everything; `nobody` is known and may do nothing. `token-user` is a student who
+comes with a static token instead of a certificate.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Person(NamedTuple):
+    name: str
+    groups: tuple[str, ...]
+    namespace: str = ""  # default namespace of the kubeconfig
+    uses_token: bool = False
+
+
+STUDENT_NAMESPACE = "student"
+STUDENTS, VIEWERS, TEACHERS = "students", "viewers", "teachers"
+
+PEOPLE: tuple[Person, ...] = (
+    Person("teacher", (TEACHERS,)),
+    Person("student", (STUDENTS,), STUDENT_NAMESPACE),
+    Person("viewer", (VIEWERS,)),
+    Person("token-user", (STUDENTS,), STUDENT_NAMESPACE, uses_token=True),
+    Person("nobody", ()),
+)
+
+# ClusterRoleBindings: name -> (ClusterRole, group)
+CLUSTER_BINDINGS: dict[str, tuple[str, str]] = {
+    "teachers": ("cluster-admin", TEACHERS),
+    "viewers": ("view", VIEWERS),
+}
+# RoleBindings: (namespace, name) -> (ClusterRole, group)
+BINDINGS: dict[tuple[str, str], tuple[str, str]] = {
+    (STUDENT_NAMESPACE, "students"): ("edit", STUDENTS),
+}

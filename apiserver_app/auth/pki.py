@@ -1,0 +1,351 @@
+"""The cluster's own certificate authority, server and client certificates, and signing key.
+
+Everything lies under DIR/pki as PEM and is used again after a restart. Keys are P-256 and readable
+by their owner only. `cryptography` is imported at the first use. Never talks to the network.
+
+Models what kubeadm's phases `certs` and `sa` leave behind (cmd/kubeadm/app/phases/certs).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import ipaddress
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apiserver_app.auth.bootstrap import SERVICE_IP
+from apiserver_app.auth.data import cast
+from apiserver_app.machinery import meta
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+ADMIN = cast.Person("kubernetes-admin", ("system:masters",))
+CA_NAME = "kubernetes"
+CA_DAYS, LEAF_DAYS = 3650, 365
+RENEW_BEFORE_DAYS = 7
+_SERVER_NAMES = (
+    "localhost",
+    "127.0.0.1",
+    "::1",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+    SERVICE_IP,
+)
+
+
+class PkiError(Exception):
+    """The files cannot be read or written; one sentence for the person who started the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A certificate with its key, as PEM and as files."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+    certificate_path: Path
+    key_path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Pki:
+    """All that the server and the kubeconfigs need."""
+
+    directory: Path
+    ca: Identity
+    server: Identity
+    admin: Identity
+    clients: dict[str, Identity]  # by name of the cast
+    service_account_key: bytes = field(repr=False)
+    tokens_csv: str = field(repr=False)
+
+
+def load(directory: Path, now: int, hosts: Sequence[str] = ()) -> Pki:
+    """Read what is there under `directory`, make what is missing, outdated or for other hosts.
+
+    `now` is µs since 1970; `hosts` are further names or addresses the server is reached by.
+    """
+    folder = directory / "pki"
+    moment = meta.rfc3339(now)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        maker = _Maker(folder, datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")))
+        return Pki(
+            directory,
+            maker.authority(),
+            maker.server([*_SERVER_NAMES, *hosts]),
+            maker.client("admin", ADMIN),
+            {
+                person.name: maker.client(person.name, person)
+                for person in cast.PEOPLE
+                if not person.uses_token
+            },
+            maker.signing_key(),
+            _tokens(directory / "tokens.csv"),
+        )
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PkiError(f"cannot keep keys and certificates in {folder}: {reason}") from error
+    except ValueError as error:
+        raise PkiError(f"a key or certificate in {folder} cannot be read: {error}") from error
+
+
+class _Maker:
+    """Makes and reads the files of one folder at one moment."""
+
+    def __init__(self, folder: Path, moment: datetime.datetime) -> None:
+        self.folder = folder
+        self.moment = moment
+        self._ca: tuple[x509.Certificate, ec.EllipticCurvePrivateKey] | None = None
+
+    def authority(self) -> Identity:
+        from cryptography import x509
+
+        identity = self._read("ca")
+        if identity is None:
+            key = _new_key()
+            name = _name(CA_NAME, ())
+            builder = self._builder(name, name, key, CA_DAYS)
+            builder = builder.add_extension(x509.BasicConstraints(True, None), critical=True)
+            builder = builder.add_extension(_usage(ca=True), critical=True)
+            names = x509.SubjectAlternativeName([x509.DNSName(CA_NAME)])
+            identity = self._write("ca", self._sign(builder.add_extension(names, False), key), key)
+        self._ca = _parse(identity)
+        return identity
+
+    def server(self, hosts: Sequence[str]) -> Identity:
+        from cryptography import x509
+        from cryptography.x509.oid import ExtendedKeyUsageOID
+
+        wanted = [_general_name(host) for host in dict.fromkeys(hosts)]
+        identity = self._read("apiserver", lambda found: _has_names(found, wanted))
+        if identity is not None:
+            return identity
+        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+        names = x509.SubjectAlternativeName(wanted)
+        return self._issue("apiserver", _name("kube-apiserver", ()), [usage, names])
+
+    def client(self, file_name: str, person: cast.Person) -> Identity:
+        from cryptography import x509
+        from cryptography.x509.oid import ExtendedKeyUsageOID
+
+        identity = self._read(file_name)
+        if identity is not None:
+            return identity
+        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+        return self._issue(file_name, _name(person.name, person.groups), [usage])
+
+    def signing_key(self) -> bytes:
+        """The key that signs service account tokens; its public half lies beside it."""
+        path = self.folder / "sa.key"
+        if path.exists():
+            return path.read_bytes()
+        key = _new_key()
+        pem = _key_pem(key)
+        write_file(path, pem, 0o600)
+        write_file(self.folder / "sa.pub", _public_pem(key), 0o644)
+        return pem
+
+    def _issue(
+        self, file_name: str, subject: x509.Name, extensions: Sequence[x509.ExtensionType]
+    ) -> Identity:
+        from cryptography import x509
+
+        assert self._ca is not None, "the authority comes first"
+        certificate, authority_key = self._ca
+        key = _new_key()
+        builder = self._builder(subject, certificate.subject, key, LEAF_DAYS)
+        builder = builder.add_extension(_usage(ca=False), critical=True)
+        builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
+        builder = builder.add_extension(issuer, critical=False)
+        for extension in extensions:
+            builder = builder.add_extension(extension, critical=False)
+        return self._write(file_name, self._sign(builder, authority_key), key)
+
+    def _builder(
+        self, subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int
+    ) -> x509.CertificateBuilder:
+        from cryptography import x509
+
+        start = self.moment - datetime.timedelta(minutes=5)
+        public = key.public_key()
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(issuer)
+            .public_key(public)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(start)
+            .not_valid_after(start + datetime.timedelta(days=days))
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        )
+
+    def _sign(
+        self, builder: x509.CertificateBuilder, key: ec.EllipticCurvePrivateKey
+    ) -> x509.Certificate:
+        from cryptography.hazmat.primitives import hashes
+
+        return builder.sign(key, hashes.SHA256())
+
+    def _read(
+        self, name: str, fits: Callable[[x509.Certificate], bool] | None = None
+    ) -> Identity | None:
+        """What the files hold, unless it is missing, ends soon or was signed by another CA."""
+        paths = self._paths(name)
+        try:
+            identity = Identity(paths[0].read_bytes(), paths[1].read_bytes(), *paths)
+        except FileNotFoundError:
+            return None
+        certificate, _ = _parse(identity)
+        ends = certificate.not_valid_after_utc - datetime.timedelta(days=RENEW_BEFORE_DAYS)
+        if ends < self.moment or (fits is not None and not fits(certificate)):
+            return None
+        if self._ca is not None and not _signed_by(certificate, self._ca[0]):
+            return None
+        return identity
+
+    def _write(
+        self, name: str, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey
+    ) -> Identity:
+        from cryptography.hazmat.primitives.serialization import Encoding
+
+        paths = self._paths(name)
+        identity = Identity(certificate.public_bytes(Encoding.PEM), _key_pem(key), *paths)
+        # the key first: a certificate without its key would be taken as complete
+        write_file(paths[1], identity.key, 0o600)
+        write_file(paths[0], identity.certificate, 0o644)
+        return identity
+
+    def _paths(self, name: str) -> tuple[Path, Path]:
+        return self.folder / f"{name}.crt", self.folder / f"{name}.key"
+
+
+def _tokens(path: Path) -> str:
+    """The static token file; each token is made once and kept."""
+    if path.exists():
+        return path.read_text()
+    lines = [
+        f'{secrets.token_hex(16)},{person.name},{person.name},"{",".join(person.groups)}"\n'
+        for person in cast.PEOPLE
+        if person.uses_token
+    ]
+    text = "".join(lines)
+    write_file(path, text.encode(), 0o600)
+    return text
+
+
+def write_file(path: Path, content: bytes, mode: int) -> None:
+    """Whole or not at all, and never readable by others in between."""
+    waiting = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(waiting, mode)
+        os.replace(waiting, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(waiting)
+        raise
+
+
+def _new_key() -> ec.EllipticCurvePrivateKey:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+
+
+def _public_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    return key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+def _parse(identity: Identity) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    certificate = x509.load_pem_x509_certificate(identity.certificate)
+    key = load_pem_private_key(identity.key, None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError(f"{identity.key_path.name} is not an EC key")
+    if key.public_key() != certificate.public_key():
+        raise ValueError(
+            f"{identity.key_path.name} does not belong to {identity.certificate_path.name}"
+        )
+    return certificate, key
+
+
+def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _has_names(certificate: x509.Certificate, wanted: Sequence[x509.GeneralName]) -> bool:
+    from cryptography import x509
+
+    found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return all(name in list(found) for name in wanted)
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host.strip("[]")))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _name(common_name: str, groups: Sequence[str]) -> x509.Name:
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _usage(ca: bool) -> x509.KeyUsage:
+    from cryptography import x509
+
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=True,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=ca,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

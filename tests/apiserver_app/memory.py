@@ -1,0 +1,49 @@
+"""A Reader over a dict, for gates that decide from cluster state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from apiserver_app.auth import bootstrap
+from apiserver_app.machinery.meta import Object
+
+
+class MemoryReader:
+    """Objects by resource, namespace and name. `put` and `drop` count the generation up."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, dict[tuple[str, str], Object]] = {}
+        self._generations: dict[str, int] = {}
+
+    def put(self, resource: str, obj: Object) -> Object:
+        metadata = obj["metadata"]
+        key = (metadata.get("namespace", ""), metadata["name"])
+        self._objects.setdefault(resource, {})[key] = obj
+        self._generations[resource] = self._generations.get(resource, 0) + 1
+        return obj
+
+    def drop(self, resource: str, namespace: str, name: str) -> None:
+        del self._objects[resource][namespace, name]
+        self._generations[resource] += 1
+
+    def get(self, resource: str, namespace: str, name: str) -> Object | None:
+        return self._objects.get(resource, {}).get((namespace, name))
+
+    def list(self, resource: str, namespace: str = "") -> Sequence[Object]:
+        found = self._objects.get(resource, {})
+        return [found[key] for key in sorted(found) if not namespace or key[0] == namespace]
+
+    def generation(self, resource: str) -> int:
+        return self._generations.get(resource, 0)
+
+    def pods_on(self, node: str) -> Iterable[Object]:
+        return [pod for pod in self.list("pods") if pod["spec"].get("nodeName") == node]
+
+
+def bootstrapped() -> MemoryReader:
+    """A reader over everything a new cluster contains."""
+    reader = MemoryReader()
+    for resource, _, obj in bootstrap.objects():
+        metadata = {**obj["metadata"], "uid": f"uid-{obj['metadata']['name']}"}
+        reader.put(resource, {**obj, "metadata": metadata})
+    return reader
