@@ -1,0 +1,119 @@
+"""What a request line asks for: verb, resource, subresource, namespace and name.
+
+Pure and fast: it runs once for each request that comes over HTTP. It knows no resource but
+`namespaces`; whether something of that name is served is the router's question.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import unquote_plus
+
+from apiserver_app.machinery import errors
+
+
+class RequestInfo(NamedTuple):
+    """One request line, read. `plural` and what follows it are empty for other paths."""
+
+    verb: str  # get, list, watch, create, update, patch, delete, deletecollection; else the method
+    is_resource: bool
+    group: str
+    version: str
+    plural: str
+    subresource: str
+    namespace: str
+    name: str
+    params: dict[str, list[str]]
+    path: str
+    rest: tuple[str, ...] = ()  # what follows the subresource: the path below `proxy`
+
+
+def parse(method: str, path: str, query: str) -> RequestInfo:
+    """Read a request line. `path` is percent-decoded already, `query` is raw and without `?`."""
+    params = parse_query(query) if query else {}
+    parts = path.strip("/").split("/")
+    grouped = parts[0] == "apis"
+    if len(parts) < (4 if grouped else 3) or not (grouped or parts[0] == "api"):
+        return RequestInfo(method.lower(), False, "", "", "", "", "", "", params, path)
+    if grouped:
+        group, version, parts = parts[1], parts[2], parts[3:]
+    else:
+        group, version, parts = "", parts[1], parts[2:]
+    verb = _VERBS.get(method, "")
+    if parts[0] in _SPECIAL_VERBS:
+        if len(parts) < 2:
+            raise errors.internal(
+                "failed to create RequestInfo: unable to determine kind and namespace from url, "
+                + path
+            )
+        verb, parts = parts[0], parts[1:]
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 1:
+        namespace = parts[1]
+        if len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
+            parts = parts[2:]
+    plural = parts[0]
+    name = parts[1] if len(parts) > 1 else ""
+    subresource = parts[2] if len(parts) > 2 and verb != "proxy" else ""
+    rest = tuple(parts[3:]) if len(parts) > 3 else ()
+    if not name:
+        if verb == "get":
+            verb = "watch" if _is_set(params, "watch") else "list"
+            name = _selected_name(params)
+        elif verb == "delete":
+            verb = "deletecollection"
+    return RequestInfo(
+        verb, True, group, version, plural, subresource, namespace, name, params, path, rest
+    )
+
+
+def parse_query(query: str) -> dict[str, list[str]]:
+    """The parameters of a raw query string, repeated ones in order, blank values kept."""
+    params: dict[str, list[str]] = {}
+    for pair in query.split("&"):
+        if not pair:
+            continue
+        key, _, value = pair.partition("=")
+        if "%" in key or "+" in key:
+            key = unquote_plus(key)
+        if "%" in value or "+" in value:
+            value = unquote_plus(value)
+        if key in params:
+            params[key].append(value)
+        else:
+            params[key] = [value]
+    return params
+
+
+_VERBS = {
+    "GET": "get",
+    "HEAD": "get",
+    "POST": "create",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+_SPECIAL_VERBS = frozenset(("proxy", "watch"))
+_NAMESPACE_SUBRESOURCES = frozenset(("status", "finalize"))
+_NO = frozenset(("false", "0"))
+_NAME_FIELDS = ("metadata.name==", "metadata.name=")
+
+
+def _is_set(params: dict[str, list[str]], name: str) -> bool:
+    values = params.get(name)
+    return values is not None and values[0].lower() not in _NO
+
+
+def _selected_name(params: dict[str, list[str]]) -> str:
+    """The one name a list or watch is limited to by its field selector, if it is a path segment."""
+    values = params.get("fieldSelector")
+    if values is None:
+        return ""
+    for term in values[0].split(","):
+        for prefix in _NAME_FIELDS:
+            if term.startswith(prefix):
+                name = term[len(prefix) :]
+                return "" if name in (".", "..") or "/" in name or "%" in name else name
+    return ""
