@@ -1,0 +1,170 @@
+"""Which resources a version of Kubernetes serves, in discovery order, and how to find one.
+
+Built once per cluster from `kindtable`; nothing here changes afterwards, and nothing reads the
+schemas. Custom resources are not in here.
+
+Models kubernetes pkg/controlplane/instance.go (DefaultAPIResourceConfigSource),
+pkg/controlplane/apiserver/aggregator.go (group priorities) and api/discovery.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from dataclasses import dataclass
+
+from apiserver_app.machinery import kindtable
+from apiserver_app.machinery.meta import ResourceInfo
+
+VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+_VERBS_OF = {
+    "componentstatuses": ("get", "list"),
+    "namespaces": tuple(verb for verb in VERBS if verb != "deletecollection"),
+}
+# the one whose singular is not its kind in small letters
+_SINGULARS = {"endpoints": "endpoints"}
+
+
+@dataclass(frozen=True, slots=True)
+class SubresourceInfo:
+    """One subresource: the kind of its body and what may be done to it."""
+
+    name: str  # "status"
+    group: str
+    version: str
+    kind: str
+    verbs: tuple[str, ...]
+
+
+class Resources:
+    """The index of what one version serves."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+        self.all = resources(version)
+        # GroupResource -> its preferred version
+        self.by_key: dict[str, ResourceInfo] = {}
+        self._by_path: dict[tuple[str, str, str], ResourceInfo] = {}
+        self._by_gvk: dict[tuple[str, str, str], ResourceInfo] = {}
+        self._subresources: dict[tuple[str, str, str], tuple[SubresourceInfo, ...]] = {}
+        self._subresource: dict[tuple[str, str, str, str], SubresourceInfo] = {}
+        self._by_storage: dict[str, ResourceInfo] = {}
+        for info in self.all:
+            self._index(info)
+        for group, api, kind, definition in kindtable.BODIES:
+            body = ResourceInfo(group, api, kind, "", "", True, (), definition=definition)
+            self._by_gvk.setdefault((group, api, kind), body)
+
+    def _index(self, info: ResourceInfo) -> None:
+        self.by_key.setdefault(info.key, info)
+        self._by_path[info.group, info.version, info.plural] = info
+        self._by_gvk[info.group, info.version, info.kind] = info
+        if info.storage:
+            self._by_storage.setdefault(info.storage, info)
+        found = tuple(_subresource(info, name) for name in info.subresources)
+        self._subresources[info.group, info.version, info.plural] = found
+        for sub in found:
+            self._subresource[info.group, info.version, info.plural, sub.name] = sub
+
+    def find(self, group: str, version: str, plural: str) -> ResourceInfo | None:
+        """The resource that `/apis/<group>/<version>/…/<plural>` serves."""
+        return self._by_path.get((group, version, plural))
+
+    def by_gvk(self, group: str, version: str, kind: str) -> ResourceInfo | None:
+        """The resource of a kind. Kinds that are a subresource's body only (Scale, Eviction,
+        TokenRequest) are found too, with an empty plural."""
+        return self._by_gvk.get((group, version, kind))
+
+    def by_storage(self, storage: str) -> ResourceInfo | None:
+        """The resource kept under `/registry/<storage>/`, in its preferred version."""
+        return self._by_storage.get(storage)
+
+    def subresources(self, info: ResourceInfo) -> tuple[SubresourceInfo, ...]:
+        """Its subresources in discovery order."""
+        return self._subresources[info.group, info.version, info.plural]
+
+    def subresource(self, info: ResourceInfo, name: str) -> SubresourceInfo | None:
+        return self._subresource.get((info.group, info.version, info.plural, name))
+
+    def subresource_verbs(self, info: ResourceInfo, name: str) -> tuple[str, ...]:
+        """What may be done to a subresource; nothing when there is none of that name."""
+        found = self._subresource.get((info.group, info.version, info.plural, name))
+        return found.verbs if found else ()
+
+    @functools.cached_property
+    def group_versions(self) -> tuple[tuple[str, str], ...]:
+        """Served (group, version) pairs, most preferred first."""
+        return tuple(dict.fromkeys((info.group, info.version) for info in self.all))
+
+    def storage_version_hash(self, info: ResourceInfo) -> str:
+        """What discovery says of the version objects are stored in; empty when never stored."""
+        if not info.storage:
+            return ""
+        stored = self._stored_as(info)
+        text = f"{stored.group}/{stored.version}/{stored.kind}"
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
+
+    def _stored_as(self, info: ResourceInfo) -> ResourceInfo:
+        """Events are one kind under two groups; other kinds are stored as preferred."""
+        return self.by_key["events" if info.plural == "events" else info.key]
+
+
+@functools.lru_cache(maxsize=16)
+def resources(version: str) -> tuple[ResourceInfo, ...]:
+    """Every built-in resource that version serves, in discovery order."""
+    minor = minor_of(version)
+    return tuple(
+        info
+        for served in kindtable.GROUP_VERSIONS
+        if served.since <= minor <= served.until
+        for line in served.lines.strip().splitlines()
+        if (info := _parse(served, line, minor)) is not None
+    )
+
+
+def minor_of(version: str) -> int:
+    """33 of "1.33", "v1.33.1"."""
+    return int(version.lstrip("v").split(".")[1])
+
+
+def _parse(served: kindtable.GroupVersion, line: str, minor: int) -> ResourceInfo | None:
+    """One line of the table; None when that version does not have the resource."""
+    columns = [column.strip() for column in line.split("|")]
+    columns += [""] * (7 - len(columns))
+    plural, kind, scope, short_names, categories, subresources, range_ = columns
+    since, _, until = range_.partition("-")
+    if not int(since or 0) <= minor <= int(until or 999):
+        return None
+    key = f"{plural}.{served.group}" if served.group else plural
+    virtual = kind in kindtable.VIRTUAL
+    return ResourceInfo(
+        group=served.group,
+        version=served.version,
+        kind=kind,
+        plural=plural,
+        singular=_SINGULARS.get(plural, kind.lower()),
+        namespaced=scope == "ns",
+        verbs=("create",) if virtual else _VERBS_OF.get(plural, VERBS),
+        short_names=tuple(short_names.split()),
+        categories=tuple(categories.split()),
+        subresources=_since(subresources, minor),
+        storage="" if virtual or kind == "ComponentStatus" else kindtable.STORAGE.get(key, plural),
+        definition=f"{served.package}.{kind}",
+    )
+
+
+def _since(names: str, minor: int) -> tuple[str, ...]:
+    """Names of subresources; `resize@33` is there from 1.33 on."""
+    pairs = [name.partition("@") for name in names.split()]
+    return tuple(name for name, _, since in pairs if int(since or 0) <= minor)
+
+
+def _subresource(info: ResourceInfo, name: str) -> SubresourceInfo:
+    table = kindtable.SUBRESOURCES
+    row = table.get(f"{info.plural}/{name}") or table.get(f"*/{name}") or table["*/*"]
+    group, version, kind, verbs = row
+    if not version:
+        group, version = info.group, info.version
+    return SubresourceInfo(name, group, version, kind or info.kind, verbs)

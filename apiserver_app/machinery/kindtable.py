@@ -1,0 +1,228 @@
+"""Every built-in resource by group and version, in the order in which discovery lists them.
+
+Plain data, read by `kinds`. A line of a group is
+
+    plural | Kind | ns or - | short names | categories | subresources | since-until
+
+and trailing empty columns are left out. Nothing here says what a kind does.
+
+Models kubernetes api/discovery/*.json (what a default kube-apiserver answers: GA versions, and
+betas in the versions that still served them by default).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class GroupVersion(NamedTuple):
+    """One group version: where its types are defined, since and until when it is served."""
+
+    group: str
+    version: str
+    package: str  # what its definition names begin with
+    lines: str
+    since: int = 0  # minor version
+    until: int = 999
+
+
+_CORE = """
+bindings | Binding | ns
+componentstatuses | ComponentStatus | - | cs
+configmaps | ConfigMap | ns | cm
+endpoints | Endpoints | ns | ep
+events | Event | ns | ev
+limitranges | LimitRange | ns | limits
+namespaces | Namespace | - | ns | | finalize status
+nodes | Node | - | no | | proxy status
+persistentvolumeclaims | PersistentVolumeClaim | ns | pvc | | status
+persistentvolumes | PersistentVolume | - | pv | | status
+pods | Pod | ns | po | all | attach binding ephemeralcontainers eviction exec log portforward proxy \
+resize@33 status
+podtemplates | PodTemplate | ns
+replicationcontrollers | ReplicationController | ns | rc | all | scale status
+resourcequotas | ResourceQuota | ns | quota | | status
+secrets | Secret | ns
+serviceaccounts | ServiceAccount | ns | sa | | token
+services | Service | ns | svc | all | proxy status
+"""
+
+_APISERVICES = "apiservices | APIService | - | | api-extensions | status"
+
+_APPS = """
+controllerrevisions | ControllerRevision | ns
+daemonsets | DaemonSet | ns | ds | all | status
+deployments | Deployment | ns | deploy | all | scale status
+replicasets | ReplicaSet | ns | rs | all | scale status
+statefulsets | StatefulSet | ns | sts | all | scale status
+"""
+
+_EVENTS = "events | Event | ns | ev"
+
+_AUTHENTICATION = """
+selfsubjectreviews | SelfSubjectReview | - | | | | 28-
+tokenreviews | TokenReview | -
+"""
+
+_AUTHORIZATION = """
+localsubjectaccessreviews | LocalSubjectAccessReview | ns
+selfsubjectaccessreviews | SelfSubjectAccessReview | -
+selfsubjectrulesreviews | SelfSubjectRulesReview | -
+subjectaccessreviews | SubjectAccessReview | -
+"""
+
+_AUTOSCALING = "horizontalpodautoscalers | HorizontalPodAutoscaler | ns | hpa | all | status"
+
+_BATCH = """
+cronjobs | CronJob | ns | cj | all | status
+jobs | Job | ns | | all | status
+"""
+
+_CERTIFICATES = """
+certificatesigningrequests | CertificateSigningRequest | - | csr | | approval status
+clustertrustbundles | ClusterTrustBundle | - | | | | 37-
+podcertificaterequests | PodCertificateRequest | ns | | | status | 37-
+"""
+
+_NETWORKING = """
+ingressclasses | IngressClass | -
+ingresses | Ingress | ns | ing | | status
+ipaddresses | IPAddress | - | ip | | | 33-
+networkpolicies | NetworkPolicy | ns | netpol
+servicecidrs | ServiceCIDR | - | | | status | 33-
+"""
+
+_POLICY = "poddisruptionbudgets | PodDisruptionBudget | ns | pdb | | status"
+
+_RBAC = """
+clusterrolebindings | ClusterRoleBinding | -
+clusterroles | ClusterRole | -
+rolebindings | RoleBinding | ns
+roles | Role | ns
+"""
+
+_STORAGE = """
+csidrivers | CSIDriver | -
+csinodes | CSINode | -
+csistoragecapacities | CSIStorageCapacity | ns
+storageclasses | StorageClass | - | sc
+volumeattachments | VolumeAttachment | - | | | status
+volumeattributesclasses | VolumeAttributesClass | - | vac | | | 34-
+"""
+
+_STORAGE_BETA = "csistoragecapacities | CSIStorageCapacity | ns"
+
+_ADMISSION = """
+mutatingadmissionpolicies | MutatingAdmissionPolicy | - | | api-extensions | | 36-
+mutatingadmissionpolicybindings | MutatingAdmissionPolicyBinding | - | | api-extensions | | 36-
+mutatingwebhookconfigurations | MutatingWebhookConfiguration | - | | api-extensions
+validatingadmissionpolicies | ValidatingAdmissionPolicy | - | | api-extensions | status | 30-
+validatingadmissionpolicybindings | ValidatingAdmissionPolicyBinding | - | | api-extensions | | 30-
+validatingwebhookconfigurations | ValidatingWebhookConfiguration | - | | api-extensions
+"""
+
+_CRDS = "customresourcedefinitions | CustomResourceDefinition | - | crd crds | api-extensions | status"
+
+_FLOW = """
+flowschemas | FlowSchema | - | | | status
+prioritylevelconfigurations | PriorityLevelConfiguration | - | | | status
+"""
+
+_DEVICES = """
+deviceclasses | DeviceClass | -
+devicetaintrules | DeviceTaintRule | - | | | status | 37-
+resourceclaims | ResourceClaim | ns | | | status
+resourceclaimtemplates | ResourceClaimTemplate | ns
+resourceslices | ResourceSlice | -
+"""
+
+_MIGRATION = "storageversionmigrations | StorageVersionMigration | - | | | status"
+
+_API = "io.k8s.api"
+_APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
+_APIREGISTRATION = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
+_FLOWCONTROL = "flowcontrol.apiserver.k8s.io"
+
+# by priority of the group, then of the version, as the aggregator sorts them
+GROUP_VERSIONS: tuple[GroupVersion, ...] = (
+    GroupVersion("", "v1", f"{_API}.core.v1", _CORE),
+    GroupVersion("apiregistration.k8s.io", "v1", _APIREGISTRATION, _APISERVICES),
+    GroupVersion("apps", "v1", f"{_API}.apps.v1", _APPS),
+    GroupVersion("events.k8s.io", "v1", f"{_API}.events.v1", _EVENTS),
+    GroupVersion("authentication.k8s.io", "v1", f"{_API}.authentication.v1", _AUTHENTICATION),
+    GroupVersion("authorization.k8s.io", "v1", f"{_API}.authorization.v1", _AUTHORIZATION),
+    GroupVersion("autoscaling", "v2", f"{_API}.autoscaling.v2", _AUTOSCALING),
+    GroupVersion("autoscaling", "v1", f"{_API}.autoscaling.v1", _AUTOSCALING),
+    GroupVersion("autoscaling", "v2beta2", f"{_API}.autoscaling.v2beta2", _AUTOSCALING, 0, 25),
+    GroupVersion("batch", "v1", f"{_API}.batch.v1", _BATCH),
+    GroupVersion("certificates.k8s.io", "v1", f"{_API}.certificates.v1", _CERTIFICATES),
+    GroupVersion("networking.k8s.io", "v1", f"{_API}.networking.v1", _NETWORKING),
+    GroupVersion("policy", "v1", f"{_API}.policy.v1", _POLICY),
+    GroupVersion("rbac.authorization.k8s.io", "v1", f"{_API}.rbac.v1", _RBAC),
+    GroupVersion("storage.k8s.io", "v1", f"{_API}.storage.v1", _STORAGE),
+    GroupVersion("storage.k8s.io", "v1beta1", f"{_API}.storage.v1beta1", _STORAGE_BETA, 0, 26),
+    GroupVersion(
+        "admissionregistration.k8s.io", "v1", f"{_API}.admissionregistration.v1", _ADMISSION
+    ),
+    GroupVersion("apiextensions.k8s.io", "v1", _APIEXTENSIONS, _CRDS),
+    GroupVersion(
+        "scheduling.k8s.io", "v1", f"{_API}.scheduling.v1", "priorityclasses | PriorityClass | - | pc"
+    ),
+    GroupVersion("coordination.k8s.io", "v1", f"{_API}.coordination.v1", "leases | Lease | ns"),
+    GroupVersion("node.k8s.io", "v1", f"{_API}.node.v1", "runtimeclasses | RuntimeClass | -"),
+    GroupVersion(
+        "discovery.k8s.io", "v1", f"{_API}.discovery.v1", "endpointslices | EndpointSlice | ns"
+    ),
+    GroupVersion("resource.k8s.io", "v1", f"{_API}.resource.v1", _DEVICES, 34),
+    GroupVersion(_FLOWCONTROL, "v1", f"{_API}.flowcontrol.v1", _FLOW, 29),
+    GroupVersion(_FLOWCONTROL, "v1beta3", f"{_API}.flowcontrol.v1beta3", _FLOW, 26, 31),
+    GroupVersion(_FLOWCONTROL, "v1beta2", f"{_API}.flowcontrol.v1beta2", _FLOW, 0, 28),
+    GroupVersion(_FLOWCONTROL, "v1beta1", f"{_API}.flowcontrol.v1beta1", _FLOW, 0, 25),
+    GroupVersion("storagemigration.k8s.io", "v1", f"{_API}.storagemigration.v1", _MIGRATION, 37),
+)
+
+# what is created and answered but never stored
+VIRTUAL = (
+    "Binding", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectReview",
+    "SelfSubjectRulesReview", "SubjectAccessReview", "TokenReview",
+)  # fmt: skip
+
+# path below /registry where it is not the plural
+STORAGE = {
+    "nodes": "minions",
+    "endpoints": "services/endpoints",
+    "services": "services/specs",
+    "replicationcontrollers": "controllers",
+    "ingresses.networking.k8s.io": "ingress",
+    "customresourcedefinitions.apiextensions.k8s.io":
+        "apiextensions.k8s.io/customresourcedefinitions",
+    "apiservices.apiregistration.k8s.io": "apiregistration.k8s.io/apiservices",
+}  # fmt: skip
+
+_READ_WRITE = ("get", "patch", "update")
+_CONNECT = ("create", "delete", "get", "patch", "update")
+
+# subresource of a resource -> (group, version, kind of its body, verbs); the version is empty
+# where it is the parent's
+SUBRESOURCES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
+    "namespaces/finalize": ("", "", "Namespace", ("update",)),
+    "nodes/proxy": ("", "", "NodeProxyOptions", _CONNECT),
+    "pods/attach": ("", "", "PodAttachOptions", ("create", "get")),
+    "pods/binding": ("", "", "Binding", ("create",)),
+    "pods/eviction": ("policy", "v1", "Eviction", ("create",)),
+    "pods/exec": ("", "", "PodExecOptions", ("create", "get")),
+    "pods/log": ("", "", "Pod", ("get",)),
+    "pods/portforward": ("", "", "PodPortForwardOptions", ("create", "get")),
+    "pods/proxy": ("", "", "PodProxyOptions", _CONNECT),
+    "serviceaccounts/token": ("authentication.k8s.io", "v1", "TokenRequest", ("create",)),
+    "services/proxy": ("", "", "ServiceProxyOptions", _CONNECT),
+    "*/scale": ("autoscaling", "v1", "Scale", _READ_WRITE),
+    "*/*": ("", "", "", _READ_WRITE),
+}
+
+# kinds that are the body of a subresource only
+BODIES = (
+    ("autoscaling", "v1", "Scale", f"{_API}.autoscaling.v1.Scale"),
+    ("policy", "v1", "Eviction", f"{_API}.policy.v1.Eviction"),
+    ("authentication.k8s.io", "v1", "TokenRequest", f"{_API}.authentication.v1.TokenRequest"),
+)
