@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from apiserver_app import gatedetails
 from apiserver_app.auth import protocols as auth
-from apiserver_app.auth.authz import union as authz_union
+from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers import reviews, subresources, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -85,7 +86,8 @@ class Pipeline:
     # -- gates every request passes --------------------------------------------------------------
 
     async def _authenticate(self, call: Call) -> None:
-        user, detail = self.cluster.authentication.authenticate(call.credential, self.kernel.now)
+        user, tries = self.cluster.authentication.authenticate(call.credential, self.kernel.now)
+        detail = gatedetails.authentication(user, tries)
         if user is None:
             await self.probe.hop("gate", "authentication", "deny", detail)
             raise errors.unauthorized()
@@ -107,11 +109,12 @@ class Pipeline:
     async def _authorize(self, call: Call) -> None:
         assert call.user is not None
         attributes = attributes_of(call, call.user)
-        allowed, detail, reason = self.cluster.authorization.authorize(attributes)
-        if allowed:
+        decision = self.cluster.authorization.authorize(attributes)
+        detail = gatedetails.authorization(decision)
+        if decision.allowed:
             await self.probe.hop("gate", "authorization", "allow", detail)
             return
-        error = authz_union.forbidden_error(attributes, reason)
+        error = forbidden.forbidden_error(attributes, decision.reason)
         await self.probe.hop("gate", "authorization", "deny", {**detail, "message": error.message})
         raise error
 
@@ -175,11 +178,11 @@ def attributes_of(call: Call, user: User) -> auth.Attributes:
         group, version, plural = call.asked
         return auth.Attributes(
             user, call.verb, call.path, group, version, plural, call.subresource,
-            call.namespace, call.name,
+            call.namespace, call.name, call.param("fieldSelector"),
         )  # fmt: skip
     return auth.Attributes(
         user, call.verb, call.path, info.group, info.version, info.plural, call.subresource,
-        call.namespace, call.name,
+        call.namespace, call.name, call.param("fieldSelector"),
     )  # fmt: skip
 
 

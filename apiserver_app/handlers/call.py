@@ -34,6 +34,8 @@ class Call:
     audit_id: str = ""
     duplicates: list[str] = field(default_factory=list)
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
+    # of an outside request, lower-case
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def param(self, name: str) -> str:
         values = self.params.get(name)
@@ -49,4 +51,6 @@ class Outcome:
     value: bytes | None = None  # the object's stored bytes, when there are any
     page: Page | None = None
     selection: Selection | None = None
-    plain: Any = None
+    # of a document that is no object (discovery, OpenAPI, metrics): `value` is served as it is
+    content_type: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list)

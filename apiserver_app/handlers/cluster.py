@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from apiserver_app.admission.chain import Chain
-from apiserver_app.auth import protocols as auth
+from apiserver_app.auth.authn import union as authn_union
+from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.machinery import errors, fields, labels
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds import Resources
-from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
+from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.types import Types
@@ -24,20 +25,6 @@ from apiserver_app.registry.watchcache import WatchCache
 from apiserver_app.store.etcd import Etcd
 
 _READS = ("get", "list", "watch")
-
-
-class Authentication(Protocol):
-    def authenticate(self, credential: Credential, now: int) -> tuple[User | None, Object]:
-        """The user, or None for 401, and the detail for the trace."""
-        ...
-
-
-class Authorization(Protocol):
-    def authorize(self, attributes: auth.Attributes) -> tuple[bool, Object, str]:
-        """(allowed, detail for the trace, upstream's reason)."""
-        ...
-
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Any], list[Any], bool]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +55,8 @@ class ClusterContext:
     resources: Resources
     types: Types
     strategies: dict[tuple[str, str, str], Strategy]
-    authentication: Authentication
-    authorization: Authorization
+    authentication: authn_union.Union
+    authorization: authz_union.Union
     flow: FlowControl
     chain: Chain
     issue_token: Callable[[Object, Object, int], Object]

@@ -46,11 +46,11 @@ async def _access(cluster: ClusterContext, call: Call, obj: Object) -> None:
         if not user.name and not user.groups:
             raise _invalid(obj, "spec.user", "at least one of user or group must be specified")
     attributes = _asked(obj, user)
-    allowed, _, reason = cluster.authorization.authorize(attributes)
-    obj["status"] = {"allowed": allowed}
-    if reason:
-        obj["status"]["reason"] = reason
-    await _tell(cluster, f"{user.name}: {'yes' if allowed else 'no'}")
+    decision = cluster.authorization.authorize(attributes)
+    obj["status"] = {"allowed": decision.allowed}
+    if decision.reason:
+        obj["status"]["reason"] = decision.reason
+    await _tell(cluster, f"{user.name}: {'yes' if decision.allowed else 'no'}")
 
 
 def _asked(obj: Object, user: User) -> auth.Attributes:

@@ -29,9 +29,9 @@ EVENT_TTL_SECONDS = 3600
 
 
 class Page(NamedTuple):
-    """One page of a list, as stored bytes in key order."""
+    """One page of a list: the store's entries in key order."""
 
-    values: list[bytes]
+    entries: list[etcd.Entry]
     revision: int
     continue_token: str
     remaining: int | None
@@ -60,6 +60,13 @@ class Selection:
             )
 
         return selects
+
+    def node(self) -> str | None:
+        """The node's name when the fields ask for exactly the pods of one node."""
+        for path, operator, value in self.fields.requirements if self.fields else ():
+            if path == "spec.nodeName" and operator == "=" and value:
+                return str(value)
+        return None
 
 
 class Storage:
@@ -106,18 +113,18 @@ class Storage:
         entries = self._entries(info, prefix, revision)
         at = revision or self.store.revision
         selects = selection.selects(strategy)
-        values: list[bytes] = []
+        found: list[etcd.Entry] = []
         position = 0
         for position, entry in enumerate(entries):
             if after and entry.key <= after:
                 continue
-            if limit and len(values) == limit:
+            if limit and len(found) == limit:
                 last = entries[position - 1].key
                 remaining = len(entries) - position if selects is None else None
-                return Page(values, at, encode_token(at, last, prefix), remaining)
+                return Page(found, at, encode_token(at, last, prefix), remaining)
             if selects is None or selects(self.cache.decoded(entry)):
-                values.append(entry.value)
-        return Page(values, at, "", None)
+                found.append(entry)
+        return Page(found, at, "", None)
 
     def create(self, info: ResourceInfo, obj: Object, *, dry_run: bool = False) -> Object:
         """Store a new object; 409 when the name is taken."""

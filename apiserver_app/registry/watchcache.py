@@ -110,13 +110,17 @@ class WatchCache:
         self._window_start = 0
         self._watches: dict[str, list[Subscription]] = {}
         self._node_watches: dict[str, list[Subscription]] = {}
+        self._pods_on: dict[str, dict[str, Object]] = {}
 
     def start(self) -> None:
         """Decode what is stored and follow the store from here."""
         for entry in self.store.range("/registry/").entries:
             storage = self.storage_of(entry.key)
             if storage not in _UNDECODED:
-                self._objects.setdefault(storage, {})[entry.key] = orjson.loads(entry.value)
+                obj = orjson.loads(entry.value)
+                self._objects.setdefault(storage, {})[entry.key] = obj
+                if storage == "pods" and _node(obj):
+                    self._pods_on.setdefault(_node(obj), {})[entry.key] = obj
                 self._changed[storage] = max(self._changed.get(storage, 0), entry.mod_revision)
         self._window_start = self.store.revision
         self.store.watch("/registry/", self._hear)
@@ -147,6 +151,10 @@ class WatchCache:
     def generation(self, resource: str) -> int:
         """Grows whenever an object of the resource changes."""
         return self._changed.get(self._storage.get(resource, resource), 0)
+
+    def pods_on(self, node: str) -> Iterable[Object]:
+        """The pods bound to a node."""
+        return self._pods_on.get(node, {}).values()
 
     def decoded(self, entry: etcd.Entry) -> Object:
         """The object of an entry of the store."""
@@ -195,11 +203,22 @@ class WatchCache:
                 objects.pop(change.key, None)
             else:
                 objects[change.key] = change.obj
+        if storage == "pods":
+            self._note_node(change)
         self._changed[storage] = change.revision
         if len(self._window) == WINDOW:
             self._window_start = self._window[0].revision
         self._window.append(change)
         self._deliver(change)
+
+    def _note_node(self, change: Change) -> None:
+        node = _node(change.obj)
+        if not node:
+            return
+        if change.type == DELETED:
+            self._pods_on.get(node, {}).pop(change.key, None)
+        else:
+            self._pods_on.setdefault(node, {})[change.key] = change.obj
 
     def _deliver(self, change: Change) -> None:
         told: list[str] = []

@@ -265,6 +265,9 @@ class Etcd:
 
     # -- leases ---------------------------------------------------------------------------------
 
+    def leases(self) -> list[int]:
+        return sorted(self._lease_keys)
+
     def lease_keys(self, lease: int) -> list[str]:
         return list(self._lease_keys.get(lease, ()))
 

@@ -1,0 +1,139 @@
+"""HTTP in, HTTP out: a raw request becomes a Call, its Outcome bytes or a stream of watch events.
+
+The only place that maps an ApiError to a response. No sockets here: the host gives a Request and a
+Reply. Nothing leaves before the host commits what the request did.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{get,watch}.go and
+responsewriters/{writers,errors}.go.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.http import negotiation, render, requestinfo, statuses, streams
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import Credential, TlsPeer
+from apiserver_app.pipeline import Pipeline
+
+Headers = list[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Request:
+    """As it came over the wire; path and query still percent-encoded."""
+
+    method: str
+    path: str
+    query: str
+    headers: Any  # pairs of name and value
+    body: bytes
+    tls: Any = None  # None or [common name, [organizations], issuer, error, fingerprint]
+    address: str = ""
+
+
+class Reply(Protocol):
+    """Where the answer goes. Everything given to it leaves after the next commit."""
+
+    def head(self, status: int, headers: Headers, body: bytes, *, more: bool = False) -> None: ...
+
+    def body(self, data: bytes, more: bool) -> None: ...
+
+    def on_cancel(self, call: Callable[[], None]) -> None: ...
+
+
+class Server:
+    """One cluster's HTTP side."""
+
+    def __init__(self, cluster: ClusterContext, pipeline: Pipeline) -> None:
+        self.cluster = cluster
+        self.pipeline = pipeline
+
+    async def serve(self, request: Request, reply: Reply) -> None:
+        """Answer one request. Never raises."""
+        headers = {name.lower(): value for name, value in request.headers}
+        call: Call | None = None
+        accept = None
+        try:
+            call = self._call(request, headers)
+            accept = negotiation.parse(headers.get("accept", ""), request.query)
+            render.check(call, accept)
+            outcome = await self.pipeline.handle(call)
+            if outcome.selection is not None:
+                streams.open_watch(self.cluster, call, outcome.selection, accept, reply)
+                return
+            status, more, body = render.outcome(self.cluster, call, outcome, accept)
+            if request.method == "HEAD":
+                body = b""
+            reply.head(status, self._headers(call) + more, body)
+        except errors.ApiError as error:
+            status, more, body = statuses.render(error)
+            reply.head(status, self._headers(call) + more, body)
+        except Exception as error:  # the edge of the process: a bug must not hang a client
+            self.cluster.on_bug(f"{request.method} {request.path}", error)
+            failure = errors.internal(f"{type(error).__name__}: {error}")
+            status, more, body = statuses.render(failure)
+            reply.head(status, self._headers(call) + more, body)
+
+    def _call(self, request: Request, headers: dict[str, str]) -> Call:
+        path = urllib.parse.unquote(request.path, errors="replace")
+        asked = requestinfo.parse(request.method, path, request.query)
+        info = None
+        if asked.is_resource:
+            info = self.cluster.resources.find(asked.group, asked.version, asked.plural)
+            if info is not None and asked.subresource not in ("", *info.subresources):
+                info = None
+        return Call(
+            verb=asked.verb,
+            path=path,
+            credential=_credential(request, headers),
+            agent=headers.get("user-agent", "unknown"),
+            info=info,
+            subresource=asked.subresource,
+            namespace=asked.namespace,
+            name=asked.name,
+            params=asked.params,
+            body=request.body,
+            content_type=headers.get("content-type", ""),
+            outside=True,
+            asked=(asked.group, asked.version, asked.plural) if asked.is_resource else _NOTHING,
+            headers=headers,
+        )
+
+    def _headers(self, call: Call | None) -> Headers:
+        if call is None:
+            return []
+        return statuses.common_headers(call.audit_id, call.flow, call.warnings)
+
+
+_NOTHING = ("", "", "")
+
+
+def _credential(request: Request, headers: dict[str, str]) -> Credential:
+    bearer = basic = ""
+    authorization = headers.get("authorization", "")
+    scheme, _, rest = authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        bearer = rest.strip()
+    elif scheme.lower() == "basic":
+        basic = rest.strip()
+    peer = None
+    if request.tls is not None:
+        name, groups, issuer, error, *more = request.tls
+        peer = TlsPeer(name, tuple(groups), issuer, error, more[0] if more else "")
+    extra = {
+        name: (value,)
+        for name, value in headers.items()
+        if name.startswith(("impersonate-", "x-remote-"))
+    }
+    return Credential(bearer, basic, peer, extra)
+
+
+def as_outcome(document: bytes, content_type: str) -> Outcome:
+    """A document that is served as it is: discovery, OpenAPI, metrics."""
+    return Outcome(200, value=document, content_type=content_type)

@@ -1,0 +1,26 @@
+"""A cordoned node takes only pods that tolerate it.
+
+Models kubernetes pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controllers_app.scheduler.framework import UNRESOLVABLE, No, Plugin
+from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
+from controllers_app.scheduler.plugins.taint_toleration import tolerated
+
+_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_NO = No(("node(s) were unschedulable",), UNRESOLVABLE)
+
+
+class NodeUnschedulable(Plugin):
+    name = "NodeUnschedulable"
+    filters = True
+    source = "pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go"
+
+    def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
+        if not node.node.get("spec", {}).get("unschedulable"):
+            return None
+        return None if tolerated(_TAINT, pod.spec.get("tolerations") or ()) else _NO

@@ -1,0 +1,226 @@
+"""The composition root: the only place that wires store, kernel, probe, gates and components.
+
+What a cluster is given from outside (seed, epoch, keys, tokens) is in Inputs; everything else is
+decided inside, from those. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver_app import bootstrap, flowcontrol
+from apiserver_app.admission import chain, plugins
+from apiserver_app.auth import tokens as jwt
+from apiserver_app.auth.authn import anonymous, bearer, service_account, token_file, x509
+from apiserver_app.auth.authn import union as authn_union
+from apiserver_app.auth.authz import union as authz_union
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.http import paths
+from apiserver_app.localclient import LocalClient
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery import kinds, meta, types
+from apiserver_app.machinery.meta import Credential, Object, TlsPeer
+from apiserver_app.machinery.rand import Rand
+from apiserver_app.pipeline import Pipeline
+from apiserver_app.registry import generic, kinds as strategies, watchcache
+from apiserver_app.store import etcd
+from apiserver_app.store.backend import Backend, ClusterState
+from lifecycle import roles
+from lifecycle.trace.recorder import Recorder
+
+EVENT_LEASE_SECONDS = 3600
+EVENT_LEASE_STEP_SECONDS = 60  # events within a minute share a lease
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a cluster is given. Equal inputs give equal clusters."""
+
+    name: str = "demo"
+    seed: int = 1
+    version: str = "1.33"
+    profile: str = "default"
+    epoch: int = 1_735_689_600 * kernels.SECOND  # 2025-01-01: a run that names none is repeatable
+    nodes: int = 3
+    ca_pem: str = ""
+    service_account_key: bytes = b""
+    token_file: str = ""
+    authorization_modes: tuple[str, ...] = authz_union.DEFAULT_MODES
+    # further inputs of single parts, by name
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class Cluster:
+    """One cluster: its kernel, store, API server and components."""
+
+    def __init__(self, inputs: Inputs, backend: Backend) -> None:
+        state = backend.load()
+        self.is_new = state is None
+        if state is None:
+            state = ClusterState(
+                name=inputs.name, seed=inputs.seed, version=inputs.version,
+                profile=inputs.profile, epoch=inputs.epoch, now=inputs.epoch,
+                rand=Rand(inputs.seed).state,
+            )  # fmt: skip
+        else:
+            state.incarnation += 1
+        self.inputs = inputs
+        self.state = state
+        self.name = state.name
+        self.kernel = kernels.Kernel(state.now)
+        self.kernel.steps = state.steps
+        self.rand = Rand(state.seed)
+        self.rand.state = state.rand
+        self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)
+        self.store = etcd.Etcd(backend)
+        self.store.recover(state.revision, state.compacted)
+        self.resources = kinds.Resources(state.version)
+        self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
+        self.tokens = jwt.Tokens(inputs.service_account_key)
+        self.context = self._context()
+        self.cache.start()
+        self.pipeline = Pipeline(self.context, paths.PathHandler(self.context))
+        self.roles = roles.build(self)
+        self.ready = False
+
+    # -- life -----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin the boot; components start behind it. Runs when the kernel does."""
+        self.recorder.tell("component", "apiserver", "starting", {}, span=0)
+        self.kernel.spawn("boot", self._boot())
+
+    async def _boot(self) -> None:
+        loopback = self.client("system:apiserver", "kube-apiserver", ("system:masters",))
+        if self.is_new:
+            await bootstrap.create_all(loopback, self.state.version, self.inputs.ca_pem)
+        else:
+            await bootstrap.restore_missing(loopback, self.state.version)
+        self.recorder.tell("component", "apiserver", "synced", {}, span=0)
+        self.ready = True
+        for role in self.roles.values():
+            role.wanted()
+        self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
+        self.kernel.spawn("etcd/compactor", self._compact(), background=True)
+
+    def role(self, name: str, action: str, **details: Any) -> None:
+        """start, stop, fail or wake a role: controllers, scheduler, kubelet."""
+        self.roles[name].act(action, **details)
+
+    def committed(self) -> None:
+        """What was told is durable now."""
+
+    def value_of(self, revision: int) -> bytes:
+        """The bytes written at a revision of the slice that is about to be committed."""
+        pending = self.store.pending
+        if not pending:
+            return b""
+        row = pending[revision - pending[0].revision]
+        return row.old_value if row.deleted and row.old_value else row.value
+
+    def client(
+        self, user: str, agent: str, groups: tuple[str, ...] = (), identity: str = ""
+    ) -> LocalClient:
+        """A component's way in, proven by a client certificate of the cluster's CA."""
+        credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
+        return LocalClient(self.pipeline, identity or user, credential, agent)
+
+    # -- wiring ---------------------------------------------------------------------------------
+
+    def _context(self) -> ClusterContext:
+        inputs, state = self.inputs, self.state
+        storage = generic.Storage(self.store, self.cache, self.recorder, self._event_lease)
+        token_authenticators: list[Any] = []
+        if inputs.token_file:
+            token_authenticators.append(token_file.TokenFile(inputs.token_file))
+        token_authenticators.append(service_account.ServiceAccounts(self.tokens, self.cache))
+        authentication = authn_union.Union(
+            (x509.X509(),), bearer.BearerTokens(token_authenticators), anonymous.Anonymous()
+        )
+        return ClusterContext(
+            name=state.name,
+            version=state.version,
+            kernel=self.kernel,
+            probe=self.recorder,
+            rand=self.rand,
+            store=self.store,
+            cache=self.cache,
+            storage=storage,
+            resources=self.resources,
+            types=types.Types(state.version),
+            strategies=strategies.strategies(self.resources.all),
+            authentication=authentication,
+            authorization=authz_union.build(inputs.authorization_modes, self.cache),
+            flow=flowcontrol.Classifier(self.cache),
+            chain=chain.Chain(plugins.PLUGINS),
+            issue_token=self._issue_token,
+        )
+
+    def _issue_token(self, account: Object, spec: Object, now: int) -> Object:
+        namespace, name = meta.namespace_of(account), meta.name_of(account)
+        seconds = spec["expirationSeconds"]
+        bound = spec.get("boundObjectRef") or {}
+        pod = node = None
+        if bound.get("kind") == "Pod":
+            pod = (bound.get("name", ""), bound.get("uid", ""))
+            found = self.cache.get("pods", namespace, pod[0])
+            node_name = (found or {}).get("spec", {}).get("nodeName", "")
+            on = self.cache.get("nodes", "", node_name) if node_name else None
+            node = (node_name, meta.uid_of(on)) if on else None
+        token = self.tokens.issue(
+            namespace, name, meta.uid_of(account), now, jti=self.rand.uuid(),
+            expires_seconds=seconds, audiences=spec.get("audiences") or (), pod=pod, node=node,
+        )  # fmt: skip
+        return {
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "creationTimestamp": meta.rfc3339(now),
+            },
+            "spec": {**spec, "audiences": spec.get("audiences") or [self.tokens.issuer]},
+            "status": {
+                "token": token,
+                "expirationTimestamp": meta.rfc3339(now + seconds * kernels.SECOND),
+            },
+        }
+
+    # -- etcd housekeeping ----------------------------------------------------------------------
+
+    def _event_lease(self) -> int:
+        """The lease that events of this minute share; its id is when it expires, in seconds."""
+        step = EVENT_LEASE_STEP_SECONDS
+        now = self.kernel.now // kernels.SECOND
+        return (now // step + 1) * step + EVENT_LEASE_SECONDS
+
+    async def _expire_leases(self) -> None:
+        while True:
+            await self.kernel.sleep(EVENT_LEASE_STEP_SECONDS)
+            for lease in self.store.leases():
+                if lease <= self.kernel.now // kernels.SECOND:
+                    for key in self.store.lease_keys(lease):
+                        self._expire(key)
+                    self.store.revoke(lease)
+
+    def _expire(self, key: str) -> None:
+        """A key whose lease ran out goes without a request, as in etcd."""
+        entry = self.store.get(key)
+        info = self.resources.by_storage(self.cache.storage_of(key))
+        if entry is not None and info is not None:
+            self.context.storage.remove(info, self.cache.decoded(entry))
+
+    async def _compact(self) -> None:
+        """Every five minutes forget what is far behind, as kube-apiserver asks etcd to."""
+        while True:
+            await self.kernel.sleep(COMPACT_SECONDS)
+            revision = self.store.revision - COMPACT_KEEP
+            if revision > self.store.compacted:
+                self.store.compact(revision)
+
+
+COMPACT_SECONDS = 300
+COMPACT_KEEP = 100_000  # revisions behind the head that time travel can still reach
+
+

@@ -1,0 +1,69 @@
+"""How wall time becomes a target for virtual time: paused, real time × N, or as fast as it goes.
+
+The kernel itself never reads a clock; it is told how far it may go. A paused or frozen cluster's
+time stands still and goes on from where it stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from apiserver_app.machinery.kernel import Kernel
+
+RUN, MAX = "run", "max"
+SPEED_MIN, SPEED_MAX = 0.1, 1000.0
+
+Wall = Callable[[], float]  # monotonic seconds
+
+
+class Clock:
+    """The mapping of one cluster. `speed` counts in mode run only."""
+
+    def __init__(self, kernel: Kernel, wall: Wall, *, mode: str = RUN, speed: float = 1.0) -> None:
+        self.kernel = kernel
+        self._wall = wall
+        self.mode = mode
+        self.speed = speed
+        self._from_wall = wall()
+        self._from_virtual = kernel.now
+
+    @property
+    def jumps(self) -> bool:
+        return self.mode == MAX
+
+    def set(self, mode: str, speed: float) -> None:
+        self.mode = mode
+        self.speed = speed
+        self.rebase()
+
+    def rebase(self) -> None:
+        """From this moment on, virtual time goes on from where it is."""
+        self._from_wall = self._wall()
+        self._from_virtual = self.kernel.now
+
+    def target(self) -> int:
+        """How far virtual time may have come by now, in µs."""
+        speed = 1.0 if self.mode == MAX else self.speed
+        target = self._from_virtual + int((self._wall() - self._from_wall) * speed * 1e6)
+        if self.mode == MAX and self.kernel.now > target:
+            self.rebase()
+            return self.kernel.now
+        return target
+
+    def wall_seconds_until(self, due: int) -> float:
+        """How long to wait until virtual time `due`."""
+        speed = 1.0 if self.mode == MAX else self.speed
+        return max(0.0, (due - self.target()) / 1e6 / speed)
+
+
+def parse_speed(text: object) -> tuple[str, float]:
+    """(mode, speed) of "max" or a number from 0.1 to 1000; ValueError with a sentence otherwise."""
+    if text == MAX:
+        return MAX, 1.0
+    try:
+        speed = float(str(text))
+    except ValueError:
+        speed = 0.0
+    if not SPEED_MIN <= speed <= SPEED_MAX:
+        raise ValueError(f'speed must be "max" or a number from 0.1 to 1000, not "{text}"')
+    return RUN, speed

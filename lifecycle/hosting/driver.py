@@ -1,0 +1,223 @@
+"""The worker side of the port: takes messages, drives the clusters in turn, sends what they say.
+
+It runs on an asyncio loop (the worker process's own, or the edge's with --single-process) and
+gives it back after every slice. One frame leaves for each commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from apiserver_app.http.server import Reply, Request
+from lifecycle.hosting.clusterhost import ClusterHost, Message
+from lifecycle.hosting.control import ControlError, Controls
+
+SLICE_SECONDS = 0.01
+# one process for all: the edge needs the loop back soon
+SLICE_SECONDS_SHARED = 0.002
+SHARED_TURNS = 4  # turns of the loop that the edge gets between slices
+
+Send = Callable[[list[Message]], None]
+
+
+class Driver:
+    """Drives hosts on a loop. `poll`, when set, brings in messages that wait on the socket."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        hosts: dict[str, ClusterHost],
+        send: Send,
+        *,
+        shared: bool = False,
+    ) -> None:
+        self.loop = loop
+        self.hosts = hosts
+        self.send = send
+        self.poll: Callable[[], None] | None = None
+        self.stopped = False
+        self._slice = SLICE_SECONDS_SHARED if shared else SLICE_SECONDS
+        self._shared = shared
+        self._handle: asyncio.Handle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
+        self._controls = Controls(self)
+        self._driving = False
+
+    def start(self) -> None:
+        """Boot every cluster and begin to drive."""
+        for host in self.hosts.values():
+            host.cluster.start()
+        self._soon()
+
+    def stop(self) -> None:
+        """End the open streams and commit what is left; nothing is driven afterwards."""
+        if self.stopped:
+            return
+        for host, reply in list(self._requests.values()):
+            if reply.streaming:
+                reply.body(b"", False)
+            host.outside_done()
+        self._flush()
+        self.stopped = True
+        for handle in (self._handle, self._timer):
+            if handle is not None:
+                handle.cancel()
+
+    def receive(self, messages: list[Message]) -> None:
+        """Messages from the edge. They take effect at the next slice."""
+        for message in messages:
+            kind = message[0]
+            if kind == "req":
+                self._request(*message[1:])
+            elif kind == "cancel":
+                self._cancel(message[1])
+            elif kind == "ctl":
+                self._control(*message[1:])
+        if not self._driving:
+            self._soon()
+
+    def wake(self) -> None:
+        """Something was offered to a host from inside this process."""
+        if not self._driving:
+            self._soon()
+
+    # -- messages -------------------------------------------------------------------------------
+
+    def _request(
+        self,
+        number: int,
+        cluster: str,
+        method: str,
+        path: str,
+        query: str,
+        headers: Any,
+        body: bytes,
+        tls: Any,
+        address: str = "",
+    ) -> None:
+        host = self.hosts.get(cluster)
+        if host is None:
+            self.send([_no_cluster(number, cluster)])
+            return
+        reply = _Reply(self, host, number)
+        request = Request(method, path, query, headers, body, tls, address)
+        self._requests[number] = (host, reply)
+        kernel, server = host.kernel, host.cluster.server
+
+        def start() -> None:
+            if number in self._requests:
+                kernel.spawn(f"request {number}", server.serve(request, reply), lane=0, span=0)
+
+        host.offer("request", [number, method, path, query, headers, body, tls], start)
+
+    def _cancel(self, number: int) -> None:
+        found = self._requests.pop(number, None)
+        if found is not None:
+            found[1].cancelled()
+
+    def _control(self, number: int, cluster: str, action: str, args: Any) -> None:
+        try:
+            result = self._controls.handle(cluster, action, args or {})
+        except ControlError as error:
+            self.send([("ctlr", number, False, {"error": str(error)})])
+            return
+        self._flush()
+        self.send([("ctlr", number, True, result)])
+
+    def finished(self, number: int) -> None:
+        self._requests.pop(number, None)
+
+    # -- driving --------------------------------------------------------------------------------
+
+    def _soon(self, turns: int = 0) -> None:
+        if self.stopped:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._handle is None:
+            self._handle = self.loop.call_soon(self._turn, turns)
+
+    def _turn(self, turns: int) -> None:
+        self._handle = None
+        if turns > 0:
+            self._soon(turns - 1)
+        else:
+            self.drive()
+
+    def drive(self) -> None:
+        """One slice of every cluster, its commit, and then whatever it said goes out."""
+        if self.stopped:
+            return
+        self._driving = True
+        try:
+            for host in self.hosts.values():
+                host.run_slice(self._slice, self.poll)
+        finally:
+            self._driving = False
+        self._flush()
+        self._plan()
+
+    def _flush(self) -> None:
+        for host in self.hosts.values():
+            messages = host.commit()
+            if messages:
+                self.send(messages)
+
+    def _plan(self) -> None:
+        waits = [seconds for host in self.hosts.values() if (seconds := host.idle_seconds()) is not None]
+        if not waits:
+            return
+        wait = min(waits)
+        if wait <= 0:
+            self._soon(SHARED_TURNS if self._shared else 0)
+        elif self._timer is None:
+            self._timer = self.loop.call_later(wait, self._wake_timer)
+
+    def _wake_timer(self) -> None:
+        self._timer = None
+        self.drive()
+
+
+class _Reply(Reply):
+    """The answer of one request, staged until the commit that makes it true."""
+
+    def __init__(self, driver: Driver, host: ClusterHost, number: int) -> None:
+        self._driver = driver
+        self._host = host
+        self._number = number
+        self._on_cancel: Callable[[], None] | None = None
+        self.streaming = False
+
+    def head(
+        self, status: int, headers: list[tuple[str, str]], body: bytes, *, more: bool = False
+    ) -> None:
+        self._host.staged.append(("head", self._number, status, headers, more, body))
+        self.streaming = more
+        self._host.outside_done()
+        if not more:
+            self._driver.finished(self._number)
+
+    def body(self, data: bytes, more: bool) -> None:
+        self._host.staged.append(("body", self._number, data, more))
+        if not more:
+            self.streaming = False
+            self._driver.finished(self._number)
+
+    def on_cancel(self, call: Callable[[], None]) -> None:
+        self._on_cancel = call
+
+    def cancelled(self) -> None:
+        if self._on_cancel is not None:
+            self._on_cancel()
+
+
+def _no_cluster(number: int, cluster: str) -> Message:
+    body = (
+        b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
+        b'"message":"there is no such cluster","reason":"NotFound","details":{},"code":404}\n'
+    )
+    return ("head", number, 404, [("Content-Type", "application/json")], False, body)

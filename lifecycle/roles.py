@@ -1,0 +1,83 @@
+"""The roles of a cluster that Channels consumers start, stop, fail and wake: controllers,
+scheduler, kubelet. Each is a handful of components with identities of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from controllers_app import controllermanager
+from controllers_app.kubelet import component as kubelet
+from controllers_app.runtime.component import Component
+from controllers_app.scheduler import component as scheduler
+
+if TYPE_CHECKING:
+    from lifecycle.composition import Cluster
+
+CONTROLLERS, SCHEDULER, KUBELET = "controllers", "scheduler", "kubelet"
+ACTIONS = ("start", "stop", "fail", "wake")
+
+
+class Role:
+    """Components that are started and stopped together, or one by one by name."""
+
+    def __init__(self, name: str, components: list[Component]) -> None:
+        self.name = name
+        self.components = {one.name: one for one in components}
+        # asked to have the role started; the worker process asks through the channel layer
+        self.ask: Callable[[str], None] = lambda name: self.act("start")
+
+    def wanted(self) -> None:
+        self.ask(self.name)
+
+    def act(self, action: str, component: str = "") -> None:
+        """Do it to every component, or to one. What it is already doing is no error."""
+        if action not in ACTIONS:
+            raise ValueError(f'a role can be asked to {", ".join(ACTIONS)}, not to "{action}"')
+        if component and component not in self.components:
+            known = ", ".join(sorted(self.components))
+            raise ValueError(f'no component "{component}" in role {self.name}; there are: {known}')
+        chosen = [self.components[component]] if component else list(self.components.values())
+        for one in chosen:
+            running = one.state == "running"
+            if action in ("start", "wake") and not running:
+                one.start()
+            elif action == "stop" and running:
+                one.stop()
+            elif action == "fail" and running:
+                one.fail()
+
+    def states(self) -> dict[str, str]:
+        return {name: one.state for name, one in self.components.items()}
+
+
+def build(cluster: Cluster) -> dict[str, Role]:
+    """The roles of a cluster, in the order in which they start."""
+    kernel, probe, inputs = cluster.kernel, cluster.recorder, cluster.inputs
+    version = cluster.state.version
+    manager = controllermanager.build(
+        kernel, probe, cluster.rand,
+        cluster.client("system:kube-controller-manager", "kube-controller-manager"),
+        cluster.account_client, version=version, root_ca=inputs.ca_pem,
+    )  # fmt: skip
+    chooser = scheduler.build(
+        kernel, probe, cluster.rand,
+        cluster.client("system:kube-scheduler", "kube-scheduler"), version=version,
+    )  # fmt: skip
+    nodes = []
+    for number in range(1, inputs.nodes + 1):
+        name = f"node-{number}"
+        client = cluster.client(f"system:node:{name}", "kubelet", ("system:nodes",))
+        nodes.append(
+            kubelet.build(kernel, probe, cluster.rand, client, name, number, **_kubelet(inputs))
+        )
+    return {
+        CONTROLLERS: Role(CONTROLLERS, manager),
+        SCHEDULER: Role(SCHEDULER, [chooser]),
+        KUBELET: Role(KUBELET, nodes),
+    }
+
+
+def _kubelet(inputs: Any) -> dict[str, Any]:
+    return {"version": inputs.version, **inputs.options.get("kubelet", {})}
