@@ -1,0 +1,42 @@
+"""The controllers of kube-controller-manager, one reconciler a file, in the order they start.
+
+Adding one touches its file, the tuple below, its test and the documentation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controllers_app.controllers import (
+    deployment,
+    namespace,
+    replicaset,
+    rootca,
+    serviceaccount,
+)
+from controllers_app.runtime.controller import Factory
+
+ACCOUNT = "system:serviceaccount:kube-system:"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A controller by the name the trace gives it, and the service account it acts as."""
+
+    name: str
+    account: str
+    factory: Factory
+
+    @property
+    def identity(self) -> str:
+        return ACCOUNT + self.account
+
+
+# name, service account (which is also its name as the source of events), factory
+CONTROLLERS = (
+    Entry("namespace", "namespace-controller", namespace.NamespaceController),
+    Entry("serviceaccount", "service-account-controller", serviceaccount.ServiceAccountController),
+    Entry("rootca", "root-ca-cert-publisher", rootca.RootCaController),
+    Entry("deployment", "deployment-controller", deployment.DeploymentController),
+    Entry("replicaset", "replicaset-controller", replicaset.ReplicaSetController),
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from apiserver_app.machinery.kernel import Kernel, Task
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
 from controllers_app.runtime.tasks import TaskGroup
 
@@ -69,7 +69,7 @@ class Component:
             raise IllegalTransition(f"cannot {action} {self.name}: it is {self.state}")
         self.state = state
 
-    def _crashed(self, _task: Task, error: BaseException) -> None:
+    def _crashed(self, error: BaseException) -> None:
         if self.state != "running":
             return
         self.fail(f"{type(error).__name__}: {error}")

@@ -17,7 +17,7 @@ class TaskGroup:
 
     def __init__(self, kernel: Kernel, name: str) -> None:
         self.name = name
-        self.on_error: Callable[[Task, BaseException], None] | None = None
+        self.on_error: Callable[[BaseException], None] | None = None
         self._kernel = kernel
         self._tasks: dict[Task, None] = {}
 
@@ -51,6 +51,11 @@ class TaskGroup:
             else:
                 self._kernel.kill(task)
 
+    def give_up(self, error: Exception) -> None:
+        """Report, from inside, that this role cannot go on."""
+        if self.on_error is not None:
+            self.on_error(error)
+
     async def join(self) -> None:
         """Wait until every task has ended."""
         while self._tasks:
@@ -60,4 +65,4 @@ class TaskGroup:
         self._tasks.pop(task, None)
         error = task.error
         if error is not None and not isinstance(error, Cancelled) and self.on_error is not None:
-            self.on_error(task, error)
+            self.on_error(error)

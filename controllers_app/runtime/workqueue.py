@@ -106,6 +106,9 @@ class WorkQueue:
 
     def set_after(self, key: str, seconds: float, *, background: bool | None = None) -> None:
         """As `add_after`, but instead of any wait there was; 0 ends the wait."""
+        waiting = self._later.get(key)
+        if waiting is not None and waiting[0] == self._kernel.now + int(seconds * SECOND):
+            return
         self._end_wait(key)
         if seconds > 0:
             self.add_after(key, seconds, background=background)

@@ -1,0 +1,179 @@
+"""What a controller needs to know of a pod: is it active, ready, available, and what goes first.
+
+Pure functions of the pod and the time.
+
+Models kubernetes pkg/controller/controller_utils.go (IsPodActive, ActivePodsWithRanks) and
+pkg/api/v1/pod/util.go.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_PHASE_RANK = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def phase_of(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase") or "")
+
+
+def is_finished(pod: Object) -> bool:
+    """Its containers have ended for good."""
+    return phase_of(pod) in ("Succeeded", "Failed")
+
+
+def is_active(pod: Object) -> bool:
+    """It counts as a replica: neither finished nor on its way out."""
+    return "deletionTimestamp" not in pod["metadata"] and not is_finished(pod)
+
+
+def condition_of(obj: Object, kind: str) -> Object | None:
+    """The status condition of that type, of a pod or anything else."""
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == kind:
+            return condition  # type: ignore[no-any-return]
+    return None
+
+
+def is_ready(pod: Object) -> bool:
+    condition = condition_of(pod, "Ready")
+    return condition is not None and condition.get("status") == "True"
+
+
+def ready_since(pod: Object) -> int | None:
+    """When the pod became ready, in µs; None when it is not."""
+    condition = condition_of(pod, "Ready")
+    if condition is None or condition.get("status") != "True":
+        return None
+    moment = condition.get("lastTransitionTime")
+    return meta.parse_time(moment) if moment else 0
+
+
+def available_at(pod: Object, min_ready_seconds: int) -> int | None:
+    """From when on the pod counts as available; None when it is not ready."""
+    since = ready_since(pod)
+    if since is None:
+        return None
+    return since + min_ready_seconds * SECOND if min_ready_seconds else 0
+
+
+def is_available(pod: Object, min_ready_seconds: int, now: int) -> bool:
+    at = available_at(pod, min_ready_seconds)
+    return at is not None and (min_ready_seconds == 0 or at < now)
+
+
+def replica_facts(pod: Object) -> tuple[bool, bool, tuple[tuple[str, str], ...]]:
+    """(active, ready, labels): all that a replica set counts of its pods."""
+    labels = pod["metadata"].get("labels")
+    return (is_active(pod), is_ready(pod), tuple(labels.items()) if labels else ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Rank:
+    """What decides which pod is deleted first, worked out once per pod."""
+
+    pod: Object
+    first: tuple[int, ...]
+    ready: int | None
+    restarts: tuple[int, int]
+    created: int
+    uid: str
+
+
+def first_to_delete(
+    pods: Sequence[Object], count: int, related: Iterable[Object], now: int
+) -> list[Object]:
+    """The `count` pods that upstream deletes first; `related` pods spread the load over nodes."""
+    if count >= len(pods):
+        return list(pods)
+    on_node: dict[str, int] = {}
+    for pod in related:
+        if is_active(pod):
+            node = _node_of(pod)
+            on_node[node] = on_node.get(node, 0) + 1
+    ranks = [_rank(pod, on_node) for pod in pods]
+
+    def compare(left: _Rank, right: _Rank) -> int:
+        return _compare(left, right, now)
+
+    ranks.sort(key=functools.cmp_to_key(compare))
+    return [rank.pod for rank in ranks[:count]]
+
+
+def _node_of(pod: Object) -> str:
+    return str(pod["spec"].get("nodeName") or "")
+
+
+def _rank(pod: Object, on_node: dict[str, int]) -> _Rank:
+    node = _node_of(pod)
+    ready = ready_since(pod)
+    created = pod["metadata"].get("creationTimestamp")
+    first = (
+        1 if node else 0,
+        _PHASE_RANK.get(phase_of(pod), 0),
+        0 if ready is None else 1,
+        _deletion_cost(pod),
+        -on_node.get(node, 0),
+    )
+    return _Rank(
+        pod, first, ready, _restarts(pod), meta.parse_time(created) if created else 0,
+        meta.uid_of(pod),
+    )  # fmt: skip
+
+
+def _compare(left: _Rank, right: _Rank, now: int) -> int:
+    if left.first != right.first:
+        return -1 if left.first < right.first else 1
+    if left.ready is not None and right.ready is not None and left.ready != right.ready:
+        return _younger_first(left.ready, right.ready, left, right, now)
+    if left.restarts != right.restarts:
+        return -1 if left.restarts > right.restarts else 1
+    if left.created != right.created:
+        return _younger_first(left.created, right.created, left, right, now)
+    return 0
+
+
+def _younger_first(one: int, other: int, left: _Rank, right: _Rank, now: int) -> int:
+    """By the logarithm of the age, so that pods of about the same age are drawn by uid."""
+    difference = _magnitude(now - one) - _magnitude(now - other)
+    if difference:
+        return difference
+    return -1 if left.uid < right.uid else 1
+
+
+def _magnitude(micros: int) -> int:
+    """Whole part of the binary logarithm of the age in nanoseconds; -1 for no age."""
+    return (micros * 1000).bit_length() - 1 if micros > 0 else -1
+
+
+def _deletion_cost(pod: Object) -> int:
+    text = meta.annotations_of(pod).get(DELETION_COST, "")
+    try:
+        return int(text)
+    except ValueError:
+        return 0
+
+
+def _restarts(pod: Object) -> tuple[int, int]:
+    """The most restarts of a container, and of a sidecar."""
+    status: dict[str, Any] = pod.get("status") or {}
+    sidecars = {
+        container["name"]
+        for container in pod["spec"].get("initContainers") or ()
+        if container.get("restartPolicy") == "Always"
+    }
+    regular = [item.get("restartCount", 0) for item in status.get("containerStatuses") or ()]
+    beside = [
+        item.get("restartCount", 0)
+        for item in status.get("initContainerStatuses") or ()
+        if item.get("name") in sidecars
+    ]
+    return max(regular, default=0), max(beside, default=0)

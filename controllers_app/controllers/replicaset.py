@@ -1,0 +1,366 @@
+"""The replica set controller: as many matching pods as the spec wants.
+
+It counts from a census of its pods that is kept up at each change, so a reconcile does not walk
+all of them; it walks them only to adopt, release or delete. Between its own writes and their
+arrival in the cache it waits for what it expects.
+
+Models kubernetes pkg/controller/replicaset/replica_set.go and replica_set_utils.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from apiserver_app.machinery import errors, labels, meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers import podcontrol, podstate
+from controllers_app.controllers.ownership import Claims
+from controllers_app.runtime import indexes
+from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.expectations import Expectations
+
+BURST_REPLICAS = 500
+STATUS_RETRIES = 1
+_CENSUS = "replicas"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a replica set has: counts of its active pods."""
+
+    active: int = 0
+    fully_labeled: int = 0
+    ready: int = 0
+    available: int = 0
+    # seconds until a ready pod becomes available, 0 when none is waiting
+    wait: float = 0.0
+
+
+class ReplicaSetController(Controller):
+    """Reconciles the objects of `resource`, by default replica sets."""
+
+    resource = "replicasets.apps"
+    kind = "ReplicaSet"
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self._expected = Expectations(ctx.kernel)
+        self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
+        self._sets = ctx.informers.informer(self.resource)
+        self._sets.index_by_namespace().index_by_controller()
+        self._pods = ctx.informers.informer("pods")
+        self._pods.index_by_controller()
+        self._pods.census(_CENSUS, indexes.controller_uid, podstate.replica_facts)
+        self._sets.handle(self._set_changed, self._set_updated, self._set_deleted)
+        self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
+
+    async def reconcile(self, key: str) -> Result | None:
+        owner = self._sets.get(key)
+        if owner is None:
+            self._expected.forget(key)
+            return Result("is gone")
+        selector = self.selector_of(owner)
+        needs_sync = self._expected.satisfied(key)
+        await self._claim(owner, selector)
+        tally = self._tally(owner, selector)
+        failure: errors.ApiError | None = None
+        said = _said_idle(owner, tally, needs_sync)
+        if needs_sync and not meta.is_deleting(owner):
+            said, failure = await self._manage(key, owner, tally)
+        status = self._status(owner, tally, failure)
+        await self._write_status(owner, status)
+        if failure is not None:
+            raise failure
+        return Result(said, requeue_after=tally.wait)
+
+    def selector_of(self, owner: Object) -> labels.Selector:
+        return labels.from_label_selector(owner["spec"].get("selector"))
+
+    # -- handlers -------------------------------------------------------------------------------
+
+    def _set_changed(self, owner: Object, revision: int) -> None:
+        self.queue.add(meta.key_of(owner), revision)
+
+    def _set_updated(self, _old: Object, owner: Object, revision: int) -> None:
+        self.queue.add(meta.key_of(owner), revision)
+
+    def _set_deleted(self, owner: Object, revision: int) -> None:
+        key = meta.key_of(owner)
+        self._expected.forget(key)
+        self.queue.add(key, revision)
+
+    def _pod_added(self, pod: Object, revision: int) -> None:
+        if meta.is_deleting(pod):
+            self._pod_deleted(pod, revision)
+            return
+        controller = meta.controller_of(pod)
+        if controller is None:
+            self._enqueue_matching(pod, revision)
+            return
+        key = self._owner_key(pod, controller)
+        if key:
+            self._expected.creation_observed(key)
+            self.queue.add(key, revision)
+
+    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
+        if meta.is_deleting(pod):
+            self._pod_deleted(pod, revision)
+            return
+        controller = meta.controller_of(pod)
+        before = meta.controller_of(old)
+        if before != controller and before is not None:
+            key = self._owner_key(old, before)
+            if key:
+                self.queue.add(key, revision)
+        if controller is not None:
+            key = self._owner_key(pod, controller)
+            if key:
+                self.queue.add(key, revision)
+        elif before is not None or meta.labels_of(old) != meta.labels_of(pod):
+            self._enqueue_matching(pod, revision)
+
+    def _pod_deleted(self, pod: Object, revision: int) -> None:
+        controller = meta.controller_of(pod)
+        if controller is None:
+            return
+        key = self._owner_key(pod, controller)
+        if key:
+            self._expected.deletion_observed(key, meta.uid_of(pod))
+            self.queue.add(key, revision)
+
+    def _owner_key(self, pod: Object, controller: Object) -> str:
+        """The key of the pod's owner if that is one of ours and still the same; else empty."""
+        if controller["kind"] != self.kind:
+            return ""
+        key = f"{meta.namespace_of(pod)}/{controller['name']}"
+        owner = self._sets.get(key)
+        if owner is None or meta.uid_of(owner) != controller["uid"]:
+            return ""
+        return key
+
+    def _enqueue_matching(self, pod: Object, revision: int) -> None:
+        """An orphan: wake every owner that could adopt it."""
+        pod_labels = meta.labels_of(pod)
+        if not pod_labels:
+            return
+        for key, owner in sorted(self._sets.by("namespace", meta.namespace_of(pod)).items()):
+            selector = self.selector_of(owner)
+            if not selector.empty() and selector.matches(pod_labels):
+                self.queue.add(key, revision)
+
+    # -- what is there --------------------------------------------------------------------------
+
+    async def _claim(self, owner: Object, selector: labels.Selector) -> None:
+        """Adopt and release, if the census says that there is something to adopt or release.
+
+        The cache shows the outcome later; until then the census still counts as before, which
+        `_tally` corrects by asking the selector.
+        """
+        namespace = meta.namespace_of(owner)
+        uid = meta.uid_of(owner)
+        strays = any(
+            active and not selector.matches(dict(pod_labels))
+            for active, _, pod_labels in self._pods.count(_CENSUS, uid)
+        )
+        orphans = indexes.ORPHANS + namespace
+        finds = not meta.is_deleting(owner) and any(
+            active and selector.matches(dict(pod_labels))
+            for active, _, pod_labels in self._pods.count(_CENSUS, orphans)
+        )
+        if not (strays or finds):
+            return
+        claims = Claims(
+            self.client, "pods", owner, self.resource,
+            lambda pod: selector.matches(meta.labels_of(pod)),
+        )  # fmt: skip
+        groups = [self._pods.owned_by(uid)] if strays else []
+        if finds:
+            groups.append(self._pods.orphans(namespace))
+        for group in groups:
+            await claims.claim([pod for pod in list(group.values()) if podstate.is_active(pod)])
+
+    def _tally(self, owner: Object, selector: labels.Selector) -> Tally:
+        """Count what the owner has, adoptable orphans included: they are adopted by now."""
+        tally = Tally()
+        wanted = ((owner["spec"].get("template") or {}).get("metadata") or {}).get("labels") or {}
+        uid = meta.uid_of(owner)
+        groups = [uid]
+        if not meta.is_deleting(owner):
+            groups.append(indexes.ORPHANS + meta.namespace_of(owner))
+        for group in groups:
+            counts: Mapping[tuple[bool, bool, tuple[tuple[str, str], ...]], int]
+            counts = self._pods.count(_CENSUS, group)
+            for (active, ready, pairs), count in counts.items():
+                if not active:
+                    continue
+                pod_labels = dict(pairs)
+                if not selector.matches(pod_labels):
+                    continue
+                tally.active += count
+                if ready:
+                    tally.ready += count
+                if all(pod_labels.get(name) == value for name, value in wanted.items()):
+                    tally.fully_labeled += count
+        seconds = owner["spec"].get("minReadySeconds") or 0
+        if seconds == 0:
+            tally.available = tally.ready
+        else:
+            self._count_available(tally, uid, seconds)
+        return tally
+
+    def _count_available(self, tally: Tally, uid: str, min_ready_seconds: int) -> None:
+        """With minReadySeconds time decides too, so that each pod must be looked at."""
+        now = self.kernel.now
+        soonest: int | None = None
+        for pod in self._pods.owned_by(uid).values():
+            if not podstate.is_active(pod):
+                continue
+            at = podstate.available_at(pod, min_ready_seconds)
+            if at is None:
+                continue
+            if at < now:
+                tally.available += 1
+            elif soonest is None or at < soonest:
+                soonest = at
+        if soonest is not None:
+            tally.wait = (soonest - now) / SECOND + 0.001
+
+    # -- what is done ---------------------------------------------------------------------------
+
+    async def _manage(
+        self, key: str, owner: Object, tally: Tally
+    ) -> tuple[str, errors.ApiError | None]:
+        """Create or delete the difference, at most 500 at a time."""
+        wants = _replicas(owner)
+        head = f"wants {wants}, has {tally.active}"
+        if tally.active < wants:
+            count = min(wants - tally.active, BURST_REPLICAS)
+            said, failure = await self._create(key, owner, count)
+        elif tally.active > wants:
+            count = min(tally.active - wants, BURST_REPLICAS)
+            said, failure = await self._delete(key, owner, count)
+        else:
+            return f"{head}: nothing to do", None
+        return f"{head}: {said}", failure
+
+    async def _create(
+        self, key: str, owner: Object, count: int
+    ) -> tuple[str, errors.ApiError | None]:
+        pod = podcontrol.pod_from_template(owner["spec"]["template"], owner)
+        self._expected.expect_creations(key, count)
+
+        async def create(_number: int) -> None:
+            try:
+                await self._pod_control.create(owner, pod)
+            except errors.ApiError as error:
+                # a namespace on its way out takes no more pods; expectations run out by themselves
+                if not podcontrol.is_namespace_terminating(error):
+                    raise
+
+        created, failure, batches = await podcontrol.slow_start(count, create)
+        if created < count:
+            self._expected.creation_observed(key, count - created)
+        sizes = ", ".join(str(size) for size in batches)
+        return f"creates {created} (slow start {sizes})", failure
+
+    async def _delete(
+        self, key: str, owner: Object, count: int
+    ) -> tuple[str, errors.ApiError | None]:
+        owned = [
+            pod
+            for pod in self._pods.owned_by(meta.uid_of(owner)).values()
+            if podstate.is_active(pod)
+        ]
+        doomed = podstate.first_to_delete(owned, count, self._related(owner), self.kernel.now)
+        self._expected.expect_deletions(key, [meta.uid_of(pod) for pod in doomed])
+        failure: errors.ApiError | None = None
+        deleted = 0
+        for pod in doomed:
+            try:
+                await self._pod_control.delete(owner, pod)
+                deleted += 1
+            except errors.ApiError as error:
+                self._expected.deletion_observed(key, meta.uid_of(pod))
+                if error.code != 404:
+                    failure = failure or error
+        return f"deletes {deleted}", failure
+
+    def _related(self, owner: Object) -> list[Object]:
+        """Pods of all sets with the same controller: a deployment's old and new ones."""
+        controller = meta.controller_of(owner)
+        if controller is None:
+            return list(self._pods.owned_by(meta.uid_of(owner)).values())
+        siblings = self._sets.owned_by(controller["uid"]).values()
+        return [
+            pod
+            for sibling in siblings
+            for pod in self._pods.owned_by(meta.uid_of(sibling)).values()
+        ]
+
+    # -- the status -----------------------------------------------------------------------------
+
+    def _status(self, owner: Object, tally: Tally, failure: errors.ApiError | None) -> Object:
+        """The new status. Counts that are zero are left out, as upstream's encoding does."""
+        status: Object = {"replicas": tally.active}
+        counts = {
+            "fullyLabeledReplicas": tally.fully_labeled,
+            "readyReplicas": tally.ready,
+            "availableReplicas": tally.available,
+            "observedGeneration": owner["metadata"].get("generation", 0),
+        }
+        status.update({name: count for name, count in counts.items() if count})
+        conditions = list((owner.get("status") or {}).get("conditions") or ())
+        known = podstate.condition_of(owner, "ReplicaFailure")
+        if failure is not None and known is None:
+            short = tally.active < _replicas(owner)
+            conditions.append(
+                {
+                    "type": "ReplicaFailure",
+                    "status": "True",
+                    "lastTransitionTime": meta.rfc3339(self.kernel.now),
+                    "reason": "FailedCreate" if short else "FailedDelete",
+                    "message": failure.message,
+                }
+            )
+        elif failure is None and known is not None:
+            conditions = [item for item in conditions if item is not known]
+        if conditions:
+            status["conditions"] = conditions
+        return status
+
+    async def _write_status(self, owner: Object, status: Object) -> None:
+        """Write it if anything in it is new; a stale cache is worth one more try."""
+        if _same_status(owner.get("status") or {}, status):
+            return
+        namespace, name = meta.namespace_of(owner), meta.name_of(owner)
+        for attempt in range(STATUS_RETRIES + 1):
+            try:
+                await self.client.update(
+                    self.resource, namespace, name, {**owner, "status": status},
+                    subresource="status",
+                )  # fmt: skip
+            except errors.ApiError:
+                if attempt == STATUS_RETRIES:
+                    raise
+                owner = await self.client.get(self.resource, namespace, name)
+            else:
+                return
+
+
+def _replicas(owner: Object) -> int:
+    replicas = owner["spec"].get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _same_status(old: Object, new: Object) -> bool:
+    """Equal, where a missing count is a zero."""
+    return {k: v for k, v in old.items() if v} == {k: v for k, v in new.items() if v}
+
+
+def _said_idle(owner: Object, tally: Tally, needs_sync: bool) -> str:
+    head = f"wants {_replicas(owner)}, has {tally.active}"
+    if not needs_sync:
+        return f"{head}: waits until the cache shows what it did"
+    return f"{head}: is being deleted"
