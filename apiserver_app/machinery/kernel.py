@@ -48,7 +48,7 @@ class Task:
         self.done = False
         self.error: BaseException | None = None
         self.throw: BaseException | None = None
-        self.on_done: list[Callable[[Task], None]] = []
+        self.on_done: list[Callable[[Task], object]] = []
 
 
 class _Suspend:
