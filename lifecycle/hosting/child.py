@@ -1,0 +1,57 @@
+"""Starting the worker process: one end of a socket pair, the options, and nothing else.
+
+Imports little, so that the worker starts while the edge still imports its server.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from lifecycle.hosting.options import Options
+
+PROJECT = Path(__file__).resolve().parents[2]
+COMMAND = "demo-worker"
+SOCKET_BUFFER_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A worker process and the edge's end of the pair."""
+
+    process: subprocess.Popen[bytes]
+    end: socket.socket
+
+
+def spawn(options: Options, keep: tuple[int, ...]) -> Child:
+    """Start a worker. It inherits `keep` (the data directory's lock) beside its end of the pair."""
+    edge_end, worker_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    for end in (edge_end, worker_end):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+    with worker_end:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                str(PROJECT / "manage.py"),
+                COMMAND,
+                str(worker_end.fileno()),
+                options.to_json(),
+            ],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(worker_end.fileno(), *keep),
+            env=environment(options),
+        )
+    return Child(process, edge_end)
+
+
+def environment(options: Options) -> dict[str, str]:
+    """What the settings read, for the worker and for the edge itself."""
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "lifecycle.settings",
+        "LIFECYCLE_DATA_DIR": str(options.data_dir),
+    }

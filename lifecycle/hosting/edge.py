@@ -1,0 +1,308 @@
+"""The edge's server: Daphne with what a Kubernetes API server's clients need on top.
+
+Listens on sockets that are already bound, plain and TLS; bounds request bodies; slows the
+application down when a client does not read; forgets finished requests at once; dates every
+answer. It knows the ASGI application it serves only as a callable. What it relies on inside Daphne
+and Twisted is named in `docs/decisions/0003-edge-on-daphne.md` and tested.
+
+Import this before anything else of Twisted: Daphne installs the asyncio reactor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from tempfile import TemporaryFile
+from typing import Any
+
+from daphne import http_protocol
+from daphne import server as daphne_server
+from twisted.internet import defer, reactor
+from twisted.internet.interfaces import IPushProducer
+from twisted.protocols import tls
+from zope.interface import implementer
+
+from apiserver_app.machinery import errors
+from lifecycle.hosting import edge_answers, edge_tls
+
+BODY_BYTES_MAX = 3 << 20
+UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
+UPLOADS = (b"/viz/v1/traces/import",)
+DRAIN_BYTES_MAX = 32 << 20  # of a body that is too long, read and dropped before the 413
+WEBSOCKET_BYTES_MAX = 64 << 10  # of one message from the page
+LINGER_SECONDS = 10  # an application may take this long after its client is gone
+
+Application = Callable[..., Awaitable[None]]
+
+
+@implementer(IPushProducer)
+class Gate:
+    """Closed while the transport's buffer is full. Whoever sends waits at it."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._waiters: list[asyncio.Future[None]] = []
+
+    def pauseProducing(self) -> None:  # noqa: N802
+        self.closed = True
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        self.closed = False
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def stopProducing(self) -> None:  # noqa: N802
+        self.resumeProducing()
+
+    async def passed(self) -> None:
+        while self.closed:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
+
+
+class EdgeRequest(http_protocol.WebRequest):  # type: ignore[misc]
+    """One HTTP request. A body over the limit gets 413 and never reaches the application."""
+
+    def __init__(self, channel: Any, queued: object = None) -> None:
+        self.gate: Gate | None = None
+        self._body_bytes = 0
+        self._body_bytes_max = BODY_BYTES_MAX
+        super().__init__(channel, parsePOSTFormSubmission=False)
+
+    def gotLength(self, length: int | None) -> None:  # noqa: N802
+        """Called once the headers are in. Bodies stay in memory, uploads go to a file."""
+        path = getattr(self.channel, "_path", b"").split(b"?", 1)[0]
+        if path in UPLOADS:
+            self._body_bytes_max = UPLOAD_BYTES_MAX
+            self.content = TemporaryFile()
+        else:
+            self.content = BytesIO()
+        if length is not None and length > max(DRAIN_BYTES_MAX, self._body_bytes_max):
+            self._refuse_and_close()
+
+    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802
+        if self.finished:
+            return
+        self._body_bytes += len(data)
+        if self._body_bytes <= self._body_bytes_max:
+            self.content.write(data)
+        elif self._body_bytes > max(DRAIN_BYTES_MAX, self._body_bytes_max):
+            self._refuse_and_close()
+
+    def process(self) -> Any:
+        if self.finished:
+            return None
+        if self._body_bytes > self._body_bytes_max:
+            self.answer(errors.too_large(self._body_bytes_max))
+            return None
+        if not self.path.startswith(b"/ws/"):
+            # the Kubernetes API answers a wish to upgrade with a Status, so it is plain HTTP here
+            self.requestHeaders.removeHeader(b"Upgrade")
+        return super().process()
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        if self.finished or self.channel is None:
+            return
+        if message["type"] == "http.response.start":
+            super().handle_reply(message)
+            if not self.responseHeaders.hasHeader(b"date"):
+                self.responseHeaders.addRawHeader(b"date", self.server.date())
+            return
+        if message.get("more_body") and self.gate is None:
+            self.gate = Gate()
+            self.registerProducer(self.gate, True)
+        super().handle_reply(message)
+
+    def finish(self) -> None:
+        self._drop_gate()
+        super().finish()
+
+    def connectionLost(self, reason: Any) -> None:  # noqa: N802
+        if self.gate is not None:
+            self.gate.stopProducing()
+        super().connectionLost(reason)
+
+    def handle_exception(self, exception: BaseException) -> None:
+        if not self._response_started:
+            self.answer(errors.internal("the edge failed to serve the request"))
+        elif not self.finished and self.channel is not None:
+            self.channel.loseConnection()
+
+    def answer(self, error: errors.ApiError) -> None:
+        """End the request with this Status."""
+        for message in edge_answers.messages_of(error):
+            self.handle_reply(message)
+
+    def _refuse_and_close(self) -> None:
+        """413 while the client still sends; then the connection is of no use any more."""
+        if not self.finished:
+            self.responseHeaders.setRawHeaders(b"connection", [b"close"])
+            self.channel.persistent = 0
+            self.method, self.clientproto, self.uri = b"POST", b"HTTP/1.1", b"/"
+            self.answer(errors.too_large(self._body_bytes_max))
+
+    def _drop_gate(self) -> None:
+        if self.gate is not None:
+            gate, self.gate = self.gate, None
+            gate.resumeProducing()
+            self.unregisterProducer()
+
+
+class EdgeFactory(http_protocol.HTTPFactory):  # type: ignore[misc]
+    """Makes the protocol of each connection. HTTP/1.1 only: WebSockets need it."""
+
+    def buildProtocol(self, addr: Any) -> Any:  # noqa: N802
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = EdgeRequest
+        return protocol
+
+    def acceptableProtocols(self) -> list[bytes]:  # noqa: N802
+        return [edge_tls.PROTOCOL]
+
+    def log(self, request: Any) -> None:
+        """No access log: the trace tells more, and a line a request costs time."""
+
+
+class EdgeServer(daphne_server.Server):  # type: ignore[misc]
+    """Serves one ASGI application on the given sockets until `stop`."""
+
+    def __init__(self, application: Application, ready: Callable[[], None]) -> None:
+        super().__init__(
+            application,
+            endpoints=["none"],  # Daphne exits on an empty list
+            signal_handlers=False,
+            request_buffer_size=BODY_BYTES_MAX + 1,  # so that a body is one message
+            websocket_timeout=-1,
+            websocket_max_message_size=WEBSOCKET_BYTES_MAX,
+            websocket_max_frame_size=WEBSOCKET_BYTES_MAX,
+            application_close_timeout=LINGER_SECONDS,
+            ready_callable=ready,
+            server_name="",
+        )
+        self.endpoints = []
+        self.ports: list[Any] = []
+        self._date = (0, b"")
+
+    def listen(self, bound: socket.socket, context: edge_tls.ServerContext | None) -> None:
+        """Take connections on a bound socket, with TLS if there is a context. Call when ready."""
+        bound.listen(1024)
+        factory: Any = EdgeFactory(self)
+        if context is not None:
+            factory = tls.TLSMemoryBIOFactory(context, False, factory)
+        adopt = reactor.adoptStreamPort  # type: ignore[attr-defined]
+        self.ports.append(adopt(bound.fileno(), bound.family, factory))
+        bound.close()  # Twisted has a descriptor of its own
+
+    def stop_listening(self) -> None:
+        ports, self.ports = self.ports, []
+        for port in ports:
+            port.stopListening()
+
+    def busy(self) -> bool:
+        """Whether an application still runs."""
+        return any("application_instance" in entry for entry in self.connections.values())
+
+    def date(self) -> bytes:
+        """The Date header, made once a second."""
+        now = int(time.time())
+        if self._date[0] != now:
+            self._date = (now, email.utils.formatdate(now, usegmt=True).encode())
+        return self._date[1]
+
+    # -- what Daphne calls ----------------------------------------------------------------------
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        entry = self.connections.get(protocol)
+        if entry is None or "disconnected" in entry:
+            return None
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        transport = _transport_of(protocol)
+        scope["asgi"] = {"version": "3.0"}
+        scope["extensions"] = {"tls": {"peer": edge_tls.peer_of(transport)}}
+        if scope["type"] == "websocket":
+            secure = hasattr(transport, "getPeerCertificate")
+            scope["scheme"] = "wss" if secure else "ws"
+            self._gate_websocket(protocol, transport)
+        task = asyncio.get_event_loop().create_task(self._serve(protocol, scope, queue))
+        entry["application_instance"] = task
+        task.add_done_callback(lambda _done: self._reap(protocol))
+        return queue
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        gate = getattr(protocol, "gate", None)
+        if gate is not None and gate.closed:
+            await gate.passed()
+        entry = self.connections.get(protocol)
+        if entry is not None and "disconnected" not in entry:
+            protocol.handle_reply(message)
+
+    def protocol_disconnected(self, protocol: Any) -> None:
+        entry = self.connections.get(protocol)
+        if entry is None:
+            return
+        if "application_instance" in entry:
+            entry.setdefault("disconnected", time.time())
+        else:
+            del self.connections[protocol]
+        gate = getattr(protocol, "gate", None)
+        if gate is not None:
+            gate.stopProducing()
+
+    def kill_all_applications(self) -> defer.Deferred[Any]:
+        """Cancel what still runs; the reactor's shutdown waits for it, a second at most."""
+        tasks = [
+            entry["application_instance"]
+            for entry in self.connections.values()
+            if "application_instance" in entry
+        ]
+        for task in tasks:
+            task.cancel()
+        if not tasks:
+            return defer.succeed(None)
+        done = asyncio.ensure_future(asyncio.wait(tasks, timeout=1))
+        return defer.Deferred.fromFuture(done)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _serve(
+        self, protocol: Any, scope: dict[str, Any], queue: asyncio.Queue[dict[str, Any]]
+    ) -> None:
+        async def send(message: dict[str, Any]) -> None:
+            await self.handle_reply(protocol, message)
+
+        try:
+            await self.application(scope, queue.get, send)
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            entry = self.connections.get(protocol)
+            if entry is not None and "disconnected" not in entry:
+                protocol.handle_exception(error)
+
+    def _reap(self, protocol: Any) -> None:
+        entry = self.connections.get(protocol)
+        if entry is None:
+            return
+        entry.pop("application_instance", None)
+        if "disconnected" in entry:
+            del self.connections[protocol]
+
+    def _gate_websocket(self, protocol: Any, transport: Any) -> None:
+        """The HTTP channel was this transport's producer; from now on the gate is."""
+        protocol.gate = Gate()
+        transport.unregisterProducer()
+        transport.registerProducer(protocol.gate, True)
+
+
+def _transport_of(protocol: Any) -> Any:
+    """The transport of a request or a WebSocket: for TLS the one that knows the certificate."""
+    channel = getattr(protocol, "channel", None)
+    return channel.transport if channel is not None else protocol.transport

@@ -1,0 +1,34 @@
+"""Answers the edge gives by itself, as ASGI messages: a Status for an error, text for health.
+
+The worker answers everything it can; the edge only speaks for it when it cannot be asked.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from apiserver_app.machinery import errors
+
+
+def messages_of(error: errors.ApiError) -> list[dict[str, Any]]:
+    """The error as a full Status."""
+    headers = list(error.headers)
+    if error.retry_after:
+        headers.append(("Retry-After", str(error.retry_after)))
+    body = json.dumps(error.status(), separators=(",", ":")).encode()
+    return messages(error.code, "application/json", body, headers)
+
+
+def messages(
+    status: int, content_type: str, body: bytes, headers: list[tuple[str, str]] | None = None
+) -> list[dict[str, Any]]:
+    """A whole answer."""
+    lines = [("Cache-Control", "no-cache, private"), ("Content-Type", content_type)]
+    lines += headers or []
+    lines.append(("Content-Length", str(len(body))))
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in lines]
+    return [
+        {"type": "http.response.start", "status": status, "headers": raw},
+        {"type": "http.response.body", "body": body},
+    ]

@@ -1,0 +1,127 @@
+"""The Kubernetes API at the edge: raw ASGI that carries each request over the port and back.
+
+It decides nothing: who asks, whether they may and what the answer is are the worker's business.
+By itself it answers only when there is no worker to ask (504, or 500 for health).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from apiserver_app.machinery import errors
+from lifecycle.hosting import edge_answers, port
+
+WORKER_WAIT_SECONDS = 15  # how long a request waits for a worker that is being restarted
+DEFAULT_CLUSTER = "demo"
+CLUSTER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+HEALTH = ("/healthz", "/livez", "/readyz")
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+async def serve(edge: port.EdgePort, scope: Scope, receive: Receive, send: Send) -> None:
+    """Carry one HTTP request to the worker and its answer to the client."""
+    try:
+        await _serve(edge, scope, receive, send)
+    except errors.ApiError as error:
+        for message in edge_answers.messages_of(error):
+            await send(message)
+
+
+async def _serve(edge: port.EdgePort, scope: Scope, receive: Receive, send: Send) -> None:
+    body = await read_body(receive)
+    cluster, path = split_cluster(scope["raw_path"].decode("ascii"))
+    if edge.info is None and path.rstrip("/") in HEALTH:
+        await _not_healthy(path, send)
+        return
+    answer = await _ask(edge, scope, cluster, path, body)
+    leaver = asyncio.ensure_future(_until_gone(receive, answer))
+    try:
+        await _carry(answer, send)
+    except port.Gone:
+        pass
+    except port.Lost as error:
+        raise _no_answer() from error
+    finally:
+        leaver.cancel()
+        answer.close()
+
+
+async def read_body(receive: Receive) -> bytes:
+    """The whole body; the server has bounded it."""
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+    return body
+
+
+def split_cluster(path: str) -> tuple[str, str]:
+    """(cluster, path below it). Without /clusters/<name> it is the default cluster."""
+    if not path.startswith("/clusters/"):
+        return DEFAULT_CLUSTER, path
+    name, slash, rest = path[len("/clusters/") :].partition("/")
+    if not CLUSTER_NAME.fullmatch(name):
+        raise errors.path_not_found()
+    return name, slash + rest or "/"
+
+
+async def _ask(
+    edge: port.EdgePort, scope: Scope, cluster: str, path: str, body: bytes
+) -> port.Answer:
+    client = scope.get("client") or ("", 0)
+    try:
+        if not await edge.attached(WORKER_WAIT_SECONDS):
+            raise _no_answer()
+        return edge.request(
+            cluster,
+            scope["method"],
+            path,
+            scope["query_string"].decode("ascii"),
+            [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
+            body,
+            scope["extensions"]["tls"]["peer"],
+            f"{client[0]}:{client[1]}",
+        )
+    except port.Lost as error:
+        raise _no_answer() from error
+    except port.Full as error:
+        raise errors.too_many_requests(
+            "Too many requests, please try again later.", retry_after=1
+        ) from error
+
+
+async def _carry(answer: port.Answer, send: Send) -> None:
+    status, headers, more, body = await answer.head()
+    raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    if not more and not any(name == b"content-length" for name, _ in raw):
+        raw.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    # sent even when empty, because the server holds the head back until some body comes
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+    while more:
+        body, more = await answer.body()
+        await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _until_gone(receive: Receive, answer: port.Answer) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    answer.close()
+
+
+def _no_answer() -> errors.ApiError:
+    return errors.timeout("the worker of this cluster ended before it answered; try again")
+
+
+async def _not_healthy(path: str, send: Send) -> None:
+    check = path.strip("/")
+    text = f"[-]worker failed: it is not ready\n{check} check failed\n"
+    for message in edge_answers.messages(500, "text/plain; charset=utf-8", text.encode()):
+        await send(message)

@@ -1,0 +1,227 @@
+"""The edge process from its first listening socket to its exit code.
+
+Joins server, application, port and worker; writes endpoints.json once the worker serves; on a
+signal ends streams first, then the worker, then itself, within DEADLINE_SECONDS whatever happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from lifecycle.hosting import edge, edge_app, edge_origin, edge_static, edge_tls  # isort: skip
+from twisted.internet import reactor
+
+from lifecycle.hosting import child, demo, fanout, port, port_hosts, supervision, worker
+
+DEADLINE_SECONDS = 4.5
+GC_THRESHOLD = 3000
+LAST_ANSWERS_SECONDS = 0.5
+
+
+def run(ground: demo.Ground) -> int:
+    """Serve until a signal or until the worker is given up; the exit code."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # --single-process: the driver's own store
+    return Edge(ground).run()
+
+
+class Edge:
+    """One edge process."""
+
+    def __init__(self, ground: demo.Ground) -> None:
+        self._ground = ground
+        self._loop: asyncio.AbstractEventLoop = reactor._asyncioEventloop  # type: ignore[attr-defined]
+        asyncio.set_event_loop(self._loop)
+        self._port = port.EdgePort(self._loop)
+        self._fanout = fanout.Fanout(self._loop)
+        self._port.on_trace.append(self._fanout.on_trace)
+        self._port.on_state.append(self._fanout.on_state)
+        self._port.on_log.append(_say)
+        self._port.on_ready.append(self._on_ready)
+        services = edge_app.Services(
+            self._loop,
+            self._port,
+            self._fanout,
+            ground.options.data_dir,
+            edge_origin.own_names([ground.options.host]),
+        )
+        static = edge_static.StaticFiles(child.PROJECT / "static")
+        self._application = edge_app.Application(services, static, load_django)
+        self._server = edge.EdgeServer(self._application, self._on_listening)
+        self._supervisor = supervision.Supervisor(
+            self._port, self._spawn, _say, lambda: self._begin_stop(1)
+        )
+        self._inside: tuple[port_hosts.LoopLink, worker.Built] | None = None
+        self._code = 0
+        self._stopping: asyncio.Task[None] | None = None
+        self._announced = False
+
+    def run(self) -> int:
+        """Returns when the reactor has stopped."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._begin_stop, 0)
+        try:
+            self._server.run()
+        finally:
+            self._supervisor.kill()
+            self._ground.endpoints.unlink(missing_ok=True)
+        return self._code
+
+    # -- start ----------------------------------------------------------------------------------
+
+    def _on_listening(self) -> None:
+        """The server is set up; the reactor starts right after."""
+        keys = self._ground.keys
+        context = edge_tls.ServerContext(
+            keys.server.certificate_path, keys.server.key_path, [keys.ca.certificate_path]
+        )
+        self._server.listen(self._ground.http, None)
+        self._server.listen(self._ground.https, context)
+        self._loop.create_task(self._start_worker())
+
+    async def _start_worker(self) -> None:
+        if self._ground.worker is not None:
+            await self._supervisor.adopt(self._ground.worker)
+            return
+        await self._application.load_django()
+        link = port_hosts.LoopLink(self._loop, self._port)
+        try:
+            await asyncio.to_thread(worker.prepare)
+            built = worker.build(self._ground.options, self._loop, link.to_edge)
+        except ValueError as error:
+            _say(f"the cluster cannot be started: {error}")
+            self._begin_stop(1)
+            return
+        self._inside = (link, built)
+        link.open(built.driver)
+        await built.start()
+
+    def _spawn(self) -> child.Child:
+        return child.spawn(self._ground.options, (self._ground.lock,))
+
+    def _on_ready(self, info: dict[str, Any]) -> None:
+        self._write_endpoints()
+        if not self._announced:
+            self._announced = True
+            self._announce(info)
+            self._application.load_django().add_done_callback(lambda _done: _settle_memory())
+
+    def _write_endpoints(self) -> None:
+        process = self._supervisor.process
+        _write_atomically(
+            self._ground.endpoints,
+            {
+                "http": self._ground.http_url,
+                "https": self._ground.https_url,
+                "kubeconfig": str(self._ground.kubeconfig),
+                "pid": os.getpid(),
+                "worker_pid": os.getpid() if process is None else process.pid,
+            },
+        )
+
+    def _announce(self, info: dict[str, Any]) -> None:
+        nodes = info.get("nodes", self._ground.options.nodes)
+        count = nodes if isinstance(nodes, int) else len(nodes)
+        version = info.get("version", self._ground.options.kubernetes_version)
+        print(
+            f"\n  Kubernetes {version}, {count} node{'s' if count != 1 else ''}, simulated\n\n"
+            f"  page        {self._ground.http_url}/\n"
+            f"  kubeconfig  {self._ground.kubeconfig}\n"
+            f"              export KUBECONFIG={self._ground.kubeconfig}\n"
+            f"  stop        Ctrl-C, or kill {os.getpid()}\n",
+            flush=True,
+        )
+        if self._ground.options.browser and _has_display():
+            threading.Thread(target=_browse, args=(self._ground.http_url,), daemon=True).start()
+
+    # -- end ------------------------------------------------------------------------------------
+
+    def _begin_stop(self, code: int) -> None:
+        """The first call ends everything in order, the second at once."""
+        if self._stopping is not None:
+            self._supervisor.kill()
+            os._exit(code or 1)
+        self._code = code
+        _exit_after(DEADLINE_SECONDS, self._supervisor)
+        self._stopping = self._loop.create_task(self._stop())
+
+    async def _stop(self) -> None:
+        try:
+            self._application.stopping = True
+            self._server.stop_listening()
+            self._port.end_streams()
+            self._fanout.close()
+            if self._inside is not None:
+                link, built = self._inside
+                await built.stop()
+                await asyncio.sleep(0)
+                link.close()
+            else:
+                await self._supervisor.stop()
+            deadline = self._loop.time() + LAST_ANSWERS_SECONDS
+            while self._server.busy() and self._loop.time() < deadline:
+                await asyncio.sleep(0.005)
+            await asyncio.sleep(0.01)
+        finally:
+            self._server.stop()
+
+
+def load_django() -> Any:
+    """Import Django and what the page and the product API need; runs in a thread."""
+    import django
+
+    django.setup()
+    from lifecycle.hosting import schema
+
+    schema.migrate_if_needed("default")
+    from lifecycle import asgi
+
+    return asgi.application
+
+
+def _settle_memory() -> None:
+    """Everything imported by now stays for good: keep the collector off it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD, 20, 50)
+    gc.enable()
+
+
+def _write_atomically(path: Path, content: dict[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(content, indent=2) + "\n")
+    temporary.replace(path)
+
+
+def _exit_after(seconds: float, supervisor: supervision.Supervisor) -> None:
+    def end() -> None:
+        _say(f"not everything ended within {seconds:g} s; leaving")
+        supervisor.kill()
+        os._exit(1)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
+def _has_display() -> bool:
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _browse(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)
+
+
+def _say(line: str) -> None:
+    print(f"demo: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,182 @@
+"""The live feed inside the edge: records of the worker, in frames that all listeners share.
+
+A topic keeps the frames of the last moments. A listener is only a cursor into them: the seq it
+wants next. One that fell behind the kept frames, or asks for older records, is told to read them
+from the store (`Behind`) and comes back, so nothing is skipped and nobody's slowness costs memory.
+Frames leave at most every FRAME_SECONDS. Knows neither sockets nor the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+FRAME_SECONDS = 0.05
+KEPT_BYTES_MAX = 8 << 20  # of frames, a topic
+KEPT_FRAMES_MAX = 1200  # a minute of a busy cluster
+FRAME_BYTES_MAX = 1 << 20  # records gathered beyond this leave before their time
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Records first..last; `text` is the JSON that goes to every listener."""
+
+    first: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The records first..last are no longer here: read them from the store."""
+
+    first: int
+    last: int
+
+
+class Topic:
+    """One cluster's feed. `last` is the newest seq that is known to exist."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._frames: deque[Frame] = deque()
+        self._kept_bytes = 0
+        self._parts: list[bytes] = []
+        self._part_bytes = 0
+        self._part_first = 0
+        self._part_last = 0
+        self._next_flush = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+        self.last = 0
+        self.listeners = 0
+        self.clock: dict[str, Any] | None = None
+        self.clock_version = 0
+        self.closed = False
+
+    # -- what the port tells --------------------------------------------------------------------
+
+    def add(self, first: int, last: int, records: bytes) -> None:
+        """Take the records of one commit. Without bytes they are in the store only."""
+        known = self._part_last if self._parts else self.last
+        if not records or not self.listeners or first != known + 1:
+            self._flush()
+            self._frames.clear()
+            self._kept_bytes = 0
+        if not records or not self.listeners:
+            self.last = last
+            self._wake()
+            return
+        if not self._parts:
+            self._part_first = first
+        self._part_last = last
+        self._parts.append(records)
+        self._part_bytes += len(records)
+        self._schedule()
+
+    def set_clock(self, clock: dict[str, Any]) -> None:
+        self.clock = clock
+        self.clock_version += 1
+        self._wake()
+
+    def reach(self, seq: int) -> None:
+        """Learn that the store has records up to seq; asked for when a listener comes."""
+        if not self._parts and seq > self.last:
+            self._frames.clear()
+            self._kept_bytes = 0
+            self.last = seq
+            self._wake()
+
+    def close(self) -> None:
+        """No more will come; listeners end."""
+        self._flush()
+        self.closed = True
+        self._wake()
+
+    # -- what a listener asks -------------------------------------------------------------------
+
+    def next(self, seq: int) -> Frame | Behind | None:
+        """What holds the record seq: a frame (it may begin earlier), the store, or nobody yet."""
+        if seq > self.last:
+            return None
+        frames = self._frames
+        if not frames or seq < frames[0].first:
+            return Behind(seq, frames[0].first - 1 if frames else self.last)
+        # the newest are asked for most
+        for frame in reversed(frames):
+            if frame.first <= seq:
+                return frame
+        return None
+
+    async def changed(self) -> None:
+        """Wait until something new is here."""
+        if self.closed:
+            return
+        waiter = self._loop.create_future()
+        self._waiters.append(waiter)
+        await waiter
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _schedule(self) -> None:
+        now = self._loop.time()
+        if now >= self._next_flush or self._part_bytes >= FRAME_BYTES_MAX:
+            self._flush()
+        elif self._timer is None:
+            self._timer = self._loop.call_at(self._next_flush, self._flush)
+
+    def _flush(self) -> None:
+        """Make one frame of what has gathered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._parts:
+            return
+        text = f'{{"records":[{b",".join(self._parts).decode()}]}}'
+        frame = Frame(self._part_first, self._part_last, text)
+        self._parts = []
+        self._part_bytes = 0
+        self._frames.append(frame)
+        self._kept_bytes += len(text)
+        while len(self._frames) > 1 and (
+            self._kept_bytes > KEPT_BYTES_MAX or len(self._frames) > KEPT_FRAMES_MAX
+        ):
+            self._kept_bytes -= len(self._frames.popleft().text)
+        self.last = frame.last
+        self._next_flush = self._loop.time() + FRAME_SECONDS
+        self._wake()
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+class Fanout:
+    """The topics of all clusters."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._topics: dict[str, Topic] = {}
+        self._closed = False
+
+    def topic(self, cluster: str) -> Topic:
+        topic = self._topics.get(cluster)
+        if topic is None:
+            topic = self._topics[cluster] = Topic(self._loop)
+            topic.closed = self._closed
+        return topic
+
+    def on_trace(self, cluster: str, first: int, last: int, records: bytes) -> None:
+        self.topic(cluster).add(first, last, records)
+
+    def on_state(self, cluster: str, clock: dict[str, Any]) -> None:
+        self.topic(cluster).set_clock(clock)
+
+    def close(self) -> None:
+        self._closed = True
+        for topic in self._topics.values():
+            topic.close()

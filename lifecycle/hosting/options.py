@@ -1,0 +1,145 @@
+"""The options of `manage.py demo`: read from the command line, handed to the worker as JSON.
+
+Imports next to nothing, because it is read before anything else is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+NODES_MAX = 10_000
+SPEED_MIN, SPEED_MAX = 0.1, 1000.0
+_EXAMPLE = """\
+example:
+  python manage.py demo --port 8080 --nodes 5 --speed 10 --data-dir /tmp/class
+
+then, in another terminal:
+  export KUBECONFIG=/tmp/class/kubeconfig
+  kubectl get nodes
+"""
+
+
+class OptionError(Exception):
+    """A bad option, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What one demo runs with. `speed` is a factor of real time or "max"."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tls_port: int = 6443
+    data_dir: Path = Path("data")
+    nodes: int = 3
+    speed: float | str = 1.0
+    seed: int | None = None
+    kubernetes_version: str = "1.33"
+    profile: str = ""
+    browser: bool = True
+    single_process: bool = False
+    cluster: str = "demo"
+
+    def to_json(self) -> str:
+        return json.dumps({**asdict(self), "data_dir": str(self.data_dir)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Options:
+        values: dict[str, Any] = json.loads(text)
+        values["data_dir"] = Path(values["data_dir"])
+        return cls(**values)
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """Raises OptionError; prints the help and exits on --help."""
+    given = parser().parse_args(list(arguments))
+    if given.port == given.tls_port != 0:
+        raise OptionError(f"--port and --tls-port are both {given.port}; they must differ")
+    return Options(
+        host=given.host,
+        port=given.port,
+        tls_port=given.tls_port,
+        data_dir=Path(given.data_dir).expanduser().absolute(),
+        nodes=given.nodes,
+        speed=given.speed,
+        seed=given.seed,
+        kubernetes_version=given.kubernetes_version,
+        profile=given.profile,
+        browser=not given.no_browser,
+        single_process=given.single_process,
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(message)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of `demo`."""
+    made = _Parser(
+        prog="manage.py demo",
+        description="Run a simulated Kubernetes cluster with its page, until Ctrl-C.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = made.add_argument
+    add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    add("--port", type=_port, default=8000, metavar="PORT",
+        help="the page and the API without TLS; 0 picks a free one (default %(default)s)")
+    add("--tls-port", type=_port, default=6443, metavar="PORT",
+        help="the API with TLS, as kubectl needs it; 0 picks a free one (default %(default)s)")
+    add("--data-dir", default="data", metavar="DIR",
+        help="databases, certificates and kubeconfigs; a restart goes on (default ./%(default)s)")
+    add("--nodes", type=_nodes, default=3, metavar="N",
+        help="nodes of a new cluster: node-1, node-2, ... (default %(default)s)")
+    add("--speed", type=_speed, default=1.0, metavar="1|N|max",
+        help="how fast virtual time runs against real time (default 1)")
+    add("--seed", type=_seed, metavar="N", help="same seed, same inputs: the same run")
+    add("--kubernetes-version", default="1.33", metavar="V",
+        help="the version the cluster speaks (default %(default)s)")
+    add("--profile", default="", metavar="NAME", help="a version profile by name")
+    add("--no-browser", action="store_true", help="do not open the page in a browser")
+    add("--single-process", action="store_true", help="edge and worker in one process")
+    return made
+
+
+def _port(text: str) -> int:
+    return _whole(text, 0, 65535)
+
+
+def _nodes(text: str) -> int:
+    return _whole(text, 1, NODES_MAX)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0, 2**63 - 1)
+
+
+def _whole(text: str, low: int, high: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if not low <= number <= high:
+        raise argparse.ArgumentTypeError(f"{number} is not between {low} and {high}")
+    return number
+
+
+def _speed(text: str) -> float | str:
+    if text == "max":
+        return text
+    try:
+        speed = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor max") from None
+    if not SPEED_MIN <= speed <= SPEED_MAX:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not between {SPEED_MIN:g} and {SPEED_MAX:g}; max runs as fast as it can"
+        )
+    return speed

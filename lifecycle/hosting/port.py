@@ -1,0 +1,384 @@
+"""The port: the only thing between the edge and the worker. Only tuples and bytes cross it.
+
+A frame is a list of messages; a message is a tuple whose first item names it.
+
+edge to worker
+  ("req", id, cluster, method, path, query, headers, body, tls, outside_addr)
+  ("cancel", id)                       the client of this request is gone
+  ("ctl", id, cluster, action, args)   a control action of the product
+worker to edge
+  ("head", id, status, headers, more, body)
+  ("body", id, bytes, more)
+  ("ctlr", id, ok, result)             not ok: result["error"] says why
+  ("trace", cluster, first_seq, last_seq, bytes)   records, comma separated; b"": in the store only
+  ("state", cluster, dict)             the clock or what holds it changed
+  ("ready", info)                      the worker serves now
+  ("log", line)                        for the terminal
+
+Path and query are as the client sent them, still percent-encoded. tls is None or
+[common name, [organizations], issuer, error, fingerprint].
+This module knows no sockets; `port_hosts` carries the frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+Message = tuple[Any, ...]
+Send = Callable[[list[Message]], None]
+Headers = Sequence[Sequence[str]]
+
+FRAME_BYTES_MAX = 1 << 28
+PENDING_MAX = 4096  # requests and control actions under way at once
+STREAM_BYTES_MAX = 8 << 20  # what one client may leave unread before its stream is ended
+
+_LENGTH = struct.Struct(">I")
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[tuple[Any, ...]])
+
+
+class PortError(Exception):
+    """The other side broke the protocol: a frame too long, or not a list of messages."""
+
+
+class Lost(Exception):
+    """The worker ended before it answered."""
+
+
+class Gone(Exception):
+    """The client went away, so nobody waits for the answer any more."""
+
+
+class Full(Exception):
+    """Too many requests are under way."""
+
+
+class Refused(Exception):
+    """A control action was refused; the text says why."""
+
+
+class Driver(Protocol):
+    """What the worker side of the port serves. `stop` commits what is left."""
+
+    def receive(self, messages: list[Message]) -> None: ...
+
+    def start(self) -> Any: ...
+
+    def stop(self) -> Any: ...
+
+
+def encode_frame(messages: list[Message]) -> bytes:
+    """The frame as it crosses a byte stream: its length in four bytes, then msgpack."""
+    data = _encoder.encode(messages)
+    if len(data) > FRAME_BYTES_MAX:
+        raise PortError(f"a frame of {len(data)} bytes is longer than {FRAME_BYTES_MAX}")
+    return _LENGTH.pack(len(data)) + data
+
+
+class FrameReader:
+    """Cuts a byte stream into frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[list[Message]]:
+        """Every frame that is whole now."""
+        self._buffer += data
+        start, have = 0, len(self._buffer)
+        try:
+            while have - start >= 4:
+                (size,) = _LENGTH.unpack_from(self._buffer, start)
+                if size > FRAME_BYTES_MAX:
+                    raise PortError(f"a frame of {size} bytes is longer than {FRAME_BYTES_MAX}")
+                if have - start - 4 < size:
+                    break
+                body = bytes(memoryview(self._buffer)[start + 4 : start + 4 + size])
+                start += 4 + size
+                yield _decode(body)
+        finally:
+            del self._buffer[:start]
+
+
+def _decode(body: bytes) -> list[Message]:
+    try:
+        return _decoder.decode(body)
+    except msgspec.MsgspecError as error:
+        raise PortError(f"not a frame: {error}") from error
+
+
+class Answer:
+    """What comes back for one request: a head, then a body in one piece or in many."""
+
+    __slots__ = ("_chunks", "_error", "_head", "_port", "_queued", "_waiter", "ended", "id")
+
+    def __init__(self, port: EdgePort, number: int) -> None:
+        self.id = number
+        self.ended = False
+        self._port = port
+        self._head: tuple[int, Headers, bool, bytes] | None = None
+        self._chunks: deque[bytes] = deque()
+        self._queued = 0
+        self._error: Exception | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def head(self) -> tuple[int, Headers, bool, bytes]:
+        """(status, headers, whether more body follows, body so far). Raises Lost or Gone."""
+        while self._head is None:
+            if self._error is not None:
+                raise self._error
+            await self._wait()
+        return self._head
+
+    async def body(self) -> tuple[bytes, bool]:
+        """The bytes that came since, and whether more may follow. Raises Gone.
+
+        A stream whose worker ended, or whose client read too slowly, simply ends.
+        """
+        while not self._chunks and not self.ended:
+            await self._wait()
+        if isinstance(self._error, Gone):
+            raise self._error
+        data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        self._chunks.clear()
+        self._queued = 0
+        return data, not self.ended
+
+    def close(self) -> None:
+        """The caller wants no more. The worker hears of it unless the answer was complete."""
+        if not self.ended:
+            self._finish(Gone())
+            self._port.cancel(self.id)
+
+    def end(self) -> None:
+        """End the stream here, cleanly; one that has no head yet is left to the worker."""
+        if not self.ended and self._head is not None:
+            self._finish(None)
+            self._port.cancel(self.id)
+
+    def take_head(self, status: int, headers: Headers, more: bool, body: bytes) -> None:
+        self._head = (status, headers, more, body)
+        if more:
+            self._wake()
+        else:
+            self._finish(None)
+
+    def take_body(self, data: bytes, more: bool) -> bool:
+        """False when the client is too slow: then the stream is over."""
+        if data:
+            self._chunks.append(data)
+            self._queued += len(data)
+        if not more:
+            self._finish(None)
+        elif self._queued > STREAM_BYTES_MAX:
+            self._finish(None)
+            return False
+        else:
+            self._wake()
+        return True
+
+    def fail(self, error: Exception) -> None:
+        if not self.ended:
+            self._finish(error)
+
+    def _finish(self, error: Exception | None) -> None:
+        self.ended = True
+        self._error = error
+        self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        await self._waiter
+
+
+class EdgePort:
+    """The edge's side: requests and control actions go out, answers and news come in.
+
+    It outlives the worker: `attach` it to each new one. What is sent in one turn of the loop
+    leaves as one frame.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._send: Send | None = None
+        self._out: list[Message] = []
+        self._number = 0
+        self._answers: dict[int, Answer] = {}
+        self._controls: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._attached = asyncio.Event()
+        self._ready = asyncio.Event()
+        self.info: dict[str, Any] | None = None  # what the worker said when it became ready
+        self.on_ready: list[Callable[[dict[str, Any]], None]] = []
+        self.on_trace: list[Callable[[str, int, int, bytes], None]] = []
+        self.on_state: list[Callable[[str, dict[str, Any]], None]] = []
+        self.on_log: list[Callable[[str], None]] = []
+
+    # -- for who asks ---------------------------------------------------------------------------
+
+    def request(
+        self,
+        cluster: str,
+        method: str,
+        path: str,
+        query: str,
+        headers: Headers,
+        body: bytes,
+        tls: Sequence[Any] | None,
+        outside_addr: str,
+    ) -> Answer:
+        """Send a client's request. Raises Lost without a worker and Full when too many wait."""
+        number = self._admit()
+        answer = self._answers[number] = Answer(self, number)
+        self._put(
+            ("req", number, cluster, method, path, query, headers, body, tls, outside_addr)
+        )
+        return answer
+
+    async def control(self, cluster: str, action: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Run one control action; its result. Raises Refused, Lost or Full."""
+        number = self._admit()
+        future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._controls[number] = future
+        self._put(("ctl", number, cluster, action, args))
+        try:
+            return await future
+        finally:
+            self._controls.pop(number, None)
+
+    async def attached(self, timeout_seconds: float) -> bool:
+        """Wait for a worker to send to; False when none came in time."""
+        if self._send is not None:
+            return True
+        try:
+            await asyncio.wait_for(self._attached.wait(), timeout_seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def ready(self, timeout_seconds: float) -> bool:
+        """Wait for a worker that serves; False when none was ready in time."""
+        if self.info is not None:
+            return True
+        try:
+            await asyncio.wait_for(self._ready.wait(), timeout_seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def cancel(self, number: int) -> None:
+        if self._answers.pop(number, None) is not None and self._send is not None:
+            self._put(("cancel", number))
+
+    def end_streams(self) -> None:
+        """End every open stream with what has arrived so far."""
+        for answer in list(self._answers.values()):
+            answer.end()
+
+    @property
+    def pending(self) -> int:
+        return len(self._answers) + len(self._controls)
+
+    # -- for who carries the frames -------------------------------------------------------------
+
+    def attach(self, send: Send) -> None:
+        self._send = send
+        self._attached.set()
+
+    def detach(self) -> None:
+        """The worker is gone: nobody who waits for it will be answered."""
+        self._send = None
+        self.info = None
+        self._attached.clear()
+        self._ready.clear()
+        self._out.clear()
+        answers, self._answers = self._answers, {}
+        for answer in answers.values():
+            answer.fail(Lost())
+        for future in self._controls.values():
+            if not future.done():
+                future.set_exception(Lost())
+
+    def receive(self, messages: list[Message]) -> None:
+        """Take one frame from the worker."""
+        for message in messages:
+            kind = message[0]
+            if kind == "head":
+                self._take_head(*message[1:])
+            elif kind == "body":
+                self._take_body(*message[1:])
+            elif kind == "ctlr":
+                self._take_result(*message[1:])
+            elif kind == "trace":
+                for on_trace in self.on_trace:
+                    on_trace(*message[1:])
+            elif kind == "state":
+                for on_state in self.on_state:
+                    on_state(*message[1:])
+            elif kind == "ready":
+                self.info = message[1]
+                self._ready.set()
+                for on_ready in self.on_ready:
+                    on_ready(message[1])
+            elif kind == "log":
+                for on_log in self.on_log:
+                    on_log(message[1])
+            else:
+                raise PortError(f"the worker sent {kind!r}, which the edge does not know")
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _admit(self) -> int:
+        if self._send is None:
+            raise Lost
+        if self.pending >= PENDING_MAX:
+            raise Full
+        self._number += 1
+        return self._number
+
+    def _put(self, message: Message) -> None:
+        if not self._out:
+            self._loop.call_soon(self._flush)
+        self._out.append(message)
+
+    def _flush(self) -> None:
+        if self._out and self._send is not None:
+            out, self._out = self._out, []
+            self._send(out)
+
+    def _take_head(
+        self, number: int, status: int, headers: Headers, more: bool, body: bytes
+    ) -> None:
+        answer = self._answers.get(number)
+        if answer is None:
+            return  # cancelled meanwhile
+        if not more:
+            del self._answers[number]
+        answer.take_head(status, headers, more, body)
+
+    def _take_body(self, number: int, data: bytes, more: bool) -> None:
+        answer = self._answers.get(number)
+        if answer is None:
+            return
+        if not answer.take_body(data, more):
+            self.cancel(number)
+        elif not more:
+            del self._answers[number]
+
+    def _take_result(self, number: int, ok: bool, result: dict[str, Any]) -> None:
+        future = self._controls.get(number)
+        if future is None or future.done():
+            return
+        if ok:
+            future.set_result(result)
+        else:
+            future.set_exception(Refused(str(result.get("error", "refused"))))

@@ -1,0 +1,121 @@
+"""What carries the port's frames: a Unix socket pair, or the event loop both sides share.
+
+The channel layer (many machines) is named here and refused until it exists. Nothing here looks
+into a message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import traceback
+from collections.abc import Callable
+
+from lifecycle.hosting import port
+
+HOSTS = ("socket", "loop", "channels")
+
+
+def check_host(name: str) -> str:
+    """The name of a host of the port that works here. Raises ValueError with one sentence."""
+    if name not in HOSTS:
+        raise ValueError(f"{name!r} is no host of the port; there are {', '.join(HOSTS)}")
+    if name == "channels":
+        raise ValueError(
+            "the port over the channel layer is not available yet; use the socket pair, "
+            "which is the default"
+        )
+    return name
+
+
+class SocketLink(asyncio.Protocol):
+    """One end of the pair. `lost` is called once, when the other end is closed or broke a rule."""
+
+    def __init__(self, receive: port.Send, lost: Callable[[], None]) -> None:
+        self._receive = receive
+        self._lost = lost
+        self._reader = port.FrameReader()
+        self._transport: asyncio.Transport | None = None
+
+    def send(self, messages: list[port.Message]) -> None:
+        """One frame. Dropped when the other end is gone: `lost` tells of it."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(port.encode_frame(messages))
+
+    @property
+    def unsent_bytes(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def finish(self) -> None:
+        """Say that nothing more will be sent; what the other end still has may come."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write_eof()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        for messages in self._reader.feed(data):
+            self._receive(messages)
+
+    def eof_received(self) -> bool:
+        """The other end sends no more. Keep this direction open until its owner closes it."""
+        self._tell_lost()
+        return True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if error is not None and not isinstance(error, ConnectionError):
+            traceback.print_exception(error)  # a message that should not have been sent
+        self._tell_lost()
+
+    def _tell_lost(self) -> None:
+        lost, self._lost = self._lost, _nothing
+        lost()
+
+
+async def open_socket(
+    end: socket.socket, receive: port.Send, lost: Callable[[], None]
+) -> SocketLink:
+    """Carry frames over this end of a pair, on the running loop."""
+    end.setblocking(False)
+    loop = asyncio.get_running_loop()
+    _, link = await loop.create_connection(lambda: SocketLink(receive, lost), sock=end)
+    return link
+
+
+class LoopLink:
+    """Both sides in one event loop: messages are handed over as they are, in the next turn."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, edge: port.EdgePort) -> None:
+        self._loop = loop
+        self._edge = edge
+        self._driver: port.Driver | None = None
+
+    def open(self, driver: port.Driver) -> None:
+        self._driver = driver
+        self._edge.attach(self.to_worker)
+
+    def close(self) -> None:
+        if self._driver is not None:
+            self._driver = None
+            self._edge.detach()
+
+    def to_worker(self, messages: list[port.Message]) -> None:
+        if self._driver is not None:
+            self._loop.call_soon(self._driver.receive, messages)
+
+    def to_edge(self, messages: list[port.Message]) -> None:
+        self._loop.call_soon(self._hand_over, messages)
+
+    def _hand_over(self, messages: list[port.Message]) -> None:
+        if self._driver is not None:
+            self._edge.receive(messages)
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,39 @@
+"""Migrations, only when one is missing: the usual start asks the database one question.
+
+Compares the names of the migration files with django_migrations and runs Django's own `migrate` if
+one is not there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connections
+from django.db.utils import OperationalError, ProgrammingError
+
+
+def migrate_if_needed(alias: str) -> bool:
+    """Bring this database up to date; whether anything had to be done."""
+    missing = _wanted() - _applied(alias)
+    if missing:
+        call_command("migrate", database=alias, verbosity=0, interactive=False)
+    return bool(missing)
+
+
+def _wanted() -> set[tuple[str, str]]:
+    return {
+        (app.label, file.stem)
+        for app in apps.get_app_configs()
+        for file in (Path(app.path) / "migrations").glob("[0-9]*.py")
+    }
+
+
+def _applied(alias: str) -> set[tuple[str, str]]:
+    try:
+        with connections[alias].cursor() as cursor:
+            cursor.execute("SELECT app, name FROM django_migrations")
+            return {(app, name) for app, name in cursor.fetchall()}
+    except (OperationalError, ProgrammingError):
+        return set()  # a new database

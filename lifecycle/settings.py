@@ -1,0 +1,115 @@
+"""Django's settings. The demo sets the environment they read; tests and commands get defaults.
+
+LIFECYCLE_DATA_DIR    where the databases lie (default ./data)
+LIFECYCLE_REDIS_URL   a Redis for the channel layer of many machines (default: in memory)
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(os.environ.get("LIFECYCLE_DATA_DIR", "data")).absolute()
+
+
+def _secret_key() -> str:
+    """The demo's own key, so that cookies outlive a restart; otherwise one for this process."""
+    try:
+        return (DATA_DIR / "secret-key").read_text().strip()
+    except OSError:
+        return secrets.token_urlsafe(48)
+
+
+SECRET_KEY = _secret_key()
+DEBUG = False
+ALLOWED_HOSTS = ["*"]  # the edge has checked the host: lifecycle.hosting.edge_origin
+
+INSTALLED_APPS = [
+    "apiserver_app",
+    "controllers_app",
+    "lifecycle",
+    "rest_framework",
+    "drf_spectacular",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "lifecycle.urls"
+ASGI_APPLICATION = "lifecycle.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {"context_processors": []},
+    }
+]
+X_FRAME_OPTIONS = "DENY"
+
+
+def _sqlite(name: str) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": DATA_DIR / name,
+        "OPTIONS": {
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 10,
+        },
+    }
+
+
+# two files, so that SQLite's one writer is never waited for: the edge writes `default` (rooms,
+# recordings), the worker that owns the cluster writes `store` (the log and the trace)
+DATABASES = {"default": _sqlite("rooms.sqlite3"), "store": _sqlite("store.sqlite3")}
+DATABASE_ROUTERS = ["lifecycle.routers.StoreRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+if os.environ.get("LIFECYCLE_REDIS_URL"):
+    CHANNEL_LAYERS: dict[str, Any] = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [os.environ["LIFECYCLE_REDIS_URL"]]},
+        }
+    }
+else:
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+LANGUAGE_CODE = "en-us"
+STATIC_URL = "/static/"
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": None,
+    "EXCEPTION_HANDLER": "lifecycle.api.problems.answer",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Kubernetes lifecycle: product API",
+    "DESCRIPTION": (
+        "Control, watch and replay a simulated cluster. The Kubernetes API itself is beside it, "
+        "at /api and /apis."
+    ),
+    "VERSION": "v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+SILENCED_SYSTEM_CHECKS = ["security.W004"]  # plain HTTP on this machine is part of the product
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"stderr": {"class": "logging.StreamHandler"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        # a 404 or 409 of the product API is an answer, not an event
+        "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
+    },
+}

@@ -1,0 +1,155 @@
+"""A driver without a cluster: answers what the edge's tests ask for, over the real port.
+
+GET /echo          the request as it arrived, as JSON
+GET /stream        a chunk for each {"stream": ...} control, until it is ended
+GET /big?n=N       N bytes; GET /flood sends until it is cancelled
+GET /never         no answer; GET /crash ends the worker
+The control actions are in `Driver._control`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from lifecycle.hosting.options import Options
+from lifecycle.hosting.port import Message
+
+JSON = [["Content-Type", "application/json"], ["Audit-Id", "1"]]
+
+
+def build_driver(
+    options: Options, loop: asyncio.AbstractEventLoop, send: Callable[[list[Message]], None]
+) -> Driver:
+    if options.kubernetes_version == "0.1":
+        raise ValueError('there is no Kubernetes version "0.1" here')
+    return Driver(options, loop, send)
+
+
+class Role:
+    """A role that remembers what it was asked to do."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.done: list[str] = []
+        self.ask: Callable[[str], None] = lambda name: None
+
+
+class Driver:
+    def __init__(
+        self,
+        options: Options,
+        loop: asyncio.AbstractEventLoop,
+        send: Callable[[list[Message]], None],
+    ) -> None:
+        self._options = options
+        self._loop = loop
+        self._send = send
+        self._streams: list[int] = []
+        self._cancelled: list[int] = []
+        self._seq = 0
+        self.roles = {name: Role(name) for name in ("controllers", "scheduler", "kubelet")}
+        cluster = SimpleNamespace(roles=self.roles, role=self._role)
+        self.hosts = {
+            "demo": SimpleNamespace(cluster=cluster, offer=lambda what, data, start: start())
+        }
+
+    def start(self) -> None:
+        for role in self.roles.values():
+            role.ask(role.name)
+        info = {"cluster": "demo", "nodes": self._options.nodes, "version": "1.33"}
+        self._send([("ready", info)])
+
+    def stop(self) -> None:
+        self._send([("body", number, b"last\n", False) for number in self._streams])
+
+    def wake(self) -> None:
+        pass
+
+    def receive(self, messages: list[Message]) -> None:
+        for message in messages:
+            if message[0] == "req":
+                self._request(*message[1:])
+            elif message[0] == "cancel":
+                self._cancelled.append(message[1])
+                if message[1] in self._streams:
+                    self._streams.remove(message[1])
+            else:
+                self._control(*message[1:])
+
+    def _role(self, role: str, action: str, **details: Any) -> None:
+        self.roles[role].done.append(action)
+
+    def _request(
+        self,
+        number: int,
+        cluster: str,
+        method: str,
+        path: str,
+        query: str,
+        headers: Any,
+        body: bytes,
+        tls: Any,
+        address: str,
+    ) -> None:
+        if path == "/never":
+            return
+        if path == "/crash":
+            os._exit(9)
+        if path == "/stream":
+            self._streams.append(number)
+            self._send([("head", number, 200, JSON, True, b"")])
+        elif path == "/big":
+            self._send([("head", number, 200, JSON, False, b"x" * int(query[2:]))])
+        elif path == "/flood":
+            self._streams.append(number)
+            self._send([("head", number, 200, JSON, True, b"")])
+            self._flood(number)
+        else:
+            echo = {
+                "cluster": cluster,
+                "method": method,
+                "path": path,
+                "query": query,
+                "headers": {name: value for name, value in headers},
+                "body": body.decode("latin-1"),
+                "tls": tls,
+                "address": address,
+            }
+            self._send([("head", number, 200, JSON, False, json.dumps(echo).encode())])
+
+    def _flood(self, number: int) -> None:
+        if number in self._streams:
+            self._send([("body", number, b"f" * 65536, True)])
+            self._loop.call_soon(self._flood, number)
+
+    def _control(self, number: int, cluster: str, action: str, args: dict[str, Any]) -> None:
+        if cluster != "demo":
+            self._send([("ctlr", number, False, {"error": f'there is no cluster "{cluster}"'})])
+            return
+        out: list[Message] = []
+        result: dict[str, Any] = {"mode": "run", "speed": 1, "seq": self._seq, "args": args}
+        if action == "stream":
+            out = [("body", one, args["data"].encode(), True) for one in self._streams]
+        elif action == "end":
+            out = [("body", one, b"", False) for one in self._streams]
+            self._streams.clear()
+        elif action == "trace":
+            first = self._seq + 1
+            self._seq += args["count"]
+            records = b",".join(b'{"seq":%d}' % seq for seq in range(first, self._seq + 1))
+            out = [("trace", "demo", first, self._seq, records)]
+        elif action == "clock":
+            out = [("state", "demo", args)]
+        elif action == "seen":
+            result["streams"] = len(self._streams)
+            result["cancelled"] = len(self._cancelled)
+            result["roles"] = {name: role.done for name, role in self.roles.items()}
+        elif action == "refuse":
+            self._send([("ctlr", number, False, {"error": "not today"})])
+            return
+        self._send([*out, ("ctlr", number, True, result)])
