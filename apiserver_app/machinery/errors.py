@@ -57,16 +57,27 @@ _VALUELESS = {
 }
 
 
+class GoText(str):
+    """A bad value already written in Go's %#v syntax: what a struct needs."""
+
+
 def go_value(value: Any) -> str:
-    """A value as upstream prints it inside a field error."""
+    """A value as upstream prints it inside a field error, up to 1.33: maps and lists in Go syntax."""
+    if isinstance(value, GoText):
+        return str(value)
     if value is None:
-        return "null"
+        return '"null"'
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, (int, float)):
         return str(value)
+    if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+        items = ", ".join(f"{go_value(key)}:{go_value(value[key])}" for key in sorted(value))
+        return f"map[string]string{{{items}}}"
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return f"[]string{{{', '.join(map(go_value, value))}}}"
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -91,7 +102,8 @@ def forbidden_value(field: str, detail: str) -> FieldError:
 
 
 def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
-    words = ", ".join(json.dumps(word) for word in sorted(allowed))
+    """`allowed` in the order upstream lists it."""
+    words = ", ".join(json.dumps(word) for word in allowed)
     detail = f"supported values: {words}" if words else ""
     return FieldError("FieldValueNotSupported", field, value, detail)
 
@@ -122,6 +134,7 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
         self.details = dict(details or {})
+        self._has_details = details is not None  # {} is sent as {}
         self.retry_after = retry_after
         self.headers = headers
         if retry_after:
@@ -137,7 +150,7 @@ class ApiError(Exception):
         }
         if self.reason:
             out["reason"] = self.reason
-        if self.details:
+        if self.details or self._has_details:
             out["details"] = self.details
         out["code"] = self.code
         return out

@@ -17,6 +17,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.registry import objectmeta
 
 
 @dataclass(slots=True)
@@ -41,6 +42,8 @@ class Strategy:
     unconditional_update = True
     # metadata.generation is counted (kinds with a spec); see prepare_for_*
     counts_generation = False
+    # how objects may be called; objectmeta.validate_object_meta is given it
+    name_rule: objectmeta.NameRule = staticmethod(objectmeta.dns_subdomain)
     # fields that `?fieldSelector=` may name beside metadata.name and metadata.namespace
     selectable: tuple[str, ...] = ()
 

@@ -1,0 +1,139 @@
+"""Syntax of names, labels and qualified names: lists of findings in upstream's words.
+
+Every function answers an empty list for a good value. Patterns are compiled once. Never raises.
+
+Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+import re
+
+LABEL_LENGTH = 63
+SUBDOMAIN_LENGTH = 253
+
+LABEL_FORMAT = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN_FORMAT = rf"{LABEL_FORMAT}(\.{LABEL_FORMAT})*"
+LABEL_1035_FORMAT = "[a-z]([-a-z0-9]*[a-z0-9])?"
+QUALIFIED_FORMAT = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+_is_label = re.compile(LABEL_FORMAT).fullmatch
+_is_subdomain = re.compile(SUBDOMAIN_FORMAT).fullmatch
+_is_label_1035 = re.compile(LABEL_1035_FORMAT).fullmatch
+_is_qualified = re.compile(QUALIFIED_FORMAT).fullmatch
+
+
+def dns1123_label_errors(value: str) -> list[str]:
+    """A DNS label of RFC 1123: what container and namespace names are."""
+    if len(value) <= LABEL_LENGTH and _is_label(value):
+        return []
+    found = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
+    if not _is_label(value):
+        if _is_subdomain(value):
+            found.append("must not contain dots")
+        else:
+            found.append(_LABEL_TEXT)
+    return found
+
+
+def dns1123_subdomain_errors(value: str) -> list[str]:
+    """A DNS subdomain of RFC 1123: what most objects' names are."""
+    if len(value) <= SUBDOMAIN_LENGTH and _is_subdomain(value):
+        return []
+    found = [too_long(SUBDOMAIN_LENGTH)] if size(value) > SUBDOMAIN_LENGTH else []
+    if not _is_subdomain(value):
+        found.append(_SUBDOMAIN_TEXT)
+    return found
+
+
+def dns1035_label_errors(value: str) -> list[str]:
+    """A DNS label of RFC 1035, which begins with a letter: what service names are."""
+    if len(value) <= LABEL_LENGTH and _is_label_1035(value):
+        return []
+    found = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
+    if not _is_label_1035(value):
+        found.append(_LABEL_1035_TEXT)
+    return found
+
+
+def qualified_name_errors(value: str) -> list[str]:
+    """`name` or `prefix/name`: what label keys, finalizers and resource names are."""
+    prefix, slash, name = value.rpartition("/")
+    if "/" in prefix:
+        return [f"a qualified name {_QUALIFIED_TEXT}{_PREFIX_HINT}"]
+    found: list[str] = []
+    if slash:
+        if not prefix:
+            found.append("prefix part must be non-empty")
+        else:
+            found += [f"prefix part {text}" for text in dns1123_subdomain_errors(prefix)]
+    if not name:
+        found.append("name part must be non-empty")
+    elif len(name) > LABEL_LENGTH:
+        found.append(f"name part {too_long(LABEL_LENGTH)}")
+    if not _is_qualified(name):
+        found.append(f"name part {_QUALIFIED_TEXT}")
+    return found
+
+
+def label_value_errors(value: str) -> list[str]:
+    if not value or (len(value) <= LABEL_LENGTH and _is_qualified(value)):
+        return []
+    found = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
+    if not _is_qualified(value):
+        found.append(_LABEL_VALUE_TEXT)
+    return found
+
+
+def too_long(limit: int) -> str:
+    return f"must be no more than {limit} characters"
+
+
+def size(value: str) -> int:
+    """The length as Go counts it: in bytes of UTF-8."""
+    return len(value) if value.isascii() else len(value.encode())
+
+
+def pattern_text(rule: str, pattern: str, *examples: str) -> str:
+    """A broken rule with examples and the pattern, as upstream words it."""
+    if not examples:
+        return f"{rule} (regex used for validation is '{pattern}')"
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+_QUALIFIED_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_LABEL_TEXT = pattern_text(
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    "and must start and end with an alphanumeric character",
+    LABEL_FORMAT,
+    "my-name",
+    "123-abc",
+)
+_SUBDOMAIN_TEXT = pattern_text(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+    "'-' or '.', and must start and end with an alphanumeric character",
+    SUBDOMAIN_FORMAT,
+    "example.com",
+)
+_LABEL_1035_TEXT = pattern_text(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+    "start with an alphabetic character, and end with an alphanumeric character",
+    LABEL_1035_FORMAT,
+    "my-name",
+    "abc-123",
+)
+_QUALIFIED_TEXT = pattern_text(
+    _QUALIFIED_RULE, QUALIFIED_FORMAT, "MyName", "my.name", "123-abc"
+)
+_PREFIX_HINT = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+_LABEL_VALUE_TEXT = pattern_text(
+    f"a valid label must be an empty string or {_QUALIFIED_RULE.removeprefix('must ')}",
+    f"({QUALIFIED_FORMAT})?",
+    "MyValue",
+    "my_value",
+    "12345",
+)

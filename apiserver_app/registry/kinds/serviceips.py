@@ -1,0 +1,287 @@
+"""Cluster addresses, node ports and IP families of services: who needs one, and a free one.
+
+The cluster is IPv4 only, with 10.96.0.0/12 for services and 30000-32767 for node ports. What is
+taken is read from the services themselves; a free one is drawn at random from the upper part of
+the range, as upstream does, so that low addresses stay for those who ask for them by number.
+
+Models kubernetes pkg/registry/core/service/storage/alloc.go and
+pkg/registry/core/service/ipallocator.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.strategy import Context
+
+RANGE = ipaddress.IPv4Network("10.96.0.0/12")
+FIRST_SERVICE = "10.96.0.1"
+STATIC_ADDRESSES = 256
+NODE_PORTS = (30000, 32767)
+STATIC_NODE_PORTS = 86
+_TRIES = 64
+
+Spec = Mapping[str, Any]
+
+
+def is_headless(spec: Spec) -> bool:
+    return list(spec.get("clusterIPs") or ()) == ["None"] or spec.get("clusterIP") == "None"
+
+
+def is_external(spec: Spec) -> bool:
+    """Reachable from outside: a node port, a load balancer, or external addresses."""
+    kind = spec.get("type")
+    if kind in ("LoadBalancer", "NodePort"):
+        return True
+    return kind == "ClusterIP" and bool(spec.get("externalIPs"))
+
+
+def needs_cluster_ip(spec: Spec) -> bool:
+    return spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
+
+
+def needs_node_ports(spec: Spec) -> bool:
+    if spec.get("type") == "NodePort":
+        return True
+    return spec.get("type") == "LoadBalancer" and (
+        spec.get("allocateLoadBalancerNodePorts") is not False
+    )
+
+
+def needs_health_check(spec: Spec) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def align(spec: dict[str, Any]) -> None:
+    """clusterIP given alone stands for clusterIPs, and an empty one for none."""
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+
+
+def align_update(spec: dict[str, Any], before: Spec) -> None:
+    """A client that knows one of the two fields changes the other with it."""
+    one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    old_one, old_many = before.get("clusterIP") or "", before.get("clusterIPs") or []
+    if one != old_one and not one:
+        if many == old_many:
+            spec.pop("clusterIPs", None)
+    elif one != old_one and many == old_many:
+        spec["clusterIPs"] = [one]
+    elif one and not many:
+        spec["clusterIPs"] = [one]
+    if not spec.get("clusterIPs"):
+        spec.pop("clusterIPs", None)
+
+
+def keep_allocated(spec: dict[str, Any], before: Spec) -> None:
+    """What was allocated and is left out by the client stays."""
+    if needs_cluster_ip(before) and needs_cluster_ip(spec):
+        if not spec.get("clusterIP"):
+            if before.get("clusterIP"):
+                spec["clusterIP"] = before["clusterIP"]
+        if not spec.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP"):
+            if before.get("clusterIPs"):
+                spec["clusterIPs"] = before["clusterIPs"]
+        if spec.get("clusterIP") == before.get("clusterIP"):
+            for field in ("ipFamilies", "ipFamilyPolicy"):
+                if not spec.get(field) and before.get(field):
+                    spec[field] = before[field]
+    if needs_node_ports(before) and needs_node_ports(spec):
+        _keep_node_ports(spec, before)
+    if needs_health_check(before) and needs_health_check(spec):
+        if not spec.get("healthCheckNodePort"):
+            spec["healthCheckNodePort"] = before.get("healthCheckNodePort")
+
+
+def families(spec: dict[str, Any]) -> None:
+    """ipFamilies and ipFamilyPolicy where the client left them out."""
+    if not needs_cluster_ip(spec):
+        return
+    policy, chosen = spec.get("ipFamilyPolicy"), spec.get("ipFamilies")
+    if is_headless(spec) and not spec.get("selector"):
+        if not policy:
+            policy = spec["ipFamilyPolicy"] = (
+                "SingleStack" if chosen and len(chosen) == 1 else "RequireDualStack"
+            )
+        if not chosen:
+            chosen = ["IPv4"]
+        if len(chosen) < 2 and policy != "SingleStack":
+            chosen = [*chosen, "IPv6" if chosen[0] == "IPv4" else "IPv4"]
+        spec["ipFamilies"] = chosen
+        return
+    if not policy:
+        spec["ipFamilyPolicy"] = "SingleStack"
+    if not chosen:
+        addresses = spec.get("clusterIPs") or ()
+        first = addresses[0] if addresses else ""
+        spec["ipFamilies"] = ["IPv6" if ":" in first else "IPv4"]
+
+
+def allocate(ctx: Context, spec: dict[str, Any]) -> None:
+    """Give the service what it needs and does not have."""
+    if needs_cluster_ip(spec) and not spec.get("clusterIP") and not spec.get("clusterIPs"):
+        address = _free_address(ctx)
+        if address:
+            spec["clusterIP"] = address
+            spec["clusterIPs"] = [address]
+    if needs_node_ports(spec):
+        _allocate_node_ports(ctx, spec)
+    if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
+        taken = {port for port, _ in _node_ports(ctx, None)}
+        spec["healthCheckNodePort"] = _free_port(ctx, taken)
+
+
+def collisions(
+    ctx: Context, obj: Object, old: Object | None, found: list[FieldError]
+) -> None:
+    """Addresses and ports that another service has, or that are out of range."""
+    spec = obj["spec"]
+    before = old["spec"] if old else {}
+    _family_errors(spec, found)
+    address = spec.get("clusterIP")
+    if address and address not in ("None", before.get("clusterIP")) and needs_cluster_ip(spec):
+        _address_errors(ctx, obj, address, found)
+    known = {
+        (port.get("nodePort"), port.get("protocol")) for port in before.get("ports") or ()
+    }
+    asked = [
+        (index, port["nodePort"], port.get("protocol"))
+        for index, port in enumerate(spec.get("ports") or ())
+        if port.get("nodePort") and (port["nodePort"], port.get("protocol")) not in known
+    ]
+    if not asked:
+        return
+    taken = _node_ports(ctx, obj)
+    for index, number, protocol in asked:
+        path = f"spec.ports[{index}].nodePort"
+        if not NODE_PORTS[0] <= number <= NODE_PORTS[1]:
+            text = (
+                "provided port is not in the valid range. The range of valid ports is "
+                f"{NODE_PORTS[0]}-{NODE_PORTS[1]}"
+            )
+            found.append(errors.invalid_value(path, number, text))
+        elif (number, protocol) in taken:
+            text = "provided port is already allocated"
+            found.append(errors.invalid_value(path, number, text))
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _keep_node_ports(spec: dict[str, Any], before: Spec) -> None:
+    used = {port.get("nodePort") for port in spec.get("ports") or () if port.get("nodePort")}
+    old = {
+        (port.get("protocol"), port.get("port")): port.get("nodePort")
+        for port in before.get("ports") or ()
+    }
+    for port in spec.get("ports") or ():
+        kept = old.get((port.get("protocol"), port.get("port")))
+        if not port.get("nodePort") and kept and kept not in used:
+            port["nodePort"] = kept
+
+
+def _free_address(ctx: Context) -> str:
+    taken = {
+        service.get("spec", {}).get("clusterIP") for service in ctx.reader.list("services")
+    }
+    taken.add(FIRST_SERVICE)
+    base, size = int(RANGE.network_address), RANGE.num_addresses - 1
+    for _ in range(_TRIES):
+        offset = STATIC_ADDRESSES + ctx.rand.below(size - STATIC_ADDRESSES)
+        address = str(ipaddress.IPv4Address(base + offset))
+        if address not in taken:
+            return address
+    for offset in (*range(STATIC_ADDRESSES, size), *range(2, STATIC_ADDRESSES)):
+        address = str(ipaddress.IPv4Address(base + offset))
+        if address not in taken:
+            return address
+    return ""
+
+
+def _allocate_node_ports(ctx: Context, spec: dict[str, Any]) -> None:
+    ports = [port for port in spec.get("ports") or () if not port.get("nodePort")]
+    if not ports:
+        return
+    taken = {number for number, _ in _node_ports(ctx, None)}
+    own: dict[int, int] = {}
+    for port in spec.get("ports") or ():
+        if port.get("nodePort"):
+            taken.add(port["nodePort"])
+    for port in ports:
+        # one port under two protocols shares its number
+        number = own.get(port.get("port") or 0) or _free_port(ctx, taken)
+        own[port.get("port") or 0] = number
+        taken.add(number)
+        port["nodePort"] = number
+
+
+def _free_port(ctx: Context, taken: set[int]) -> int:
+    low, high = NODE_PORTS
+    first = low + STATIC_NODE_PORTS
+    for _ in range(_TRIES):
+        number = first + ctx.rand.below(high - first + 1)
+        if number not in taken:
+            return number
+    for number in (*range(first, high + 1), *range(low, first)):
+        if number not in taken:
+            return number
+    raise errors.internal("failed to allocate a nodePort: range is full")
+
+
+def _node_ports(ctx: Context, but: Object | None) -> set[tuple[int, str]]:
+    skip = (but["metadata"].get("namespace"), but["metadata"].get("name")) if but else None
+    out: set[tuple[int, str]] = set()
+    for service in ctx.reader.list("services"):
+        metadata, spec = service["metadata"], service.get("spec") or {}
+        if skip == (metadata.get("namespace"), metadata.get("name")):
+            continue
+        for port in spec.get("ports") or ():
+            if port.get("nodePort"):
+                out.add((port["nodePort"], port.get("protocol") or "TCP"))
+        if spec.get("healthCheckNodePort"):
+            out.add((spec["healthCheckNodePort"], "TCP"))
+    return out
+
+
+def _family_errors(spec: Spec, found: list[FieldError]) -> None:
+    if not needs_cluster_ip(spec) or (is_headless(spec) and not spec.get("selector")):
+        return
+    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        found.append(errors.invalid_value("spec.ipFamilyPolicy", "RequireDualStack", text))
+    for index, family in enumerate(spec.get("ipFamilies") or ()):
+        if family != "IPv4":
+            text = "not configured on this cluster"
+            found.append(errors.invalid_value(f"spec.ipFamilies[{index}]", family, text))
+
+
+def _address_errors(
+    ctx: Context, obj: Object, address: str, found: list[FieldError]
+) -> None:
+    path, shown = "spec.clusterIPs", list(obj["spec"].get("clusterIPs") or [address])
+    try:
+        inside = ipaddress.IPv4Address(address) in RANGE
+    except ValueError:
+        inside = False
+    if not inside:
+        text = (
+            f"failed to allocate IP {address}: the provided IP ({address}) is not in the "
+            f"valid range. The range of valid IPs is {RANGE}"
+        )
+        found.append(errors.invalid_value(path, shown, text))
+        return
+    metadata = obj["metadata"]
+    me = (metadata.get("namespace"), metadata.get("name"))
+    for service in ctx.reader.list("services"):
+        other = service["metadata"]
+        if (other.get("namespace"), other.get("name")) == me:
+            continue
+        if service.get("spec", {}).get("clusterIP") == address:
+            text = f"failed to allocate IP {address}: provided IP is already allocated"
+            found.append(errors.invalid_value(path, shown, text))
+            return
