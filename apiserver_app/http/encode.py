@@ -20,6 +20,7 @@ _TYPES = {
     kind: f'{{"type":"{kind}","object":'.encode()
     for kind in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 }
+_YAML_WIDTH = 2**31 - 1  # lines are never folded
 _GO_ESCAPES = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
 
 
@@ -42,7 +43,7 @@ def as_yaml(obj: Any) -> bytes:
     """The object as YAML with sorted keys."""
     text: str = yaml.dump(
         obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True,
-        width=float("inf"),
+        width=_YAML_WIDTH,
     )  # fmt: skip
     return text.encode()
 

@@ -1,0 +1,260 @@
+"""What the server serves, as clients ask for it: plain and aggregated discovery, `/version`, `/`.
+
+Documents are built once, when first asked for, and kept as bytes. A client that asks for an
+aggregated version other than those served gets the plain document, never another version.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/discovery (root.go, group.go,
+version.go, aggregated/) and pkg/server/routes/version.go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import orjson
+
+from apiserver_app.http import encode, negotiation
+from apiserver_app.machinery import kinds
+from apiserver_app.machinery.meta import Object, ResourceInfo
+
+_GO_VERSIONS = {25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7", 29: "go1.21.7",
+                30: "go1.22.2", 31: "go1.22.5", 32: "go1.23.3", 33: "go1.24.2"}  # fmt: skip
+_RELEASES = {"v1.33.1": ("8adc0f041b8e7ad1d30e29cc59c6ae7a15e19828", "2025-05-15T08:19:08Z")}
+_PATCH = 1  # the patch release a version without one stands for
+_EMULATION_SINCE = 33
+_ROOT_PATHS = (
+    "/.well-known/openid-configuration", "/healthz", "/livez", "/metrics", "/openapi/v2",
+    "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/readyz", "/version",
+)  # fmt: skip
+
+
+class Document(NamedTuple):
+    """A document that is served as it is. `etag` is empty when it has none."""
+
+    content_type: str
+    body: bytes
+    etag: str = ""
+
+    def answer(self, if_none_match: str = "") -> tuple[int, list[tuple[str, str]], bytes]:
+        """Code, headers and body; 304 without a body for a client that has it already."""
+        if not self.etag:
+            return 200, [("Content-Type", self.content_type)], self.body
+        headers = [("Etag", self.etag), ("Vary", "Accept"), ("Cache-Control", "public")]
+        if if_none_match == self.etag:
+            return 304, headers, b""
+        return 200, [*headers, ("Content-Type", self.content_type)], self.body
+
+
+class Discovery:
+    """The documents of one server. `address` is the host:port it tells clients it has."""
+
+    def __init__(self, resources: kinds.Resources, address: str = "10.96.0.1:443") -> None:
+        self._resources = resources
+        self._address = address
+        self._groups: dict[str, list[str]] = {}
+        for group, version in resources.group_versions:
+            self._groups.setdefault(group, []).append(version)
+        self._built: dict[tuple[str, str], Document] = {}
+
+    def document(self, path: str, accept: str = "") -> Document | None:
+        """The document at a path, or nothing when there is none."""
+        path = "/" + path.strip("/")
+        form = ""
+        if path.startswith("/api"):
+            form = negotiation.discovery_version(accept) if path in ("/api", "/apis") else ""
+            if not form and negotiation.negotiate(accept).is_yaml:
+                form = "yaml"
+        elif path not in ("/", "/version"):
+            return None
+        found = self._built.get((path, form))
+        if found is None:
+            found = self._build(path, form)
+            if found is not None:
+                self._built[path, form] = found
+        return found
+
+    def _build(self, path: str, form: str) -> Document | None:
+        if form in ("v2", "v2beta1"):
+            groups = [""] if path == "/api" else [name for name in self._groups if name]
+            body = encode.document(self._aggregated(groups, form))
+            etag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
+            return Document(negotiation.discovery_type(form), body, etag)
+        obj = self._plain(path)
+        if obj is None:
+            return None
+        if path in ("/", "/version"):
+            return Document(negotiation.JSON, encode.pretty(orjson.dumps(obj)))
+        if form == "yaml":
+            return Document(negotiation.YAML, encode.as_yaml(obj))
+        return Document(negotiation.JSON, encode.document(obj))
+
+    def _plain(self, path: str) -> Object | None:
+        parts = path.split("/")[1:]
+        match parts:
+            case [""]:
+                return {"paths": self._paths()}
+            case ["version"]:
+                return version_info(self._resources.version)
+            case ["api"]:
+                return {
+                    "kind": "APIVersions",
+                    "versions": self._groups[""],
+                    "serverAddressByClientCIDRs": [
+                        {"clientCIDR": "0.0.0.0/0", "serverAddress": self._address}
+                    ],
+                }
+            case ["apis"]:
+                groups = [_group(name, found) for name, found in self._groups.items() if name]
+                return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+            case ["api", version] if version in self._groups[""]:
+                return self._resource_list("", version)
+            case ["apis", group] if group in self._groups:
+                found = _group(group, self._groups[group])
+                return {"kind": "APIGroup", "apiVersion": "v1", **found}
+            case ["apis", group, version] if version in self._groups.get(group, ()):
+                return self._resource_list(group, version)
+        return None
+
+    def _of(self, group: str, version: str) -> Iterable[ResourceInfo]:
+        for info in self._resources.all:
+            if info.group == group and info.version == version:
+                yield info
+
+    def _resource_list(self, group: str, version: str) -> Object:
+        found: list[Object] = []
+        for info in self._of(group, version):
+            found.append(self._resource(info))
+            for sub in self._resources.subresources(info):
+                found.append(_subresource(info, sub))
+        found.sort(key=lambda resource: str(resource["name"]))
+        head: Object = {"kind": "APIResourceList"}
+        if group:
+            head["apiVersion"] = "v1"
+        group_version = f"{group}/{version}" if group else version
+        return {**head, "groupVersion": group_version, "resources": found}
+
+    def _resource(self, info: ResourceInfo) -> Object:
+        out: Object = {
+            "name": info.plural,
+            "singularName": info.singular,
+            "namespaced": info.namespaced,
+            "kind": info.kind,
+            "verbs": info.verbs,
+        }
+        if info.short_names:
+            out["shortNames"] = info.short_names
+        if info.categories:
+            out["categories"] = info.categories
+        storage = self._resources.storage_version_hash(info)
+        if storage:
+            out["storageVersionHash"] = storage
+        return out
+
+    def _aggregated(self, groups: list[str], form: str) -> Object:
+        items = [
+            {
+                "metadata": {**({"name": group} if group else {}), "creationTimestamp": None},
+                "versions": [
+                    {
+                        "version": version,
+                        "resources": [
+                            self._aggregated_resource(info) for info in self._of(group, version)
+                        ],
+                        "freshness": "Current",
+                    }
+                    for version in self._groups[group]
+                ],
+            }
+            for group in groups
+        ]
+        return {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": f"apidiscovery.k8s.io/{form}",
+            "metadata": {},
+            "items": items,
+        }
+
+    def _aggregated_resource(self, info: ResourceInfo) -> Object:
+        out: Object = {
+            "resource": info.plural,
+            "responseKind": _kind(info.group, info.version, info.kind),
+            "scope": "Namespaced" if info.namespaced else "Cluster",
+            "singularResource": info.singular,
+            "verbs": info.verbs,
+        }
+        if info.short_names:
+            out["shortNames"] = info.short_names
+        if info.categories:
+            out["categories"] = info.categories
+        found = [
+            {
+                "subresource": sub.name,
+                "responseKind": _kind(sub.group, sub.version, sub.kind),
+                "verbs": sub.verbs,
+            }
+            for sub in self._resources.subresources(info)
+        ]
+        if found:
+            out["subresources"] = found
+        return out
+
+    def _paths(self) -> list[str]:
+        paths = ["/api", "/apis", *_ROOT_PATHS]
+        for group, versions in self._groups.items():
+            root = f"/apis/{group}" if group else "/api"
+            paths += [root, *(f"{root}/{version}" for version in versions)]
+        return sorted(set(paths))
+
+
+def version_info(version: str) -> Object:
+    """The `/version` document of "1.33" or "1.33.4"."""
+    numbers = version.lstrip("v").split(".")
+    major, minor = numbers[0], numbers[1]
+    patch = numbers[2] if len(numbers) > 2 else _PATCH
+    release = f"v{major}.{minor}.{patch}"
+    commit, date = _RELEASES.get(release) or (_commit_of(release), "2025-05-15T08:19:08Z")
+    out: Object = {"major": major, "minor": minor}
+    if int(minor) >= _EMULATION_SINCE:
+        out |= {
+            "emulationMajor": major,
+            "emulationMinor": minor,
+            "minCompatibilityMajor": major,
+            "minCompatibilityMinor": str(int(minor) - 1),
+        }
+    return out | {
+        "gitVersion": release,
+        "gitCommit": commit,
+        "gitTreeState": "clean",
+        "buildDate": date,
+        "goVersion": _GO_VERSIONS.get(int(minor), _GO_VERSIONS[33]),
+        "compiler": "gc",
+        "platform": "linux/amd64",
+    }
+
+
+def _commit_of(release: str) -> str:
+    """A commit's form, the same for the same release."""
+    return hashlib.sha1(release.encode(), usedforsecurity=False).hexdigest()
+
+
+def _group(name: str, versions: list[str]) -> Object:
+    found = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": found, "preferredVersion": found[0]}
+
+
+def _subresource(info: ResourceInfo, sub: kinds.SubresourceInfo) -> Object:
+    out: dict[str, Any] = {
+        "name": f"{info.plural}/{sub.name}",
+        "singularName": "",
+        "namespaced": info.namespaced,
+    }
+    if (sub.group, sub.version) != (info.group, info.version):
+        out["group"], out["version"] = sub.group, sub.version
+    out["kind"], out["verbs"] = sub.kind, sub.verbs
+    return out
+
+
+def _kind(group: str, version: str, kind: str) -> dict[str, str]:
+    return {"group": group, "version": version, "kind": kind}

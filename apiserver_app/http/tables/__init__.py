@@ -1,0 +1,1 @@
+"""Server-side printing: the tables that `kubectl get` shows."""
