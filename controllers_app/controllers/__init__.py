@@ -9,10 +9,16 @@ from dataclasses import dataclass
 
 from controllers_app.controllers import (
     deployment,
+    endpoints,
+    endpointslice,
+    garbagecollector,
     namespace,
+    nodelifecycle,
+    podgc,
     replicaset,
     rootca,
     serviceaccount,
+    tainteviction,
 )
 from controllers_app.runtime.controller import Factory
 
@@ -39,4 +45,12 @@ CONTROLLERS = (
     Entry("rootca", "root-ca-cert-publisher", rootca.RootCaController),
     Entry("deployment", "deployment-controller", deployment.DeploymentController),
     Entry("replicaset", "replicaset-controller", replicaset.ReplicaSetController),
+    Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
+    Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),
+    Entry("nodelifecycle", "node-controller", nodelifecycle.NodeLifecycleController),
+    Entry("tainteviction", "node-controller", tainteviction.TaintEvictionController),
+    Entry("podgc", "pod-garbage-collector", podgc.PodGcController),
+    Entry(
+        "garbagecollector", "generic-garbage-collector", garbagecollector.GarbageCollectorController
+    ),
 )

@@ -206,7 +206,7 @@ class DeploymentController(Controller):
         namespace = meta.namespace_of(item)
         for key, deployment in sorted(self._deployments.by("namespace", namespace).items()):
             selector = labels.from_label_selector(deployment["spec"].get("selector"))
-            if not selector.empty() and selector.matches(found):
+            if selector.matches(found):
                 self.queue.add(key, revision)
 
 

@@ -70,6 +70,12 @@ def is_available(pod: Object, min_ready_seconds: int, now: int) -> bool:
     return at is not None and (min_ready_seconds == 0 or at < now)
 
 
+def by_node(pod: Object) -> tuple[str, ...]:
+    """The node it is bound to, for an index."""
+    node = pod["spec"].get("nodeName")
+    return (node,) if node else ()
+
+
 def replica_facts(pod: Object) -> tuple[bool, bool, tuple[tuple[str, str], ...]]:
     """(active, ready, labels): all that a replica set counts of its pods."""
     labels = pod["metadata"].get("labels")

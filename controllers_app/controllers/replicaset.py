@@ -147,7 +147,7 @@ class ReplicaSetController(Controller):
             return
         for key, owner in sorted(self._sets.by("namespace", meta.namespace_of(pod)).items()):
             selector = self.selector_of(owner)
-            if not selector.empty() and selector.matches(pod_labels):
+            if selector.matches(pod_labels):
                 self.queue.add(key, revision)
 
     # -- what is there --------------------------------------------------------------------------

@@ -1,0 +1,310 @@
+"""The garbage collector: objects whose owners are all gone go too.
+
+Background: the owner is deleted at once and its dependents afterwards. Foreground: an owner with
+the finalizer `foregroundDeletion` waits until the dependents that block it are gone. Orphan: with
+the finalizer `orphan` the dependents lose the reference and stay. Owners that never existed, or
+exist with another uid, count as gone, after asking the API server past the cache.
+
+There is no graph of its own: each shared cache files its objects under their owners' uids.
+
+Models kubernetes pkg/controller/garbagecollector/garbagecollector.go and graph_builder.go.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery.client import MERGE_PATCH, STRATEGIC_PATCH
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.informer import Informer
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+ABSENT_MAX = 500
+IGNORED = ("events", "events.events.k8s.io")
+
+
+class GarbageCollectorController(Controller):
+    """Reconciles objects of every kind; a key is `resource/namespace/name`."""
+
+    workers = 20
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self._resources = kinds.Resources(ctx.version)
+        self._absent: OrderedDict[str, None] = OrderedDict()
+        self._caches: dict[str, Informer] = {}
+        for info in _collectable(self._resources.all):
+            cache = ctx.informers.informer(info.key).index("owners", _owner_uids)
+            self._caches[info.key] = cache
+            _Handlers(self, info.key).register(cache)
+
+    async def reconcile(self, key: str) -> Result | None:
+        resource, namespace, name = key.split("/")
+        obj = self._caches[resource].get(f"{namespace}/{name}" if namespace else name)
+        if obj is None:
+            return Result("is gone")
+        if meta.is_deleting(obj):
+            finalizers = obj["metadata"].get("finalizers") or ()
+            if ORPHAN in finalizers:
+                return await self._orphan_dependents(resource, obj)
+            if FOREGROUND in finalizers:
+                return await self._wait_for_dependents(resource, obj)
+            return Result("is being deleted already: does nothing")
+        owners = obj["metadata"].get("ownerReferences") or ()
+        if not owners:
+            return Result("has no owner: does nothing")
+        return await self._judge(resource, obj, owners)
+
+    # -- a dependent ----------------------------------------------------------------------------
+
+    async def _judge(self, resource: str, obj: Object, owners: list[Object]) -> Result:
+        """Keep it while any owner is there; else delete it the way its owner is deleted."""
+        solid: list[Object] = []
+        dangling: list[Object] = []
+        waiting: list[Object] = []
+        by_state = {"solid": solid, "gone": dangling, "waiting": waiting}
+        for owner in owners:
+            by_state[await self._owner_state(obj, owner)].append(owner)
+        if solid:
+            if not dangling and not waiting:
+                return Result("its owner is there: nothing to do")
+            await self._drop_references(resource, obj, [*dangling, *waiting])
+            return Result(f"one of its owners is gone: drops {_named([*dangling, *waiting])}")
+        if waiting and any(True for _ in self._dependents(meta.uid_of(obj))):
+            await self._delete(resource, obj, "Foreground")
+            return Result(f"{_named(waiting)} waits for it: deletes it after its own dependents")
+        policy = "Background"
+        finalizers = obj["metadata"].get("finalizers") or ()
+        if ORPHAN in finalizers:
+            policy = "Orphan"
+        elif FOREGROUND in finalizers:
+            policy = "Foreground"
+        await self._delete(resource, obj, policy)
+        why = f"{_named(waiting)} waits for it" if waiting else f"{_named(dangling)} is gone"
+        return Result(f"{why}: deletes it")
+
+    async def _owner_state(self, obj: Object, owner: Object) -> str:
+        """solid: there and staying; waiting: there until its dependents are gone; gone."""
+        known = self._known_owner(obj, owner)
+        if known is not None:
+            return "waiting" if _waits_for_dependents(known) else "solid"
+        if owner["uid"] in self._absent:
+            return "gone"
+        info = self._info(owner)
+        if info is None:
+            raise errors.internal(
+                f'no matches for kind "{owner["kind"]}" in version "{owner["apiVersion"]}"'
+            )
+        namespace = meta.namespace_of(obj) if info.namespaced else ""
+        if info.namespaced and not namespace:
+            return "gone"  # a cluster-wide object cannot be owned by one in a namespace
+        try:
+            found = await self.client.get(info.key, namespace, owner["name"])
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
+            self._remember_absent(owner["uid"])
+            return "gone"
+        if meta.uid_of(found) != owner["uid"]:
+            self._remember_absent(owner["uid"])
+            return "gone"
+        return "waiting" if _waits_for_dependents(found) else "solid"
+
+    def _known_owner(self, obj: Object, owner: Object) -> Object | None:
+        """The owner as the cache has it; None when it has none, or another with that name."""
+        info = self._info(owner)
+        cache = self._caches.get(info.key) if info is not None else None
+        if cache is None or info is None:
+            return None
+        name = owner["name"]
+        known = cache.get(f"{meta.namespace_of(obj)}/{name}" if info.namespaced else name)
+        if known is None or meta.uid_of(known) != owner["uid"]:
+            return None
+        return known
+
+    def _info(self, owner: Object) -> ResourceInfo | None:
+        group, _, version = owner["apiVersion"].rpartition("/")
+        return self._resources.by_gvk(group, version, owner["kind"])
+
+    def _remember_absent(self, uid: str) -> None:
+        self._absent[uid] = None
+        while len(self._absent) > ABSENT_MAX:
+            self._absent.popitem(last=False)
+
+    # -- an owner that waits --------------------------------------------------------------------
+
+    async def _wait_for_dependents(self, resource: str, obj: Object) -> Result:
+        uid = meta.uid_of(obj)
+        blocking = [
+            (kind, item) for kind, item in self._dependents(uid) if _blocks(item, uid)
+        ]
+        if not blocking:
+            await self._remove_finalizer(resource, obj, FOREGROUND)
+            return Result("no dependent blocks it: lets it go")
+        for kind, item in blocking:
+            if not meta.is_deleting(item):
+                self.queue.add(_key(kind, item))
+        return Result(f"waits for {len(blocking)} dependents")
+
+    async def _orphan_dependents(self, resource: str, obj: Object) -> Result:
+        uid = meta.uid_of(obj)
+        dependents = list(self._dependents(uid))
+        for kind, item in dependents:
+            await self._drop_references(kind, item, [{"uid": uid}])
+        await self._remove_finalizer(resource, obj, ORPHAN)
+        return Result(f"leaves {len(dependents)} dependents as orphans")
+
+    def _dependents(self, uid: str) -> Iterator[tuple[str, Object]]:
+        """(resource, object) of everything that names uid as an owner."""
+        for resource, cache in self._caches.items():
+            yield from ((resource, item) for item in list(cache.by("owners", uid).values()))
+
+    # -- writes ---------------------------------------------------------------------------------
+
+    async def _delete(self, resource: str, obj: Object, policy: str) -> None:
+        metadata = obj["metadata"]
+        options = {
+            "preconditions": {
+                "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"],
+            },
+            "propagationPolicy": policy,
+        }  # fmt: skip
+        try:
+            await self.client.delete(
+                resource, meta.namespace_of(obj), meta.name_of(obj), options=options
+            )
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
+
+    async def _drop_references(self, resource: str, obj: Object, owners: list[Object]) -> None:
+        references = [{"$patch": "delete", "uid": owner["uid"]} for owner in owners]
+        patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": references}}
+        try:
+            await self.client.patch(
+                resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=STRATEGIC_PATCH
+            )
+        except errors.ApiError as error:
+            if error.code not in (404, 422):
+                raise
+
+    async def _remove_finalizer(self, resource: str, obj: Object, finalizer: str) -> None:
+        metadata = obj["metadata"]
+        left = [item for item in metadata.get("finalizers") or () if item != finalizer]
+        patch = {
+            "metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": left}
+        }
+        try:
+            await self.client.patch(
+                resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=MERGE_PATCH
+            )
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
+
+    # -- what changed ---------------------------------------------------------------------------
+
+    def appeared(self, resource: str, obj: Object, revision: int) -> None:
+        """Look at it if it may be waiting for dependents, or an owner of it may be gone."""
+        metadata = obj["metadata"]
+        if metadata.get("deletionTimestamp"):
+            finalizers = metadata.get("finalizers") or ()
+            if FOREGROUND in finalizers or ORPHAN in finalizers:
+                self.queue.add(_key(resource, obj), revision)
+            return
+        for owner in metadata.get("ownerReferences") or ():
+            known = self._known_owner(obj, owner)
+            if known is None or _waits_for_dependents(known):
+                self.queue.add(_key(resource, obj), revision)
+                return
+
+    def changed(self, resource: str, old: Object, obj: Object, revision: int) -> None:
+        before, now = old["metadata"], obj["metadata"]
+        owned = before.get("ownerReferences")
+        if (
+            owned == now.get("ownerReferences")
+            and before.get("deletionTimestamp") == now.get("deletionTimestamp")
+            and before.get("finalizers") == now.get("finalizers")
+        ):
+            return
+        self.appeared(resource, obj, revision)
+        if owned != now.get("ownerReferences"):
+            self._wake_waiting_owners(old, revision)
+
+    def disappeared(self, resource: str, obj: Object, revision: int) -> None:
+        """Its dependents may have to go, and an owner may have waited for this."""
+        uid = meta.uid_of(obj)
+        for kind, item in self._dependents(uid):
+            self.queue.add(_key(kind, item), revision)
+        self._wake_waiting_owners(obj, revision)
+
+    def _wake_waiting_owners(self, obj: Object, revision: int) -> None:
+        for owner in obj["metadata"].get("ownerReferences") or ():
+            known = self._known_owner(obj, owner)
+            if known is not None and _waits_for_dependents(known):
+                info = self._info(owner)
+                assert info is not None
+                self.queue.add(_key(info.key, known), revision)
+
+
+class _Handlers:
+    """The handlers of one resource's cache: they add which resource it is."""
+
+    def __init__(self, collector: GarbageCollectorController, resource: str) -> None:
+        self._collector = collector
+        self._resource = resource
+
+    def register(self, cache: Informer) -> None:
+        cache.handle(self._added, self._updated, self._deleted)
+
+    def _added(self, obj: Object, revision: int) -> None:
+        metadata = obj["metadata"]
+        if "ownerReferences" in metadata or "deletionTimestamp" in metadata:
+            self._collector.appeared(self._resource, obj, revision)
+
+    def _updated(self, old: Object, obj: Object, revision: int) -> None:
+        self._collector.changed(self._resource, old, obj, revision)
+
+    def _deleted(self, obj: Object, revision: int) -> None:
+        self._collector.disappeared(self._resource, obj, revision)
+
+
+def _key(resource: str, obj: Object) -> str:
+    return f"{resource}/{meta.namespace_of(obj)}/{meta.name_of(obj)}"
+
+
+def _owner_uids(obj: Object) -> tuple[str, ...]:
+    owners = obj["metadata"].get("ownerReferences")
+    return tuple(owner["uid"] for owner in owners) if owners else ()
+
+
+def _waits_for_dependents(obj: Object) -> bool:
+    metadata = obj["metadata"]
+    return bool(metadata.get("deletionTimestamp")) and FOREGROUND in (
+        metadata.get("finalizers") or ()
+    )
+
+
+def _blocks(obj: Object, uid: str) -> bool:
+    return any(
+        owner["uid"] == uid and owner.get("blockOwnerDeletion")
+        for owner in obj["metadata"].get("ownerReferences") or ()
+    )
+
+
+def _named(owners: list[Object]) -> str:
+    return ", ".join(f"{owner['kind']} {owner['name']}" for owner in owners)
+
+
+def _collectable(resources: tuple[ResourceInfo, ...]) -> tuple[ResourceInfo, ...]:
+    """What can be listed, watched and deleted, each stored thing once."""
+    by_storage: dict[str, ResourceInfo] = {}
+    for info in resources:
+        if info.key in IGNORED or not {"list", "watch", "delete"} <= set(info.verbs):
+            continue
+        by_storage.setdefault(info.storage, info)
+    return tuple(by_storage.values())

@@ -1,0 +1,148 @@
+"""The taint eviction controller: deletes pods that do not tolerate their node's NoExecute taints.
+
+A pod that tolerates them for a time is deleted when that time is over, counted from when the taint
+was added; if the taint goes first, the pod stays.
+
+Models kubernetes pkg/controller/tainteviction/taint_eviction.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers import podstate
+from controllers_app.runtime.controller import Context, Controller, Result
+
+FOREVER = -1.0
+
+
+class TaintEvictionController(Controller):
+    """Reconciles pods on tainted nodes."""
+
+    workers = 8
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self._marked: dict[str, None] = {}
+        self._nodes = ctx.informers.informer("nodes")
+        self._pods = ctx.informers.informer("pods").index("node", podstate.by_node)
+        self._nodes.handle(self._node_added, self._node_updated)
+        self._pods.handle(self._pod_added, self._pod_updated, self._pod_gone)
+
+    async def reconcile(self, key: str) -> Result | None:
+        pod = self._pods.get(key)
+        if pod is None or meta.is_deleting(pod):
+            self._marked.pop(key, None)
+            return Result("is gone or going")
+        node = self._nodes.get(pod["spec"].get("nodeName") or "")
+        taints = _no_execute(node) if node is not None else []
+        if not taints:
+            return self._spare(key, pod, "its node has no such taint")
+        seconds = tolerated_seconds(pod, taints)
+        if seconds == FOREVER:
+            return self._spare(key, pod, "tolerates its node's taints")
+        added = [meta.parse_time(taint["timeAdded"]) for taint in taints if taint.get("timeAdded")]
+        due = max(added, default=self.kernel.now) + int(seconds * SECOND)
+        if due > self.kernel.now:
+            self._marked[key] = None
+            wait = (due - self.kernel.now) / SECOND
+            return Result(f"tolerates its node's taints for {wait:.0f} s more", wait)
+        await self._evict(key, pod)
+        return Result("does not tolerate its node's taints: deletes it")
+
+    def _spare(self, key: str, pod: Object, why: str) -> Result:
+        if key in self._marked:
+            del self._marked[key]
+            message = f"Cancelling deletion of Pod {key}"
+            self.recorder.event(pod, "Normal", "TaintManagerEviction", message)
+        return Result(f"{why}: nothing to do")
+
+    async def _evict(self, key: str, pod: Object) -> None:
+        namespace, name = meta.split_key(key)
+        message = f"Marking for deletion Pod {key}"
+        self.recorder.event(pod, "Normal", "TaintManagerEviction", message)
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "lastTransitionTime": meta.rfc3339(self.kernel.now),
+            "reason": "DeletionByTaintManager",
+            "message": "Taint manager: deleting due to NoExecute taint",
+        }
+        try:
+            await self.client.patch(
+                "pods", namespace, name, {"status": {"conditions": [condition]}},
+                subresource="status",
+            )  # fmt: skip
+            await self.client.delete("pods", namespace, name)
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
+        self._marked.pop(key, None)
+
+    # -- handlers -------------------------------------------------------------------------------
+
+    def _node_added(self, node: Object, revision: int) -> None:
+        if _no_execute(node):
+            self._enqueue_pods(node, revision)
+
+    def _node_updated(self, old: Object, node: Object, revision: int) -> None:
+        if _no_execute(old) != _no_execute(node):
+            self._enqueue_pods(node, revision)
+
+    def _enqueue_pods(self, node: Object, revision: int) -> None:
+        for key in sorted(self._pods.by("node", meta.name_of(node))):
+            self.queue.add(key, revision)
+
+    def _pod_added(self, pod: Object, revision: int) -> None:
+        node_name = pod["spec"].get("nodeName")
+        node = self._nodes.get(node_name) if node_name else None
+        if node is not None and _no_execute(node):
+            self.queue.add(meta.key_of(pod), revision)
+
+    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
+        before, now = old["spec"], pod["spec"]
+        if before.get("nodeName") != now.get("nodeName") or before.get("tolerations") != now.get(
+            "tolerations"
+        ):
+            self._pod_added(pod, revision)
+
+    def _pod_gone(self, pod: Object, revision: int) -> None:
+        key = meta.key_of(pod)
+        if key in self._marked:
+            self.queue.add(key, revision)
+
+
+def tolerated_seconds(pod: Object, taints: Sequence[Object]) -> float:
+    """How long the pod tolerates all the taints: 0 not at all, FOREVER without an end."""
+    tolerations = pod["spec"].get("tolerations") or []
+    limits = []
+    for taint in taints:
+        matching = [item for item in tolerations if tolerates(item, taint)]
+        if not matching:
+            return 0.0
+        limits += [
+            max(0.0, float(item["tolerationSeconds"]))
+            for item in matching
+            if item.get("tolerationSeconds") is not None
+        ]
+    return min(limits, default=FOREVER)
+
+
+def tolerates(toleration: Object, taint: Object) -> bool:
+    """v1.Toleration.ToleratesTaint."""
+    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
+        return False
+    if toleration.get("key") and toleration["key"] != taint["key"]:
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    return bool(toleration.get("value", "") == taint.get("value", ""))
+
+
+def _no_execute(node: Object) -> list[Object]:
+    return [
+        taint for taint in node["spec"].get("taints") or () if taint["effect"] == "NoExecute"
+    ]
