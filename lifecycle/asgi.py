@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lifecycle.settings")
-
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 from django.urls import path
 
-_http = get_asgi_application()
-
 from controllers_app import consumers as role_consumers
 from lifecycle import consumers
 
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lifecycle.settings")
+
 application = ProtocolTypeRouter(
     {
-        "http": _http,
+        "http": get_asgi_application(),
         "websocket": URLRouter(
             [
                 path("ws/v1/clusters/<str:cluster>/trace", consumers.TraceConsumer.as_asgi()),

@@ -1,7 +1,24 @@
-"""URLs of the product API."""
+"""URLs of the product API, below /viz/v1/."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from lifecycle.api import clusters, schema, traces
+
+urlpatterns = [
+    path("clusters", clusters.ClusterList.as_view()),
+    path("clusters/<str:cluster>", clusters.ClusterState.as_view()),
+    path("clusters/<str:cluster>/control", clusters.Control.as_view()),
+    path("clusters/<str:cluster>/apply", clusters.Apply.as_view()),
+    path("clusters/<str:cluster>/objects", clusters.Objects.as_view()),
+    path("clusters/<str:cluster>/object", clusters.ObjectAt.as_view()),
+    path("clusters/<str:cluster>/records", clusters.Records.as_view()),
+    path("cast", clusters.Cast.as_view()),
+    path("traces", traces.Traces.as_view()),
+    path("traces/import", traces.Import.as_view()),
+    path("traces/<str:trace>", traces.Trace.as_view()),
+    path("traces/<str:trace>/records", traces.TraceRecords.as_view()),
+    path("schema", schema.Schema.as_view()),
+    path("docs", schema.docs),
+]

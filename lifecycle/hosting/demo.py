@@ -83,7 +83,7 @@ def prepare(given: options.Options) -> Ground:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """A bound socket that does not listen yet."""
+    """A listening socket; nothing is accepted before the server runs."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:

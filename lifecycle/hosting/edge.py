@@ -1,6 +1,6 @@
 """The edge's server: Daphne with what a Kubernetes API server's clients need on top.
 
-Listens on sockets that are already bound, plain and TLS; bounds request bodies; slows the
+Takes over sockets that listen already, plain and TLS; bounds request bodies; slows the
 application down when a client does not read; forgets finished requests at once; dates every
 answer. It knows the ASGI application it serves only as a callable. What it relies on inside Daphne
 and Twisted is named in `docs/decisions/0003-edge-on-daphne.md` and tested.
@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, BinaryIO
 
 from daphne import http_protocol
 from daphne import server as daphne_server
@@ -49,17 +49,17 @@ class Gate:
         self.closed = False
         self._waiters: list[asyncio.Future[None]] = []
 
-    def pauseProducing(self) -> None:  # noqa: N802
+    def pauseProducing(self) -> None:
         self.closed = True
 
-    def resumeProducing(self) -> None:  # noqa: N802
+    def resumeProducing(self) -> None:
         self.closed = False
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def stopProducing(self) -> None:  # noqa: N802
+    def stopProducing(self) -> None:
         self.resumeProducing()
 
     async def passed(self) -> None:
@@ -78,18 +78,17 @@ class EdgeRequest(http_protocol.WebRequest):  # type: ignore[misc]
         self._body_bytes_max = BODY_BYTES_MAX
         super().__init__(channel, parsePOSTFormSubmission=False)
 
-    def gotLength(self, length: int | None) -> None:  # noqa: N802
+    def gotLength(self, length: int | None) -> None:
         """Called once the headers are in. Bodies stay in memory, uploads go to a file."""
         path = getattr(self.channel, "_path", b"").split(b"?", 1)[0]
-        if path in UPLOADS:
+        upload = path in UPLOADS
+        if upload:
             self._body_bytes_max = UPLOAD_BYTES_MAX
-            self.content = TemporaryFile()
-        else:
-            self.content = BytesIO()
+        self.content: BinaryIO = TemporaryFile() if upload else BytesIO()  # noqa: SIM115
         if length is not None and length > max(DRAIN_BYTES_MAX, self._body_bytes_max):
             self._refuse_and_close()
 
-    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802
+    def handleContentChunk(self, data: bytes) -> None:
         if self.finished:
             return
         self._body_bytes += len(data)
@@ -126,7 +125,7 @@ class EdgeRequest(http_protocol.WebRequest):  # type: ignore[misc]
         self._drop_gate()
         super().finish()
 
-    def connectionLost(self, reason: Any) -> None:  # noqa: N802
+    def connectionLost(self, reason: Any) -> None:
         if self.gate is not None:
             self.gate.stopProducing()
         super().connectionLost(reason)
@@ -160,12 +159,12 @@ class EdgeRequest(http_protocol.WebRequest):  # type: ignore[misc]
 class EdgeFactory(http_protocol.HTTPFactory):  # type: ignore[misc]
     """Makes the protocol of each connection. HTTP/1.1 only: WebSockets need it."""
 
-    def buildProtocol(self, addr: Any) -> Any:  # noqa: N802
+    def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = EdgeRequest
         return protocol
 
-    def acceptableProtocols(self) -> list[bytes]:  # noqa: N802
+    def acceptableProtocols(self) -> list[bytes]:
         return [edge_tls.PROTOCOL]
 
     def log(self, request: Any) -> None:
@@ -188,18 +187,16 @@ class EdgeServer(daphne_server.Server):  # type: ignore[misc]
             ready_callable=ready,
             server_name="",
         )
-        self.endpoints = []
+        self.endpoints: list[str] = []
         self.ports: list[Any] = []
         self._date = (0, b"")
 
     def listen(self, bound: socket.socket, context: edge_tls.ServerContext | None) -> None:
-        """Take connections on a bound socket, with TLS if there is a context. Call when ready."""
-        bound.listen(1024)
+        """Take connections on a listening socket, with TLS if there is a context."""
         factory: Any = EdgeFactory(self)
         if context is not None:
-            factory = tls.TLSMemoryBIOFactory(context, False, factory)
-        adopt = reactor.adoptStreamPort  # type: ignore[attr-defined]
-        self.ports.append(adopt(bound.fileno(), bound.family, factory))
+            factory = tls.TLSMemoryBIOFactory(context, False, factory)  # type: ignore[arg-type]
+        self.ports.append(reactor.adoptStreamPort(bound.fileno(), bound.family, factory))
         bound.close()  # Twisted has a descriptor of its own
 
     def stop_listening(self) -> None:

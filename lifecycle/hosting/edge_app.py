@@ -41,7 +41,10 @@ class Application:
     """Sends each connection where it belongs."""
 
     def __init__(
-        self, services: Services, static: edge_static.StaticFiles, load: Callable[[], AsgiApplication]
+        self,
+        services: Services,
+        static: edge_static.StaticFiles,
+        load: Callable[[], AsgiApplication],
     ) -> None:
         self._services = services
         self._static = static

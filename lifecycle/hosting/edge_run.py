@@ -37,7 +37,7 @@ class Edge:
 
     def __init__(self, ground: demo.Ground) -> None:
         self._ground = ground
-        self._loop: asyncio.AbstractEventLoop = reactor._asyncioEventloop  # type: ignore[attr-defined]
+        self._loop: asyncio.AbstractEventLoop = reactor._asyncioEventloop
         asyncio.set_event_loop(self._loop)
         self._port = port.EdgePort(self._loop)
         self._fanout = fanout.Fanout(self._loop)

@@ -62,7 +62,7 @@ class ServerContext:
         context.set_alpn_select_callback(_select_protocol)
         self._context = context
 
-    def serverConnectionForTLS(self, protocol: Any) -> SSL.Connection:  # noqa: N802
+    def serverConnectionForTLS(self, protocol: Any) -> SSL.Connection:
         return SSL.Connection(self._context, None)
 
 
@@ -85,7 +85,7 @@ def _read_peer(transport: Any) -> list[Any] | None:
     if presented is None:
         return None
     try:
-        return _describe(
+        return describe(
             presented.to_cryptography(),
             getattr(transport, _VERDICT_ATTRIBUTE, "x509: certificate was not verified"),
         )
@@ -93,7 +93,8 @@ def _read_peer(transport: Any) -> list[Any] | None:
         return ["", [], "", f"x509: malformed certificate: {error}", ""]
 
 
-def _describe(certificate: x509.Certificate, verdict: str) -> list[Any]:
+def describe(certificate: x509.Certificate, verdict: str) -> list[Any]:
+    """A certificate as it crosses the port; `verdict` is "" for one that was verified."""
     names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     organizations = certificate.subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME)
     issuers = certificate.issuer.get_attributes_for_oid(x509.NameOID.COMMON_NAME)

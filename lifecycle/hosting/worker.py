@@ -26,7 +26,7 @@ from lifecycle.hosting.options import Options
 
 EXIT_CRASH = 70
 LAST_COMMIT_SECONDS = 2.5
-DRIVER = "lifecycle.composition:build_driver"  # LIFECYCLE_DRIVER names another, for tests
+DRIVER = "lifecycle.hosting.building:build_driver"  # LIFECYCLE_DRIVER names another, for tests
 
 
 class Owner:

@@ -15,7 +15,7 @@ from lifecycle.hosting import demo, options
 
 class Command(BaseCommand):
     help = "Run a simulated Kubernetes cluster with its page, until Ctrl-C."
-    requires_system_checks = []
+    requires_system_checks = ()
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         return options.parser()  # type: ignore[return-value]

@@ -1,0 +1,55 @@
+"""Acting as somebody of the cast: the credential that person's own kubeconfig holds.
+
+A certificate is read from DIR/pki and presented as if it had come with the connection; a token is
+sent as a header. Nobody else can be acted as.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from apiserver_app.auth.authn import token_file
+from apiserver_app.auth.data import cast
+
+ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """What goes with each request of this person."""
+
+    name: str
+    namespace: str
+    tls: list[Any] | None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def names() -> tuple[str, ...]:
+    """Everybody who can be acted as, the admin first."""
+    return (ADMIN, *(person.name for person in cast.PEOPLE))
+
+
+@lru_cache(maxsize=32)
+def actor(data_dir: Path, name: str) -> Actor:
+    """Raises KeyError for a name that is not of the cast."""
+    if name == ADMIN:
+        return Actor(name, "default", _certificate(data_dir, ADMIN))
+    person = {person.name: person for person in cast.PEOPLE}[name]
+    namespace = person.namespace or "default"
+    if not person.uses_token:
+        return Actor(name, namespace, _certificate(data_dir, name))
+    users = token_file.parse((data_dir / "tokens.csv").read_text(), "tokens.csv")
+    token = next(token for token, user in users.items() if user.name == name)
+    return Actor(name, namespace, None, (("authorization", f"Bearer {token}"),))
+
+
+def _certificate(data_dir: Path, name: str) -> list[Any]:
+    from cryptography import x509
+
+    from lifecycle.hosting import edge_tls
+
+    pem = (data_dir / "pki" / f"{name}.crt").read_bytes()
+    return edge_tls.describe(x509.load_pem_x509_certificate(pem), "")

@@ -1,0 +1,166 @@
+"""Views of clusters: state, control, apply, objects, records. They parse, call and format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import exceptions, parsers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from lifecycle.api import bridge, cast, manifests, serializers
+from lifecycle.api.pages import from_and_limit, records_answer
+from lifecycle.trace import storage
+
+ACTION_NAMES = {"step-request": "step_request", "breakpoint": "breakpoints"}
+
+
+class TextParser(parsers.BaseParser):
+    """The body as it is, whatever its type says: people paste YAML."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> bytes:
+        body: bytes = stream.read()
+        return body
+
+
+class ClusterList(APIView):
+    @extend_schema(responses=serializers.ClusterListSerializer, operation_id="clusters_list")
+    def get(self, request: Request) -> Response:
+        """Every cluster that runs here."""
+        info = bridge.edge_of(request).port.info or {}
+        names = info.get("clusters") or [info.get("cluster", "demo")]
+        return Response(
+            {"clusters": [bridge.control(request, name, "state", {}) for name in names]}
+        )
+
+
+class ClusterState(APIView):
+    @extend_schema(responses=serializers.StateSerializer, operation_id="cluster_state")
+    def get(self, request: Request, cluster: str) -> Response:
+        """A cluster's clock, what holds it, and how far its trace is."""
+        return Response(bridge.control(request, cluster, "state", {}))
+
+
+class Control(APIView):
+    @extend_schema(
+        request=serializers.ControlSerializer,
+        responses=serializers.StateSerializer,
+        operation_id="cluster_control",
+    )
+    def post(self, request: Request, cluster: str) -> Response:
+        """Pause, step, change speed, set breakpoints, stop or fail a component; the new state."""
+        given = serializers.ControlSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        args = dict(given.validated_data)
+        action = args.pop("action")
+        return Response(
+            bridge.control(request, cluster, ACTION_NAMES.get(action, action), args)
+        )
+
+
+class Apply(APIView):
+    parser_classes = (TextParser,)
+
+    @extend_schema(
+        request={"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT},
+        parameters=[
+            OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin")
+        ],
+        responses=serializers.ResultsSerializer,
+        operation_id="cluster_apply",
+    )
+    def post(self, request: Request, cluster: str) -> Response:
+        """Create the objects of a manifest, each by a real request of somebody of the cast."""
+        edge = bridge.edge_of(request)
+        name = request.query_params.get("as", cast.ADMIN)
+        if name not in cast.names():
+            known = ", ".join(cast.names())
+            raise exceptions.ValidationError({"detail": f'no user "{name}"; there are: {known}'})
+        actor = cast.actor(edge.data_dir, name)
+        version = str((edge.port.info or {}).get("version", "1.33"))
+        try:
+            posts = manifests.posts(request.data or b"", version, actor.namespace)
+        except manifests.ManifestError as error:
+            raise exceptions.ValidationError({"detail": str(error)}) from error
+        return Response({"results": [_create(request, cluster, actor, one) for one in posts]})
+
+
+class Objects(APIView):
+    @extend_schema(
+        parameters=[OpenApiParameter("prefix", str, description="of the store's keys")],
+        responses=serializers.ObjectsSerializer,
+        operation_id="cluster_objects",
+    )
+    def get(self, request: Request, cluster: str) -> Response:
+        """Current objects below a prefix of the store."""
+        prefix = request.query_params.get("prefix", "/registry/")
+        state = bridge.control(request, cluster, "objects", {"prefix": prefix})
+        return Response({"objects": state["objects"], "revision": state["revision"]})
+
+
+class ObjectAt(APIView):
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("key", str, required=True),
+            OpenApiParameter("revision", int, required=True),
+        ],
+        responses=serializers.ObjectSerializer,
+        operation_id="cluster_object_at",
+    )
+    def get(self, request: Request, cluster: str) -> Response:
+        """One object as it was at a revision; null when it was not there."""
+        try:
+            revision = int(request.query_params.get("revision", ""))
+        except ValueError as error:
+            raise exceptions.ValidationError({"detail": "revision must be a number"}) from error
+        args = {"key": request.query_params.get("key", ""), "revision": revision}
+        return Response({"object": bridge.control(request, cluster, "object_at", args)["object"]})
+
+
+class Records(APIView):
+    @extend_schema(
+        parameters=[OpenApiParameter("from", int), OpenApiParameter("limit", int)],
+        responses=serializers.RecordsSerializer,
+        operation_id="cluster_records",
+    )
+    def get(self, request: Request, cluster: str) -> Any:
+        """Trace records of a running cluster, as the live feed gives them."""
+        first, limit = from_and_limit(request)
+        return records_answer(*storage.read_records(cluster, first, first + limit - 1, limit))
+
+
+class Cast(APIView):
+    @extend_schema(responses=serializers.CastSerializer, operation_id="cast")
+    def get(self, request: Request) -> Response:
+        """Who can be acted as."""
+        return Response({"users": list(cast.names())})
+
+
+def _create(
+    request: Request, cluster: str, actor: cast.Actor, post: manifests.Post
+) -> dict[str, Any]:
+    result = {"kind": post.kind, "namespace": post.namespace, "name": post.name}
+    if post.problem:
+        return {**result, "code": 400, "reason": "BadRequest", "message": post.problem}
+    headers = (
+        ("content-type", "application/json"),
+        ("accept", "application/json"),
+        ("user-agent", "page"),
+        *actor.headers,
+    )
+    reply = bridge.send(
+        request, cluster, "POST", post.path, manifests.QUERY, headers, post.body, actor.tls
+    )
+    answer = json.loads(reply.body)
+    if answer.get("kind") == "Status" and reply.status >= 400:
+        said = {"reason": answer.get("reason", ""), "message": answer.get("message", "")}
+    else:
+        said = {"reason": "", "message": "created"}
+        result["name"] = answer.get("metadata", {}).get("name", post.name)
+    return {**result, "code": reply.status, **said}

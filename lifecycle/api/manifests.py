@@ -1,0 +1,97 @@
+"""Manifests as people paste them: YAML or JSON, one document or many, cut into single requests.
+
+Each object becomes a POST to its collection, as `kubectl create -f` sends it. Decides nothing
+about the objects: that is the API server's business.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+import yaml
+
+from apiserver_app.machinery import kinds
+
+OBJECTS_MAX = 200
+QUERY = "fieldManager=page&fieldValidation=Strict"
+
+
+class ManifestError(Exception):
+    """The text cannot be sent, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One request to make, or why it cannot be made."""
+
+    kind: str
+    namespace: str
+    name: str
+    path: str
+    body: bytes
+    problem: str = ""
+
+
+def posts(text: bytes, version: str, namespace: str) -> list[Post]:
+    """The requests for all documents, in order. Raises ManifestError."""
+    made = [_post(one, version, namespace) for one in _objects(text)]
+    if not made:
+        raise ManifestError("there is no object in the text")
+    if len(made) > OBJECTS_MAX:
+        raise ManifestError(f"{len(made)} objects are more than {OBJECTS_MAX} at once")
+    return made
+
+
+def _objects(text: bytes) -> Iterator[dict[str, Any]]:
+    try:
+        documents = list(yaml.load_all(text.decode(), yaml.CSafeLoader))
+    except UnicodeDecodeError as error:
+        raise ManifestError("the text is not UTF-8") from error
+    except yaml.YAMLError as error:
+        raise ManifestError(f"error converting YAML to JSON: {error}") from error
+    for number, document in enumerate(documents, 1):
+        if document is None:
+            continue
+        if not isinstance(document, dict):
+            raise ManifestError(f"document {number} is no object")
+        if document.get("kind") == "List":
+            yield from (item for item in document.get("items") or [] if isinstance(item, dict))
+        else:
+            yield document
+
+
+def _post(one: dict[str, Any], version: str, namespace: str) -> Post:
+    kind, api_version = str(one.get("kind", "")), str(one.get("apiVersion", ""))
+    metadata = one.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    name = str(named.get("name") or "")
+    group, _, group_version = api_version.rpartition("/")
+    info = _resources(version).by_gvk(group, group_version, kind)
+    if info is None or not info.plural:
+        problem = f'no matches for kind "{kind}" in version "{api_version}"'
+        return Post(kind, "", name, "", b"", problem)
+    where = str(named.get("namespace") or namespace) if info.namespaced else ""
+    root = f"/apis/{info.api_version}" if info.group else f"/api/{info.version}"
+    scope = f"/namespaces/{quote(where, safe='')}" if where else ""
+    try:
+        body = json.dumps(one, separators=(",", ":"), allow_nan=False, default=_refuse).encode()
+    except ValueError as error:
+        return Post(kind, where, name, "", b"", str(error))
+    return Post(kind, where, name, f"{root}{scope}/{info.plural}", body)
+
+
+def _refuse(value: object) -> Any:
+    """YAML has types that JSON has not."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise ValueError(f"a value of type {type(value).__name__} has no JSON form")
+
+
+@lru_cache(maxsize=4)
+def _resources(version: str) -> kinds.Resources:
+    return kinds.Resources(version)

@@ -1,0 +1,116 @@
+"""What goes into and comes out of the product API. Input is checked here; output is described."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+ACTIONS = ("pause", "resume", "step", "step-request", "speed", "breakpoint", "role")
+
+
+class BreakpointSerializer(serializers.Serializer[Any]):
+    """Fields beside id and kind must equal those of the record or of its request."""
+
+    id = serializers.CharField(required=False, max_length=64)
+    kind = serializers.CharField(max_length=32, help_text="kind of record, e.g. gate")
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        super().to_internal_value(data)
+        return dict(data)
+
+
+class ControlSerializer(serializers.Serializer[Any]):
+    action = serializers.ChoiceField(choices=ACTIONS)
+    speed = serializers.JSONField(required=False, help_text='0.1 to 1000, or "max"')
+    set = BreakpointSerializer(many=True, required=False, help_text="all breakpoints from now on")
+    role = serializers.ChoiceField(
+        choices=("controllers", "scheduler", "kubelet"), required=False
+    )
+    do = serializers.ChoiceField(choices=("start", "stop", "fail", "wake"), required=False)
+    component = serializers.CharField(required=False, max_length=64)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        needed = {"speed": ("speed",), "breakpoint": ("set",), "role": ("role", "do")}
+        for field in needed.get(given["action"], ()):
+            if field not in given:
+                raise serializers.ValidationError(f"{given['action']} needs {field}")
+        return given
+
+
+class StateSerializer(serializers.Serializer[Any]):
+    """A cluster as it is now. Times are µs of virtual time since the epoch."""
+
+    cluster = serializers.CharField()
+    mode = serializers.ChoiceField(choices=("run", "max", "paused"))
+    speed = serializers.JSONField()
+    now = serializers.IntegerField()
+    epoch = serializers.IntegerField()
+    frozen = serializers.BooleanField()
+    held = serializers.JSONField(allow_null=True)
+    breakpoints = BreakpointSerializer(many=True)
+    seq = serializers.IntegerField()
+    revision = serializers.IntegerField()
+    version = serializers.CharField()
+    seed = serializers.IntegerField()
+    profile = serializers.CharField()
+    nodes = serializers.IntegerField()
+    ready = serializers.BooleanField()
+    roles = serializers.JSONField()
+
+
+class ClusterListSerializer(serializers.Serializer[Any]):
+    clusters = StateSerializer(many=True)
+
+
+class ObjectsSerializer(serializers.Serializer[Any]):
+    objects = serializers.DictField(help_text="by key of the store")
+    revision = serializers.IntegerField()
+
+
+class ObjectSerializer(serializers.Serializer[Any]):
+    object = serializers.JSONField(allow_null=True)
+
+
+class ResultSerializer(serializers.Serializer[Any]):
+    """What became of one object."""
+
+    kind = serializers.CharField()
+    namespace = serializers.CharField(allow_blank=True)
+    name = serializers.CharField(allow_blank=True)
+    code = serializers.IntegerField()
+    reason = serializers.CharField(allow_blank=True)
+    message = serializers.CharField(allow_blank=True)
+
+
+class ResultsSerializer(serializers.Serializer[Any]):
+    results = ResultSerializer(many=True)
+
+
+class RecordsSerializer(serializers.Serializer[Any]):
+    records = serializers.ListField(child=serializers.DictField())
+    last = serializers.IntegerField(help_text="seq of the last record given; from - 1 if none")
+
+
+class TraceSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    cluster = serializers.CharField()
+    kubernetes = serializers.CharField()
+    epoch = serializers.CharField()
+    first = serializers.IntegerField()
+    last = serializers.IntegerField()
+    size_bytes = serializers.IntegerField()
+
+
+class TraceListSerializer(serializers.Serializer[Any]):
+    traces = TraceSerializer(many=True)
+
+
+class SaveTraceSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=100)
+    cluster = serializers.CharField(required=False, max_length=63)
+
+
+class CastSerializer(serializers.Serializer[Any]):
+    users = serializers.ListField(child=serializers.CharField())

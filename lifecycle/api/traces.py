@@ -1,0 +1,130 @@
+"""Views of saved traces: list, save, download, page through, import, remove."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from typing import Any
+
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import exceptions, parsers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from lifecycle.api import bridge, serializers
+from lifecycle.api.pages import from_and_limit, records_answer
+from lifecycle.trace import archive, storage
+
+
+class UploadParser(parsers.BaseParser):
+    """The body as a file; the server has bounded it."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        return stream
+
+
+class Traces(APIView):
+    @extend_schema(responses=serializers.TraceListSerializer, operation_id="traces_list")
+    def get(self, request: Request) -> Response:
+        """Saved traces."""
+        return Response({"traces": [saved.summary() for saved in _archive(request).all()]})
+
+    @extend_schema(
+        request=serializers.SaveTraceSerializer,
+        responses={201: serializers.TraceSerializer},
+        operation_id="traces_save",
+    )
+    def post(self, request: Request) -> Response:
+        """Save what a cluster's trace holds now."""
+        given = serializers.SaveTraceSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        info = bridge.edge_of(request).port.info or {}
+        cluster = given.validated_data.get("cluster") or info.get("cluster", "demo")
+        state = bridge.control(request, cluster, "state", {})
+        saved = _archive(request).save(
+            given.validated_data["name"],
+            _header(cluster, state),
+            lambda first, last: storage.read_records(cluster, first, last),
+        )
+        return Response(saved.summary(), status=status.HTTP_201_CREATED)
+
+
+class Trace(APIView):
+    @extend_schema(
+        responses={(200, "application/gzip"): OpenApiTypes.BINARY}, operation_id="trace_file"
+    )
+    def get(self, request: Request, trace: str) -> Any:
+        """The file: gzip JSON lines, header first."""
+        file = _found(lambda: _archive(request).file(trace))
+        return FileResponse(
+            file.open("rb"), as_attachment=True, filename=file.name, content_type="application/gzip"
+        )
+
+    @extend_schema(responses={204: None}, operation_id="trace_remove")
+    def delete(self, request: Request, trace: str) -> Response:
+        """Remove a saved trace."""
+        _found(lambda: _archive(request).remove(trace))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TraceRecords(APIView):
+    @extend_schema(
+        parameters=[OpenApiParameter("from", int), OpenApiParameter("limit", int)],
+        responses=serializers.RecordsSerializer,
+        operation_id="trace_records",
+    )
+    def get(self, request: Request, trace: str) -> Any:
+        """Records of a saved trace."""
+        first, limit = from_and_limit(request)
+        return records_answer(*_found(lambda: _archive(request).records(trace, first, limit)))
+
+
+class Import(APIView):
+    parser_classes = (UploadParser,)
+
+    @extend_schema(
+        request={"application/gzip": OpenApiTypes.BINARY},
+        parameters=[OpenApiParameter("name", str)],
+        responses={201: serializers.TraceSerializer},
+        operation_id="traces_import",
+    )
+    def post(self, request: Request) -> Response:
+        """Check a trace file and keep it; what is wrong is named by its line."""
+        upload = request.data
+        if not upload or not getattr(upload, "seekable", lambda: False)():
+            upload = io.BytesIO(upload.read() if upload else b"")
+        try:
+            saved = _archive(request).take(request.query_params.get("name", ""), upload)
+        except archive.TraceError as error:
+            raise exceptions.ValidationError({"detail": str(error)}) from error
+        return Response(saved.summary(), status=status.HTTP_201_CREATED)
+
+
+def _archive(request: Request) -> archive.Archive:
+    return archive.Archive(bridge.edge_of(request).data_dir)
+
+
+def _found(look: Any) -> Any:
+    try:
+        return look()
+    except archive.TraceError as error:
+        raise exceptions.NotFound(str(error)) from error
+
+
+def _header(cluster: str, state: dict[str, Any]) -> dict[str, Any]:
+    epoch = datetime.datetime.fromtimestamp(state["epoch"] / 1e6, datetime.UTC)
+    return {
+        "cluster": cluster,
+        "kubernetes": state["version"],
+        "epoch": epoch.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "seed": state["seed"],
+        "profile": state["profile"],
+        "nodes": state["nodes"],
+        "first": 1,
+        "last": state["seq"],
+    }
