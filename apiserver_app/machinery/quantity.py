@@ -94,14 +94,14 @@ class Quantity:
         if value == 0:
             return Quantity(self.value, self.scale, self.format)
         scale = min(self.scale, other.scale)
-        total = self.value * 10 ** (self.scale - scale) + value * 10 ** (other.scale - scale)
-        return Quantity(total, scale, self.format)
+        mine = self.value * _power(self.scale - scale)
+        return Quantity(mine + value * _power(other.scale - scale), scale, self.format)
 
     def compare(self, other: Quantity) -> int:
         """-1, 0 or 1."""
         scale = min(self.scale, other.scale)
-        mine = self.value * 10 ** (self.scale - scale)
-        theirs = other.value * 10 ** (other.scale - scale)
+        mine = self.value * _power(self.scale - scale)
+        theirs = other.value * _power(other.scale - scale)
         return (mine > theirs) - (mine < theirs)
 
     def __eq__(self, other: object) -> bool:

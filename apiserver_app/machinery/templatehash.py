@@ -218,7 +218,9 @@ _BASIC = {
     "int32": _Type("int32", "0", str),
     "int64": _Type("int64", "0", str),
     "types.UID": _Type("types.UID", "", str),
-    "intstr.IntOrString": _Type("intstr.IntOrString", _write_int_or_string(0), _write_int_or_string),
+    "intstr.IntOrString": _Type(
+        "intstr.IntOrString", _write_int_or_string(0), _write_int_or_string
+    ),
     "resource.Quantity": _Type("resource.Quantity", _write_quantity("0"), _write_quantity),
     "meta.v1.Time": _Type("v1.Time", _NO_TIME, _write_time),
     "meta.v1.FieldsV1": _Type("v1.FieldsV1", "{Raw:([]uint8)<nil>}", _write_fields),

@@ -1,0 +1,443 @@
+"""JSON patches and merge patches: found, applied, and refused as upstream refuses them.
+
+An input is never changed, except by `apply_in_place`: what comes back shares every part that the
+patch did not touch. Strategic merge patches are in strategic.py.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go and
+github.com/evanphx/json-patch v4, which it uses (RFC 6902, RFC 7386).
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import Object
+
+OPERATIONS_MAX = 10_000
+
+Operation = dict[str, Any]
+
+_REJECTED = "the server rejected our request due to an error in our request"
+
+
+def diff(before: Any, after: Any) -> list[Operation]:
+    """The operations that make `after` of `before`. Lists are compared place by place."""
+    if before is after:
+        return []
+    out: list[Operation] = []
+    if isinstance(before, dict) and isinstance(after, dict):
+        _diff_maps(before, after, "", out)
+    elif isinstance(before, list) and isinstance(after, list):
+        _diff_lists(before, after, "", out)
+    elif type(before) is not type(after) or before != after:
+        out.append({"op": "replace", "path": "", "value": after})
+    return out
+
+
+def _diff_maps(before: Object, after: Object, path: str, out: list[Operation]) -> None:
+    for name, old in before.items():
+        if name not in after:
+            out.append({"op": "remove", "path": f"{path}/{escape(name)}"})
+            continue
+        new = after[name]
+        if old is not new:
+            _diff_values(old, new, path, name, out)
+    for name, new in after.items():
+        if name not in before:
+            out.append({"op": "add", "path": f"{path}/{escape(name)}", "value": new})
+
+
+def _diff_lists(before: list[Any], after: list[Any], path: str, out: list[Operation]) -> None:
+    shared = min(len(before), len(after))
+    for index in range(shared):
+        old, new = before[index], after[index]
+        if old is not new:
+            _diff_values(old, new, path, str(index), out)
+    for index in range(len(before) - 1, shared - 1, -1):
+        out.append({"op": "remove", "path": f"{path}/{index}"})
+    for index in range(shared, len(after)):
+        out.append({"op": "add", "path": f"{path}/{index}", "value": after[index]})
+
+
+def _diff_values(old: Any, new: Any, path: str, name: str, out: list[Operation]) -> None:
+    kind = type(old)
+    if kind is not type(new):
+        out.append({"op": "replace", "path": f"{path}/{escape(name)}", "value": new})
+    elif kind is dict:
+        _diff_maps(old, new, f"{path}/{escape(name)}", out)
+    elif kind is list:
+        _diff_lists(old, new, f"{path}/{escape(name)}", out)
+    elif old != new:
+        out.append({"op": "replace", "path": f"{path}/{escape(name)}", "value": new})
+
+
+def escape(name: str) -> str:
+    """A map's key inside a JSON pointer."""
+    if "~" in name or "/" in name:
+        return name.replace("~", "~0").replace("/", "~1")
+    return name
+
+
+def apply_in_place(obj: Any, ops: Sequence[Operation]) -> Any:
+    """Apply what `diff` found to an object nobody else has. Operations are trusted."""
+    document = _Document(obj, fresh=True)
+    for op in ops:
+        _OPERATIONS[op["op"]](document, op)
+    return document.root
+
+
+def apply_json_patch(obj: Object, ops: Any) -> Object:
+    """The object an RFC 6902 patch makes. Raises 400, 413 or 422 as upstream does; the 422's cause
+    says which operation failed and why."""
+    if not isinstance(ops, list):
+        kind = _json_kind(ops)
+        raise errors.bad_request(
+            f"json: cannot unmarshal {kind} into Go value of type jsonpatch.Patch"
+        )
+    for op in ops:
+        if not isinstance(op, dict):
+            raise errors.bad_request(
+                f"json: cannot unmarshal {_json_kind(op)} into Go value of type jsonpatch.Operation"
+            )
+    if len(ops) > OPERATIONS_MAX:
+        raise errors.ApiError(
+            413,
+            "RequestEntityTooLarge",
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
+            f"{OPERATIONS_MAX}, got {len(ops)}",
+        )
+    document = _Document(obj)
+    try:
+        for op in ops:
+            kind = op.get("op")
+            run = _OPERATIONS.get(kind) if isinstance(kind, str) else None
+            if run is None:
+                raise PatchError(f"Unexpected kind: {kind if isinstance(kind, str) else 'unknown'}")
+            run(document, op)
+    except PatchError as error:
+        raise errors.ApiError(422, "Invalid", _REJECTED, details={}) from error
+    if not isinstance(document.root, dict):
+        raise errors.bad_request(
+            f"json: cannot unmarshal {_json_kind(document.root)} into Go value of type map"
+        )
+    return document.root
+
+
+def merge(obj: Object, patch: Any) -> Object:
+    """The object an RFC 7386 merge patch makes. Raises a 400 for what is no merge patch."""
+    if isinstance(patch, list):
+        raise errors.bad_request("json: cannot unmarshal array into Go value of type map")
+    if not isinstance(patch, dict):
+        raise errors.bad_request("Invalid JSON Patch")
+    return _merge_maps(obj, patch)
+
+
+def _merge_maps(obj: Object, patch: Object) -> Object:
+    """`obj` itself when the patch changes nothing."""
+    out = obj
+    for name, value in patch.items():
+        old = obj.get(name)
+        if value is None:
+            if name not in obj:
+                continue
+            new = None
+        elif old is None:
+            new = _pruned(value)
+        elif isinstance(old, dict):
+            new = _merge_maps(old, value) if isinstance(value, dict) else value
+        else:
+            new = _pruned(value)
+        if new is old and name in obj and value is not None:
+            continue
+        if out is obj:
+            out = dict(obj)
+        if value is None:
+            del out[name]
+        else:
+            out[name] = new
+    return out
+
+
+def _pruned(value: Any) -> Any:
+    """A value without the nulls in its maps, also in those inside lists."""
+    if isinstance(value, dict):
+        return {name: _pruned(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_pruned(item) for item in value]
+    return value
+
+
+class PatchError(ValueError):
+    """Why an operation cannot be carried out, in evanphx/json-patch's words."""
+
+
+class _Document:
+    """A document under change: a container is copied before it is first changed."""
+
+    __slots__ = ("_fresh", "_owned", "root")
+
+    def __init__(self, root: Any, *, fresh: bool = False) -> None:
+        self.root = root
+        self._fresh = fresh
+        self._owned: dict[int, Any] = {}  # by id; holding them keeps the ids valid
+
+    def container(self, path: str) -> tuple[Any, str] | None:
+        """(the container ready to be changed, the key in it), or None when the path ends early."""
+        steps = path.split("/")
+        if len(steps) < 2:
+            return None
+        self.root = at = self._own(self.root)
+        for step in steps[1:-1]:
+            key = unescape(step)
+            child = _get(at, key)
+            if not isinstance(child, (dict, list)):
+                return None
+            owned = self._own(child)
+            if owned is not child:
+                at[_index(at, key) if isinstance(at, list) else key] = owned
+            at = owned
+        return at, unescape(steps[-1])
+
+    def peek(self, path: str) -> tuple[Any, str] | None:
+        """As `container`, only to be read."""
+        steps = path.split("/")
+        if len(steps) < 2:
+            return None
+        at = self.root
+        for step in steps[1:-1]:
+            at = _get(at, unescape(step))
+            if not isinstance(at, (dict, list)):
+                return None
+        return at, unescape(steps[-1])
+
+    def _own(self, value: Any) -> Any:
+        if self._fresh or id(value) in self._owned:
+            return value
+        owned = value.copy()
+        self._owned[id(owned)] = owned
+        return owned
+
+
+def _get(container: Any, key: str) -> Any:
+    """The value at a key; None also where there is none."""
+    if isinstance(container, dict):
+        return container.get(key)
+    try:
+        return container[_index(container, key)]
+    except PatchError:
+        return None
+
+
+_is_index = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
+
+
+def _index(items: list[Any], key: str) -> int:
+    """A place in a list; a negative one counts from the end."""
+    index = _number(key)
+    if not -len(items) <= index < len(items):
+        raise PatchError(f"Unable to access invalid index: {index}: invalid index referenced")
+    return index % len(items)
+
+
+def _number(key: str) -> int:
+    if not _is_index(key):
+        raise PatchError(f'strconv.Atoi: parsing "{key}": invalid syntax')
+    return int(key)
+
+
+def unescape(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
+
+
+def _text(op: Operation, field: str, missing: str) -> str:
+    value = op.get(field)
+    if not isinstance(value, str):
+        raise PatchError(f"{missing}: missing value")
+    return value
+
+
+def _add(document: _Document, op: Operation) -> None:
+    path = _text(op, "path", "add operation failed to decode path")
+    found = document.container(path)
+    if found is None:
+        raise PatchError(
+            f'add operation does not apply: doc is missing path: "{path}": missing value'
+        )
+    _insert(*found, op.get("value"), f"error in add for path: '{path}'")
+
+
+def _insert(container: Any, key: str, value: Any, where: str) -> None:
+    if isinstance(container, dict):
+        container[key] = value
+    elif key == "-":
+        container.append(value)
+    else:
+        if not _is_index(key):
+            raise PatchError(
+                f"{where}: value was not a proper array index: '{key}': "
+                f'strconv.Atoi: parsing "{key}": invalid syntax'
+            )
+        index, size = int(key), len(container) + 1
+        if not -size <= index < size:
+            raise PatchError(
+                f"{where}: Unable to access invalid index: {index}: invalid index referenced"
+            )
+        container.insert(index % size, value)
+
+
+def _remove(document: _Document, op: Operation) -> None:
+    path = _text(op, "path", "remove operation failed to decode path")
+    found = document.container(path)
+    if found is None:
+        raise PatchError(
+            f'remove operation does not apply: doc is missing path: "{path}": missing value'
+        )
+    _delete(*found, f"error in remove for path: '{path}'")
+
+
+def _delete(container: Any, key: str, where: str) -> None:
+    if isinstance(container, list):
+        del container[_at(container, key, where)]
+    elif key in container:
+        del container[key]
+    else:
+        raise PatchError(f"{where}: Unable to remove nonexistent key: {key}: missing value")
+
+
+def _at(items: list[Any], key: str, where: str) -> int:
+    try:
+        return _index(items, key)
+    except PatchError as error:
+        raise PatchError(f"{where}: {error}") from error
+
+
+def _replace(document: _Document, op: Operation) -> None:
+    path = _text(op, "path", "replace operation failed to decode path")
+    value = op.get("value")
+    if path == "":
+        if not isinstance(value, (dict, list)):
+            raise PatchError("replace operation value must be object or array")
+        document.root = value
+        return
+    found = document.container(path)
+    if found is None:
+        raise PatchError(
+            f"replace operation does not apply: doc is missing path: {path}: missing value"
+        )
+    container, key = found
+    if isinstance(container, dict):
+        container[key] = value  # upstream also sets a key that is not there
+        return
+    try:
+        container[_index(container, key)] = value
+    except PatchError as error:
+        raise PatchError(
+            f"replace operation does not apply: doc is missing key: {path}: missing value"
+        ) from error
+
+
+def _move(document: _Document, op: Operation) -> None:
+    source = _text(op, "from", "move operation failed to decode from")
+    found = document.container(source)
+    if found is None:
+        raise PatchError(
+            f"move operation does not apply: doc is missing from path: {source}: missing value"
+        )
+    container, key = found
+    where = f"error in move for path: '{key}'"
+    if isinstance(container, list):
+        value = container.pop(_at(container, key, where))
+    else:
+        value = container.get(key)
+        _delete(container, key, where)
+    path = _text(op, "path", "move operation failed to decode path")
+    found = document.container(path)
+    if found is None:
+        raise PatchError(
+            "move operation does not apply: doc is missing destination path: "
+            f"{path}: missing value"
+        )
+    _insert(*found, value, f"error in move for path: '{path}'")
+
+
+def _copy(document: _Document, op: Operation) -> None:
+    source = _text(op, "from", "copy operation failed to decode from")
+    found = document.peek(source)
+    if found is None:
+        raise PatchError(
+            f"copy operation does not apply: doc is missing from path: {source}: missing value"
+        )
+    container, key = found
+    if isinstance(container, list):
+        value = container[_at(container, key, f"error in copy for from: '{source}'")]
+    else:
+        value = container.get(key)
+    path = _text(op, "path", "copy operation failed to decode path")
+    target = document.container(path)
+    if target is None:
+        raise PatchError(
+            "copy operation does not apply: doc is missing destination path: "
+            f"{path}: missing value"
+        )
+    # a true copy: what the document owns may be changed in place later
+    _insert(*target, copy.deepcopy(value), "error while adding value during copy")
+
+
+def _test(document: _Document, op: Operation) -> None:
+    path = _text(op, "path", "test operation failed to decode path")
+    wanted = op.get("value")
+    if path == "":
+        value = document.root
+    else:
+        found = document.peek(path)
+        if found is None:
+            raise PatchError(
+                f"test operation does not apply: is missing path: {path}: missing value"
+            )
+        container, key = found
+        if isinstance(container, list):
+            value = container[_at(container, key, f"error in test for path: '{path}'")]
+        else:
+            value = container.get(key)
+    if not same(value, wanted):
+        raise PatchError(f"testing value {path} failed: test failed")
+
+
+def same(first: Any, second: Any) -> bool:
+    """Equality of JSON: true is not 1."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, dict):
+        return len(first) == len(second) and all(
+            name in second and same(value, second[name]) for name, value in first.items()
+        )
+    if isinstance(first, list):
+        return len(first) == len(second) and all(map(same, first, second))
+    return bool(first == second)
+
+
+_OPERATIONS: dict[str, Callable[[_Document, Operation], None]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
+
+
+def _json_kind(value: Any) -> str:
+    """A value's kind as Go's decoder names it."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    if value is None:
+        return "null"
+    return "object" if isinstance(value, dict) else "array"
