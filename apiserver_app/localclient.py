@@ -18,16 +18,27 @@ from apiserver_app.registry.watchcache import Change, Subscription
 
 
 class LocalClient:
-    """One component's way in. `credential` proves who it is at the authentication gate."""
+    """One component's way in. `credential` proves who it is at the authentication gate; `agent`
+    is its User-Agent, `component` its name in the trace."""
 
     def __init__(
-        self, pipeline: Pipeline, identity: str, credential: Credential, agent: str
+        self,
+        pipeline: Pipeline,
+        identity: str,
+        credential: Credential,
+        agent: str,
+        component: str = "",
     ) -> None:
         self.identity = identity
+        self.component = component or agent
         self._pipeline = pipeline
         self._cluster: ClusterContext = pipeline.cluster
         self._credential = credential
         self._agent = agent
+
+    def present(self, token: str) -> None:
+        """From now on prove itself by this bearer token."""
+        self._credential = Credential(bearer=token)
 
     async def get(self, resource: str, namespace: str, name: str) -> Object:
         return await self._object("get", resource, namespace, name)
@@ -40,12 +51,12 @@ class LocalClient:
         outcome = await self._pipeline.handle(call)
         page, info = outcome.page, call.info
         assert page is not None and info is not None
-        decoded = self._cluster.cache.decoded
+        storage = self._cluster.storage
         return {
             "kind": f"{info.kind}List",
             "apiVersion": info.api_version,
             "metadata": {"resourceVersion": str(page.revision)},
-            "items": [decoded(entry) for entry in page.entries],
+            "items": [storage.object(info, entry) for entry in page.entries],
         }
 
     async def create(
@@ -94,7 +105,7 @@ class LocalClient:
         assert outcome.selection is not None and call.info is not None
         strategy = self._cluster.strategy(call.info)
         return LocalWatch(
-            self._cluster, call.info, self._agent,
+            self._cluster, call.info, self.component,
             outcome.selection.selects(strategy), outcome.selection.node(), namespace,
             parse_revision(resource_version),
         )  # fmt: skip
@@ -125,7 +136,7 @@ class LocalClient:
         path = path_of(info, namespace, name, subresource)
         return Call(
             verb, path, self._credential, self._agent, info, subresource, namespace, name,
-            params or _NONE,
+            params or _NONE, component=self.component,
         )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ class Pipeline:
         parent = task.span
         info = call.info
         task.span = await self.probe.hop(
-            "request", parent, call.agent, call.outside, call.verb, call.path,
+            "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
             info.key if info else "", call.subresource, call.namespace, call.name,
         )  # fmt: skip
         try:

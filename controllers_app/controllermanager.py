@@ -1,20 +1,22 @@
-"""kube-controller-manager: one process, one leader election, shared caches, many controllers.
+"""kube-controller-manager: leads, gives each controller its own service account token, starts it.
 
-Every controller acts under its own service account; the shared caches are the process's own. It is
-crash-only: each start builds all of it anew.
+Each controller is a component of its own, with its own identity, caches and queue, so that one can
+be stopped or killed while the others go on.
 
-Models kubernetes cmd/kube-controller-manager/app/controllermanager.go.
+Models kubernetes cmd/kube-controller-manager/app/controllermanager.go and
+staging/src/k8s.io/controller-manager/pkg/clientbuilder (dynamic, with TokenRequest).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Protocol
 
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
-from controllers_app import controllers
+from controllers_app.controllers import CONTROLLERS, Entry
 from controllers_app.runtime import controller as runtime
 from controllers_app.runtime.component import Component
 from controllers_app.runtime.election import LeaderElector
@@ -23,12 +25,20 @@ from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.tasks import TaskGroup
 from controllers_app.runtime.workqueue import WorkQueue
 
-NAME = "kube-controller-manager"
-# always the same: it is the only candidate, and after a restart it leads again at once
-IDENTITY = "control-plane_00000000-0000-4000-8000-000000000001"
+NAME = "controllermanager"
+NAMESPACE = "kube-system"
+TOKEN_SECONDS = 3600
+TOKEN_RENEW_SECONDS = 2400
 
-# the client of a user by name, e.g. system:serviceaccount:kube-system:deployment-controller
-ClientOf = Callable[[str], Client]
+
+class AccountClient(Client, Protocol):
+    """A client whose token can be replaced."""
+
+    def present(self, token: str) -> None: ...
+
+
+# (service account, name of the component) -> client without a token yet
+ClientFor = Callable[[str, str], AccountClient]
 
 
 def build(
@@ -36,72 +46,80 @@ def build(
     probe: Probe,
     rand: Rand,
     client: Client,
-    client_of: ClientOf,
+    client_for: ClientFor,
     *,
     version: str,
-    root_ca: str = "",
-    entries: Sequence[controllers.Entry] = controllers.CONTROLLERS,
+    root_ca: str,
 ) -> list[Component]:
-    """The process as a component that can be started, stopped and killed."""
-    process = _Process(kernel, probe, rand, client, client_of, version, root_ca, entries)
-    return [Component(kernel, probe, NAME, process.main)]
+    """The manager first, then the controllers it starts."""
+    clients = {entry.name: client_for(entry.account, entry.name) for entry in CONTROLLERS}
+    controllers = [
+        _component(kernel, probe, rand, clients[entry.name], entry, version, root_ca)
+        for entry in CONTROLLERS
+    ]
 
-
-class _Process:
-    """What every start needs; what a start makes is local to `main`."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        probe: Probe,
-        rand: Rand,
-        client: Client,
-        client_of: ClientOf,
-        version: str,
-        root_ca: str,
-        entries: Sequence[controllers.Entry],
-    ) -> None:
-        self._kernel = kernel
-        self._probe = probe
-        self._rand = rand
-        self._client = client
-        self._client_of = client_of
-        self._version = version
-        self._root_ca = root_ca
-        self._entries = entries
-
-    async def main(self, group: TaskGroup) -> None:
-        """Lead, then run every controller, for as long as the lease is renewed."""
-        recorder = Recorder(self._kernel, self._client, NAME)
+    async def main(group: TaskGroup) -> None:
+        recorder = Recorder(kernel, client, "kube-controller-manager")
         group.spawn(f"{NAME}/events", recorder.run())
+        identity = f"control-plane_{rand.uuid()}"
         elector = LeaderElector(
-            self._kernel, self._client, self._probe, recorder, NAME, IDENTITY
+            kernel, client, probe, recorder, "kube-controller-manager", identity
         )
         await elector.acquire()
-        informers = InformerFactory(self._kernel, self._client, self._probe, NAME, group)
-        built = [(entry.name, self._build(entry, informers, group)) for entry in self._entries]
-        informers.start()
-        for name, controller in built:
-            group.spawn(
-                f"{name}/start",
-                runtime.run(self._kernel, self._probe, name, controller, informers, group),
-            )
+        await _tokens(client, clients)
+        for one in controllers:
+            if one.state != "running":
+                one.start()
+        group.spawn(f"{NAME}/tokens", _renew(kernel, client, clients), background=True)
         await elector.renew()
-        group.give_up(LeadershipLost("leaderelection lost"))
+        for one in controllers:
+            if one.state == "running":
+                one.fail("leadership lost")
 
-    def _build(
-        self, entry: controllers.Entry, informers: InformerFactory, group: TaskGroup
-    ) -> runtime.Controller:
-        client = self._client_of(entry.identity)
-        recorder = Recorder(self._kernel, client, entry.account)
-        group.spawn(f"{entry.name}/events", recorder.run())
-        context = runtime.Context(
-            self._kernel, client, informers, recorder,
-            WorkQueue(self._kernel, self._probe, entry.name),
-            self._rand, self._version, self._root_ca,
+    return [Component(kernel, probe, NAME, main), *controllers]
+
+
+async def _tokens(client: Client, clients: dict[str, AccountClient]) -> None:
+    request = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {},
+        "spec": {"audiences": [], "expirationSeconds": TOKEN_SECONDS},
+    }
+    for entry in CONTROLLERS:
+        answer = await client.create(
+            "serviceaccounts", NAMESPACE, request, name=entry.account, subresource="token"
+        )
+        clients[entry.name].present(answer["status"]["token"])
+
+
+async def _renew(kernel: Kernel, client: Client, clients: dict[str, AccountClient]) -> None:
+    while True:
+        await kernel.sleep(TOKEN_RENEW_SECONDS, background=True)
+        await _tokens(client, clients)
+
+
+def _component(
+    kernel: Kernel,
+    probe: Probe,
+    rand: Rand,
+    client: Client,
+    entry: Entry,
+    version: str,
+    root_ca: str,
+) -> Component:
+    async def main(group: TaskGroup) -> None:
+        recorder = Recorder(kernel, client, entry.account)
+        informers = InformerFactory(kernel, client, probe, entry.name, group)
+        queue = WorkQueue(kernel, probe, entry.name)
+        built = entry.factory(
+            runtime.Context(
+                kernel=kernel, client=client, informers=informers, recorder=recorder,
+                queue=queue, rand=rand, version=version, root_ca=root_ca,
+            )
         )  # fmt: skip
-        return entry.factory(context)
+        group.spawn(f"{entry.name}/events", recorder.run())
+        informers.start()
+        await runtime.run(kernel, probe, entry.name, built, informers, group)
 
-
-class LeadershipLost(Exception):
-    """The process must end: somebody else holds its lease."""
+    return Component(kernel, probe, entry.name, main)

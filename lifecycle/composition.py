@@ -6,6 +6,8 @@ decided inside, from those. Nothing here decides anything.
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +19,7 @@ from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
+from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import kinds, meta, types
@@ -65,6 +68,9 @@ class Cluster:
             )  # fmt: skip
         else:
             state.incarnation += 1
+        self.on_ready: Callable[[], None] = lambda: None
+        # told of what must not happen, in one line
+        self.on_bug: Callable[[str], None] = lambda line: None
         self.inputs = inputs
         self.state = state
         self.name = state.name
@@ -80,7 +86,8 @@ class Cluster:
         self.tokens = jwt.Tokens(inputs.service_account_key)
         self.context = self._context()
         self.cache.start()
-        self.pipeline = Pipeline(self.context, paths.PathHandler(self.context))
+        self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
+        self.server = http.Server(self.context, self.pipeline)
         self.roles = roles.build(self)
         self.ready = False
 
@@ -93,12 +100,12 @@ class Cluster:
 
     async def _boot(self) -> None:
         loopback = self.client("system:apiserver", "kube-apiserver", ("system:masters",))
-        if self.is_new:
-            await bootstrap.create_all(loopback, self.state.version, self.inputs.ca_pem)
-        else:
-            await bootstrap.restore_missing(loopback, self.state.version)
+        await bootstrap.ensure(
+            loopback, self.state.version, self.state.epoch, self.inputs.ca_pem
+        )
         self.recorder.tell("component", "apiserver", "synced", {}, span=0)
         self.ready = True
+        self.on_ready()
         for role in self.roles.values():
             role.wanted()
         self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
@@ -120,11 +127,18 @@ class Cluster:
         return row.old_value if row.deleted and row.old_value else row.value
 
     def client(
-        self, user: str, agent: str, groups: tuple[str, ...] = (), identity: str = ""
+        self, user: str, agent: str, groups: tuple[str, ...] = (), component: str = ""
     ) -> LocalClient:
         """A component's way in, proven by a client certificate of the cluster's CA."""
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
-        return LocalClient(self.pipeline, identity or user, credential, agent)
+        return LocalClient(self.pipeline, user, credential, agent, component)
+
+    def account_client(self, account: str, component: str) -> LocalClient:
+        """The way in of a controller that will present a token of its own service account."""
+        identity = f"system:serviceaccount:kube-system:{account}"
+        return LocalClient(
+            self.pipeline, identity, Credential(), "kube-controller-manager", component
+        )
 
     # -- wiring ---------------------------------------------------------------------------------
 
@@ -155,6 +169,10 @@ class Cluster:
             flow=flowcontrol.Classifier(self.cache),
             chain=chain.Chain(plugins.PLUGINS),
             issue_token=self._issue_token,
+            jwks=self.tokens.jwks,
+            openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
+            is_ready=lambda: self.ready,
+            on_bug=self._bug,
         )
 
     def _issue_token(self, account: Object, spec: Object, now: int) -> Object:
@@ -187,6 +205,9 @@ class Cluster:
             },
         }
 
+    def _bug(self, where: str, error: BaseException) -> None:
+        self.on_bug(f"{where}: {type(error).__name__}: {error}\n{_place(error)}")
+
     # -- etcd housekeeping ----------------------------------------------------------------------
 
     def _event_lease(self) -> int:
@@ -218,6 +239,10 @@ class Cluster:
             revision = self.store.revision - COMPACT_KEEP
             if revision > self.store.compacted:
                 self.store.compact(revision)
+
+
+def _place(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
 
 
 COMPACT_SECONDS = 300

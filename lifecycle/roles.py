@@ -22,7 +22,10 @@ ACTIONS = ("start", "stop", "fail", "wake")
 class Role:
     """Components that are started and stopped together, or one by one by name."""
 
-    def __init__(self, name: str, components: list[Component]) -> None:
+    def __init__(
+        self, name: str, components: list[Component], *, first_only: bool = False
+    ) -> None:
+        self.first_only = first_only
         self.name = name
         self.components = {one.name: one for one in components}
         # asked to have the role started; the worker process asks through the channel layer
@@ -39,6 +42,8 @@ class Role:
             known = ", ".join(sorted(self.components))
             raise ValueError(f'no component "{component}" in role {self.name}; there are: {known}')
         chosen = [self.components[component]] if component else list(self.components.values())
+        if action in ("start", "wake") and not component and self.first_only:
+            chosen = chosen[:1]  # it starts the others once it leads
         for one in chosen:
             running = one.state == "running"
             if action in ("start", "wake") and not running:
@@ -58,22 +63,28 @@ def build(cluster: Cluster) -> dict[str, Role]:
     version = cluster.state.version
     manager = controllermanager.build(
         kernel, probe, cluster.rand,
-        cluster.client("system:kube-controller-manager", "kube-controller-manager"),
+        cluster.client(
+            "system:kube-controller-manager", "kube-controller-manager",
+            component=controllermanager.NAME,
+        ),
         cluster.account_client, version=version, root_ca=inputs.ca_pem,
     )  # fmt: skip
     chooser = scheduler.build(
         kernel, probe, cluster.rand,
-        cluster.client("system:kube-scheduler", "kube-scheduler"), version=version,
+        cluster.client("system:kube-scheduler", "kube-scheduler", component=scheduler.NAME),
+        version=version,
     )  # fmt: skip
     nodes = []
     for number in range(1, inputs.nodes + 1):
         name = f"node-{number}"
-        client = cluster.client(f"system:node:{name}", "kubelet", ("system:nodes",))
+        client = cluster.client(
+            f"system:node:{name}", "kubelet", ("system:nodes",), f"kubelet/{name}"
+        )
         nodes.append(
             kubelet.build(kernel, probe, cluster.rand, client, name, number, **_kubelet(inputs))
         )
     return {
-        CONTROLLERS: Role(CONTROLLERS, manager),
+        CONTROLLERS: Role(CONTROLLERS, manager, first_only=True),
         SCHEDULER: Role(SCHEDULER, [chooser]),
         KUBELET: Role(KUBELET, nodes),
     }

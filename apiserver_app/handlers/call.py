@@ -26,6 +26,7 @@ class Call:
     body: bytes | Object | list[Any] | None = None
     content_type: str = ""
     outside: bool = False
+    component: str = ""  # of an inside caller, its name in the trace
     # as asked, when nothing of that name is served: authorized first, then 404
     asked: tuple[str, str, str] = ("", "", "")  # group, version, plural
     # filled on the way

@@ -60,6 +60,11 @@ class ClusterContext:
     flow: FlowControl
     chain: Chain
     issue_token: Callable[[Object, Object, int], Object]
+    jwks: Callable[[], Object] = dict
+    openid: Callable[[], Object] = dict
+    is_ready: Callable[[], bool] = lambda: True
+    # told of what must not happen: (where, error)
+    on_bug: Callable[[str, BaseException], None] = lambda where, error: None
 
     def strategy(self, info: ResourceInfo) -> Strategy:
         return self.strategies[(info.group, info.version, info.plural)]

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import negotiation, render, requestinfo, statuses, streams
+from apiserver_app.http import render, requestinfo, statuses, streams
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential, TlsPeer
 from apiserver_app.pipeline import Pipeline
@@ -58,16 +58,16 @@ class Server:
         """Answer one request. Never raises."""
         headers = {name.lower(): value for name, value in request.headers}
         call: Call | None = None
-        accept = None
         try:
             call = self._call(request, headers)
-            accept = negotiation.parse(headers.get("accept", ""), request.query)
-            render.check(call, accept)
+            accepted = render.accepted(headers.get("accept", ""), call)
             outcome = await self.pipeline.handle(call)
             if outcome.selection is not None:
-                streams.open_watch(self.cluster, call, outcome.selection, accept, reply)
+                selection = outcome.selection
+                common = self._headers(call)
+                streams.open_watch(self.cluster, call, selection, accepted, reply, common)
                 return
-            status, more, body = render.outcome(self.cluster, call, outcome, accept)
+            status, more, body = render.outcome(self.cluster, call, outcome, accepted)
             if request.method == "HEAD":
                 body = b""
             reply.head(status, self._headers(call) + more, body)
@@ -132,8 +132,3 @@ def _credential(request: Request, headers: dict[str, str]) -> Credential:
         if name.startswith(("impersonate-", "x-remote-"))
     }
     return Credential(bearer, basic, peer, extra)
-
-
-def as_outcome(document: bytes, content_type: str) -> Outcome:
-    """A document that is served as it is: discovery, OpenAPI, metrics."""
-    return Outcome(200, value=document, content_type=content_type)

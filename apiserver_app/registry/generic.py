@@ -20,6 +20,7 @@ import orjson
 from apiserver_app.machinery import errors, fields, labels, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import convert
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache, too_old
 from apiserver_app.store import etcd
@@ -89,11 +90,15 @@ class Storage:
         entry = self.store.get(info.etcd_key(namespace, name))
         if entry is None:
             raise errors.not_found(info.group, info.plural, name)
-        return self.cache.decoded(entry), entry.value
+        return self.object(info, entry), entry.value
 
     def find(self, info: ResourceInfo, namespace: str, name: str) -> Object | None:
         entry = self.store.get(info.etcd_key(namespace, name))
-        return None if entry is None else self.cache.decoded(entry)
+        return None if entry is None else self.object(info, entry)
+
+    def object(self, info: ResourceInfo, entry: etcd.Entry) -> Object:
+        """The object of an entry, in the version that `info` serves."""
+        return convert.to_served(info, self.cache.decoded(entry))
 
     def page(
         self,
@@ -122,7 +127,7 @@ class Storage:
                 last = entries[position - 1].key
                 remaining = len(entries) - position if selects is None else None
                 return Page(found, at, encode_token(at, last, prefix), remaining)
-            if selects is None or selects(self.cache.decoded(entry)):
+            if selects is None or selects(self.object(info, entry)):
                 found.append(entry)
         return Page(found, at, "", None)
 
@@ -137,7 +142,7 @@ class Storage:
             return obj
         lease = self._lease_for_event() if info.storage == "events" else 0
         stored = self._stamped(obj)
-        self._put(info, key, stored, "create", 0, lease, "")
+        self._put(info, key, convert.to_stored(info, stored), "create", 0, lease, "")
         return stored
 
     def update(
@@ -161,7 +166,8 @@ class Storage:
         stored = self._stamped(obj)
         entry = self.store.get(key)
         lease = entry.lease if entry else 0
-        self._put(info, key, stored, "update", meta.revision_of(old), lease, subresource)
+        value = convert.to_stored(info, stored)
+        self._put(info, key, value, "update", meta.revision_of(old), lease, subresource)
         return stored
 
     def remove(self, info: ResourceInfo, old: Object) -> Object:

@@ -1,0 +1,111 @@
+"""An Outcome as bytes: whole, as a Table, as metadata only, as JSON or YAML.
+
+Stored bytes are sent as they are wherever nothing has to be converted.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.http import encode, negotiation, tables
+from apiserver_app.http.negotiation import Accepted
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import convert
+
+Headers = list[tuple[str, str]]
+
+
+def outcome(
+    cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted
+) -> tuple[int, Headers, bytes]:
+    """(status, headers, body)."""
+    if found.content_type:
+        assert found.value is not None
+        return found.code, [("Content-Type", found.content_type), *found.headers], found.value
+    if found.page is not None:
+        body = _page(cluster, call, found, accepted)
+    else:
+        body = _object(cluster, call, found, accepted)
+    if accepted.is_yaml:
+        body = encode.as_yaml(orjson.loads(body))
+    elif accepted.pretty:
+        body = encode.pretty(body)
+    return found.code, [("Content-Type", accepted.media_type)], body
+
+
+def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
+    obj, info = found.obj, call.info
+    assert obj is not None
+    if info is None or not accepted.convert or obj.get("kind") == "Status":
+        if found.value is not None and (info is None or not convert.is_converted(info)):
+            return encode.stored(found.value)
+        return encode.document(obj)
+    if accepted.is_table:
+        table = tables.table(
+            info, [obj], cluster.kernel.now, version=accepted.convert_version,
+            include_object=call.param("includeObject"),
+            metadata={"resourceVersion": obj["metadata"].get("resourceVersion", "")},
+        )  # fmt: skip
+        return encode.document(table)
+    return encode.document(partial(obj, accepted.convert_version))
+
+
+def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
+    page, info = found.page, call.info
+    assert page is not None and info is not None
+    revision, token = str(page.revision), page.continue_token
+    if not accepted.convert:
+        if convert.is_converted(info):
+            objects = [cluster.storage.object(info, entry) for entry in page.entries]
+            items = [_untyped(orjson.dumps(obj), info) for obj in objects]
+        else:
+            items = [_untyped(entry.value, info) for entry in page.entries]
+        return encode.list_document(
+            f"{info.kind}List", info.api_version, items, revision, token, page.remaining
+        )
+    objects = [cluster.storage.object(info, entry) for entry in page.entries]
+    metadata = encode.list_metadata(revision, token, page.remaining)
+    if accepted.is_table:
+        table = tables.table(
+            info, objects, cluster.kernel.now, version=accepted.convert_version,
+            include_object=call.param("includeObject"), metadata=metadata,
+        )  # fmt: skip
+        return encode.document(table)
+    listed = {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": f"meta.k8s.io/{accepted.convert_version}",
+        "metadata": metadata,
+        "items": [partial(obj, accepted.convert_version) for obj in objects],
+    }
+    return encode.document(listed)
+
+
+def partial(obj: Object, version: str) -> Object:
+    """Metadata only."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": obj["metadata"],
+    }
+
+
+def _untyped(value: bytes, info: ResourceInfo) -> bytes:
+    """Items of a list do not repeat kind and apiVersion."""
+    head = b'{"kind":"%s","apiVersion":"%s",' % (info.kind.encode(), info.api_version.encode())
+    return b"{" + value[len(head) :] if value.startswith(head) else value
+
+
+def accepted(accept: str, call: Call) -> Accepted:
+    """The form of the answer; 406 when none that is asked for can be sent."""
+    watch = call.verb == "watch"
+    if call.info is None:
+        return negotiation.Accepted()
+    found = negotiation.negotiate(accept, watch)
+    pretty: Any = negotiation.wants_pretty(call.params, call.agent)  # type: ignore[arg-type]
+    return found._replace(pretty=True) if pretty and not watch else found

@@ -1,0 +1,35 @@
+"""One kubelet as a component that can be started, stopped and killed by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.rand import Rand
+from controllers_app.kubelet.kubelet import Kubelet
+from controllers_app.runtime.component import Component
+from controllers_app.runtime.tasks import TaskGroup
+
+
+def build(
+    kernel: Kernel,
+    probe: Probe,
+    rand: Rand,
+    client: Client,
+    name: str,
+    number: int,
+    *,
+    version: str,
+    **options: Any,
+) -> Component:
+    """The kubelet of node `name`; nothing of a former run is left when it starts."""
+
+    async def main(group: TaskGroup) -> None:
+        kubelet = Kubelet(
+            kernel, probe, rand, client, group, name, number, version=version, **options
+        )
+        await kubelet.run()
+
+    return Component(kernel, probe, f"kubelet/{name}", main)

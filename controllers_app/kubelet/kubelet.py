@@ -1,0 +1,113 @@
+"""The kubelet of one node: follows the pods bound to it, one worker each, and reports the node.
+
+Models kubernetes pkg/kubelet/kubelet.go (syncLoopIteration).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.rand import Rand
+from controllers_app.kubelet.images import Catalog
+from controllers_app.kubelet.node import Node
+from controllers_app.kubelet.podworker import PodWorker
+from controllers_app.kubelet.runtime import Runtime
+from controllers_app.kubelet.volumes import Volumes
+from controllers_app.runtime.events import Recorder
+from controllers_app.runtime.informer import InformerFactory
+from controllers_app.runtime.tasks import TaskGroup
+
+REGISTER_RETRY_SECONDS = 1.0
+
+
+class Kubelet:
+    """One run of one kubelet, from its first list to its end."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        probe: Probe,
+        rand: Rand,
+        client: Client,
+        group: TaskGroup,
+        name: str,
+        number: int,
+        *,
+        version: str,
+        images: Mapping[str, Any] | None = None,
+        capacity: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.probe = probe
+        self.client = client
+        self.group = group
+        self.name = name
+        self.number = number
+        self.lane = f"kubelet/{name}"
+        self.version = f"v{version}.0"
+        self.capacity = dict(capacity or {})
+        self.address = _address(number)
+        self.cidr = _cidr(number)
+        self.recorder = Recorder(kernel, client, "kubelet", name)
+        self.runtime = Runtime(kernel, rand, Catalog(images), self.cidr)
+        self.volumes = Volumes(kernel, client)
+        self.node = Node(self)
+        self._informers = InformerFactory(kernel, client, probe, self.lane, group)
+        self.pods = self._informers.informer("pods", fields=f"spec.nodeName={name}")
+        self._workers: dict[str, PodWorker] = {}
+
+    async def run(self) -> None:
+        """Register, then follow the node's pods for as long as the component lives."""
+        self.group.spawn(f"{self.lane}/events", self.recorder.run())
+        await self._register()
+        self.group.spawn(f"{self.lane}/status", self.node.heartbeat(), background=True)
+        self.group.spawn(f"{self.lane}/lease", self.node.keep_lease(), background=True)
+        self.pods.handle(self._added, self._updated, self._deleted)
+        self._informers.start()
+        await self._informers.synced()
+        self.probe.tell("component", self.lane, "synced", {"pods": len(self.pods)}, span=0)
+
+    async def _register(self) -> None:
+        while True:
+            try:
+                await self.node.register()
+                return
+            except errors.ApiError:
+                await self.kernel.sleep(REGISTER_RETRY_SECONDS)
+
+    def _added(self, pod: Object, revision: int) -> None:
+        key = meta.key_of(pod)
+        old = self._workers.get(key)
+        if old is not None:
+            if old.uid == meta.uid_of(pod):
+                old.update(pod, revision)
+                return
+            old.forget()
+        worker = self._workers[key] = PodWorker(self, pod)
+        worker.begin(revision)
+
+    def _updated(self, _old: Object, pod: Object, revision: int) -> None:
+        self._added(pod, revision)
+
+    def _deleted(self, pod: Object, _revision: int) -> None:
+        worker = self._workers.get(meta.key_of(pod))
+        if worker is not None and worker.uid == meta.uid_of(pod):
+            del self._workers[worker.key]
+            worker.forget()
+
+
+def _address(number: int) -> str:
+    """10.0.0.11 is node-1."""
+    value = 10 + number
+    return f"10.0.{value // 250}.{value % 250}"
+
+
+def _cidr(number: int) -> str:
+    """10.244.1.0/24 is node-1's; a class of more than 255 nodes goes on in 10.245."""
+    return f"10.{244 + number // 256}.{number % 256}.0/24"
