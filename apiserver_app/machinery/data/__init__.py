@@ -1,0 +1,1 @@
+"""Data of the Go types, read by `machinery.gofields`; `extract` makes it."""

@@ -1,0 +1,96 @@
+"""The published schemas of a version's types, cut down to what decoding and patching need.
+
+Descriptions are skipped while parsing, so the 1.4 MB document never exists as objects; a
+definition is unpacked when first asked for. Never fetches anything: the documents are data of the
+PyPI package kubernetes-validate, which is found but not imported.
+
+Models kubernetes api/openapi-spec (the x-kubernetes-* extensions).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import pathlib
+import re
+from typing import Any
+
+import msgspec
+
+_PREFIX = "#/$defs/"
+
+
+class Prop(msgspec.Struct, gc=False, omit_defaults=True):
+    """A schema: of a definition, of a field, of the items of a list or of the values of a map."""
+
+    ref: str = msgspec.field(default="", name="$ref")
+    type: Any = ""
+    format: str = ""
+    items: Prop | None = None
+    values: Any = msgspec.field(default=None, name="additionalProperties")
+    properties: dict[str, Prop] | None = None
+    required: list[str] | None = None
+    strategy: str = msgspec.field(default="", name="x-kubernetes-patch-strategy")
+    merge_key: str = msgspec.field(default="", name="x-kubernetes-patch-merge-key")
+    list_type: str = msgspec.field(default="", name="x-kubernetes-list-type")
+    list_keys: list[str] | None = msgspec.field(default=None, name="x-kubernetes-list-map-keys")
+    map_type: str = msgspec.field(default="", name="x-kubernetes-map-type")
+    gvks: list[dict[str, str]] | None = msgspec.field(
+        default=None, name="x-kubernetes-group-version-kind"
+    )
+
+    @property
+    def kind(self) -> str:
+        """Its JSON type; empty when it may be anything."""
+        if isinstance(self.type, list):
+            return str(self.type[0])
+        return str(self.type or "")
+
+    @property
+    def definition(self) -> str:
+        return self.ref.removeprefix(_PREFIX)
+
+    @property
+    def value(self) -> Prop | None:
+        """The schema of a map's values."""
+        return msgspec.convert(self.values, Prop) if isinstance(self.values, dict) else None
+
+
+class _Document(msgspec.Struct, gc=False):
+    defs: dict[str, Prop] = msgspec.field(name="$defs")
+
+
+class Definitions:
+    """Definitions of one version by name, each kept as a few bytes until it is asked for."""
+
+    def __init__(self, version: str) -> None:
+        document = msgspec.json.decode(path_of(version).read_bytes(), type=_Document)
+        encode = msgspec.msgpack.encode
+        self._packed = {name: encode(prop) for name, prop in document.defs.items()}
+        self._unpack = msgspec.msgpack.Decoder(Prop).decode
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._packed
+
+    def __iter__(self) -> Any:
+        return iter(self._packed)
+
+    def get(self, name: str) -> Prop | None:
+        packed = self._packed.get(name)
+        return None if packed is None else self._unpack(packed)
+
+
+@functools.lru_cache(maxsize=4)
+def path_of(version: str) -> pathlib.Path:
+    """The document of a version, or of the nearest one there is."""
+    spec = importlib.util.find_spec("kubernetes_validate")
+    if spec is None or not spec.submodule_search_locations:
+        raise RuntimeError("the package kubernetes-validate, which holds the schemas, is missing")
+    base = pathlib.Path(spec.submodule_search_locations[0]) / "kubernetes-json-schema"
+    there = {}
+    for folder in base.iterdir():
+        if found := re.fullmatch(r"v1\.(\d+)\.0-local", folder.name):
+            there[int(found[1])] = folder
+    minor = int(version.lstrip("v").split(".")[1])
+    nearest = min(max(minor, min(there)), max(there))
+    return there[nearest] / "_definitions.json"

@@ -1,0 +1,339 @@
+"""Values inside typed objects: one converter a Go type, each returning a fresh value.
+
+A converter takes what JSON gave and returns what Go would write back, ABSENT when Go would leave
+the field out, or raises: WrongType for a JSON value of another kind, BadValue for a text that does
+not parse. Valid texts are remembered, so the same time or quantity is checked once.
+
+Models sigs.k8s.io/json (UnmarshalTypeError), apimachinery pkg/api/resource/quantity.go,
+pkg/apis/meta/v1/{time,micro_time}.go, pkg/util/intstr/intstr.go and Go's encoding/base64.
+"""
+
+from __future__ import annotations
+
+import binascii
+import datetime
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+Convert = Callable[[Any], Any]
+
+REMEMBERED_MAX = 8192
+
+RFC3339 = "2006-01-02T15:04:05Z07:00"
+RFC3339_MICRO = "2006-01-02T15:04:05.000000Z07:00"
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Any = _Absent()
+
+
+class WrongType(Exception):
+    """A JSON value of a kind that the Go type cannot take."""
+
+    def __init__(self, word: str, go_type: str) -> None:
+        super().__init__(word, go_type)
+        self.word = word
+        self.go_type = go_type
+        self.struct = ""
+        self.path: list[str] = []  # innermost first
+
+    def sentence(self) -> str:
+        if not self.struct:
+            return f"json: cannot unmarshal {self.word} into Go value of type {self.go_type}"
+        path = ".".join(reversed(self.path))
+        return (
+            f"json: cannot unmarshal {self.word} into Go struct field {self.struct}.{path} "
+            f"of type {self.go_type}"
+        )
+
+
+class BadValue(Exception):
+    """A text of the right kind that does not parse; its message is upstream's."""
+
+    def sentence(self) -> str:
+        return str(self)
+
+
+def wrong(value: Any, go_type: str) -> WrongType:
+    return WrongType(word(value), go_type)
+
+
+def word(value: Any) -> str:
+    """What Go calls a JSON value."""
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "object" if isinstance(value, dict) else "array"
+
+
+# -- plain scalars --------------------------------------------------------------------------------
+
+
+def string(go_type: str, keep_zero: bool) -> Convert:
+    def convert(value: Any) -> Any:
+        if type(value) is str:
+            return value if value or keep_zero else ABSENT
+        if value is None:
+            return ABSENT
+        raise wrong(value, go_type)
+
+    return convert
+
+
+def boolean(keep_zero: bool) -> Convert:
+    def convert(value: Any) -> Any:
+        if type(value) is bool:
+            return value if value or keep_zero else ABSENT
+        if value is None:
+            return ABSENT
+        raise wrong(value, "bool")
+
+    return convert
+
+
+def integer(bits: int, keep_zero: bool) -> Convert:
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    go_type = f"int{bits}"
+
+    def convert(value: Any) -> Any:
+        if type(value) is int and low <= value <= high:
+            return value if value or keep_zero else ABSENT
+        if value is None:
+            return ABSENT
+        raise _not_integer(value, go_type)
+
+    return convert
+
+
+def _not_integer(value: Any, go_type: str) -> WrongType:
+    if type(value) in (int, float):
+        return WrongType(f"number {value}", go_type)
+    return wrong(value, go_type)
+
+
+def number(keep_zero: bool) -> Convert:
+    def convert(value: Any) -> Any:
+        if type(value) in (int, float):
+            return value if value or keep_zero else ABSENT
+        if value is None:
+            return ABSENT
+        raise wrong(value, "float64")
+
+    return convert
+
+
+def int_or_string(keep_zero: bool) -> Convert:
+    whole = integer(32, True)
+
+    def convert(value: Any) -> Any:
+        if type(value) is str:
+            return value
+        if value is None:
+            return 0 if keep_zero else ABSENT
+        return whole(value)
+
+    return convert
+
+
+def anything(value: Any) -> Any:
+    """Raw JSON: copied, so that nobody shares it with the sender."""
+    if value is None:
+        return ABSENT
+    return copied(value)
+
+
+def shared(value: Any) -> Any:
+    """Raw JSON that nobody ever changes in place (metadata.managedFields[].fieldsV1)."""
+    return ABSENT if value is None else value
+
+
+def copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
+
+
+# -- quantities -----------------------------------------------------------------------------------
+
+_QUANTITY = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)")
+_SUFFIX = re.compile(r"[numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]+")
+_QUANTITY_FORMAT = (
+    "quantities must match the regular expression "
+    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
+
+def quantity(value: Any) -> Any:
+    """Its text; the canonical form is made by machinery.quantity."""
+    if type(value) is str:
+        return quantity_text(value)
+    if value is None:
+        return ABSENT
+    if type(value) in (int, float):
+        return quantity_text(str(value))
+    raise BadValue(_QUANTITY_FORMAT)
+
+
+@functools.lru_cache(maxsize=REMEMBERED_MAX)
+def quantity_text(text: str) -> str:
+    text = text.strip()
+    found = _QUANTITY.fullmatch(text)
+    if not text or found is None:
+        raise BadValue(_QUANTITY_FORMAT)
+    if not _SUFFIX.fullmatch(found["suffix"]):
+        raise BadValue("unable to parse quantity's suffix")
+    return text
+
+
+# -- times ----------------------------------------------------------------------------------------
+
+_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+# what Go consumes in turn -> what the layout calls it
+_TIME_PARTS = (
+    (re.compile(r"\d{4}"), "2006", None),
+    (re.compile(r"-"), "-", None),
+    (re.compile(r"\d\d"), "01", ("month", 1, 12)),
+    (re.compile(r"-"), "-", None),
+    (re.compile(r"\d\d"), "02", ("day", 1, 31)),
+    (re.compile(r"T"), "T", None),
+    (re.compile(r"\d\d"), "15", ("hour", 0, 23)),
+    (re.compile(r":"), ":", None),
+    (re.compile(r"\d\d"), "04", ("minute", 0, 59)),
+    (re.compile(r":"), ":", None),
+    (re.compile(r"\d\d"), "05", ("second", 0, 59)),
+)
+_FRACTION = re.compile(r"[.,]\d+")
+_SIX_DIGITS = re.compile(r"\.\d{6}(?!\d)")
+_ZONE = re.compile(r"Z|[+-]\d\d:\d\d")
+
+
+def time(value: Any) -> Any:
+    """metav1.Time: whole seconds in UTC."""
+    if type(value) is str:
+        return time_text(value)
+    if value is None:
+        return ABSENT
+    raise wrong(value, "string")
+
+
+def micro_time(value: Any) -> Any:
+    """metav1.MicroTime: exactly six digits of a second, in UTC."""
+    if type(value) is str:
+        return micro_time_text(value)
+    if value is None:
+        return ABSENT
+    raise wrong(value, "string")
+
+
+@functools.lru_cache(maxsize=REMEMBERED_MAX)
+def time_text(text: str) -> str:
+    moment = _parsed(text, RFC3339)
+    if _PLAIN_TIME.fullmatch(text):
+        return text
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+
+
+@functools.lru_cache(maxsize=REMEMBERED_MAX)
+def micro_time_text(text: str) -> str:
+    moment = _parsed(text, RFC3339_MICRO)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def _parsed(text: str, layout: str) -> datetime.datetime:
+    """The moment; BadValue in the words of Go's time.Parse."""
+    at = 0
+    for pattern, element, limits in _TIME_PARTS:
+        found = pattern.match(text, at)
+        if found is None:
+            raise _time_error(text, layout, text[at:], element)
+        if limits and not limits[1] <= int(found[0]) <= limits[2]:
+            raise BadValue(f"parsing time {_quoted(text)}: {limits[0]} out of range")
+        at = found.end()
+    micro = 0
+    if layout == RFC3339_MICRO:
+        if not _SIX_DIGITS.match(text, at):
+            raise _time_error(text, layout, text[at:], ".000000")
+    if fraction := _FRACTION.match(text, at):
+        micro = int(fraction[0][1:7].ljust(6, "0"))
+        at = fraction.end()
+    zone = _ZONE.match(text, at)
+    if zone is None:
+        raise _time_error(text, layout, text[at:], "Z07:00")
+    if zone.end() != len(text):
+        extra = _quoted(text[zone.end() :])
+        raise BadValue(f"parsing time {_quoted(text)}: extra text: {extra}")
+    try:
+        moment = datetime.datetime.fromisoformat(text[:19] + zone[0].replace("Z", "+00:00"))
+        return moment.replace(microsecond=micro).astimezone(datetime.UTC)
+    except (ValueError, OverflowError) as error:
+        raise BadValue(f"parsing time {_quoted(text)}: day out of range") from error
+
+
+def _time_error(text: str, layout: str, rest: str, element: str) -> BadValue:
+    return BadValue(
+        f"parsing time {_quoted(text)} as {_quoted(layout)}: "
+        f"cannot parse {_quoted(rest)} as {_quoted(element)}"
+    )
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+# -- bytes ----------------------------------------------------------------------------------------
+
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+
+def base64(keep_zero: bool) -> Convert:
+    """[]byte: standard base64 with padding; line breaks are dropped."""
+
+    def convert(value: Any) -> Any:
+        if type(value) is str:
+            text = value if _BASE64.fullmatch(value) else _without_breaks(value)
+            return text if text or keep_zero else ABSENT
+        if value is None:
+            return ABSENT
+        raise wrong(value, "[]uint8")
+
+    return convert
+
+
+def _without_breaks(text: str) -> str:
+    plain = text.replace("\r", "").replace("\n", "")
+    if not _BASE64.fullmatch(plain):
+        raise BadValue(f"illegal base64 data at input byte {_corrupt_at(text)}")
+    return binascii.b2a_base64(binascii.a2b_base64(plain), newline=False).decode()
+
+
+def _corrupt_at(text: str) -> int:
+    """Where Go's decoder gives up: groups of four, line breaks skipped."""
+    group = 0
+    for at, letter in enumerate(text):
+        if letter in "\r\n":
+            continue
+        if letter in _ALPHABET:
+            group = (group + 1) % 4
+            continue
+        if letter != "=" or group < 2:
+            return at
+        rest = text[at + 1 :].replace("\r", "").replace("\n", "")
+        if group == 3:
+            return at + 1 if rest else at
+        if not rest:
+            return len(text)
+        return at + 1 if rest[0] != "=" else at + 2
+    return len(text) - group
