@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controllers_app.controllers import (
+    daemonset,
     deployment,
     endpoints,
     endpointslice,
     garbagecollector,
+    job,
     namespace,
     nodelifecycle,
     podgc,
@@ -45,6 +47,8 @@ CONTROLLERS = (
     Entry("rootca", "root-ca-cert-publisher", rootca.RootCaController),
     Entry("deployment", "deployment-controller", deployment.DeploymentController),
     Entry("replicaset", "replicaset-controller", replicaset.ReplicaSetController),
+    Entry("daemonset", "daemon-set-controller", daemonset.DaemonSetController),
+    Entry("job", "job-controller", job.JobController),
     Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
     Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),
     Entry("nodelifecycle", "node-controller", nodelifecycle.NodeLifecycleController),

@@ -175,16 +175,15 @@ def _port_groups(service: Object, pod: Object) -> list[tuple[Any, ...]]:
 
 def _truncated(subsets: list[Object]) -> tuple[list[Object], bool]:
     """At most 1,000 addresses in all, ready ones first."""
-    total = sum(
-        len(subset.get(kind, ())) for subset in subsets for kind in ("addresses", "notReadyAddresses")
-    )
+    kinds = ("addresses", "notReadyAddresses")
+    total = sum(len(subset.get(kind, ())) for subset in subsets for kind in kinds)
     if total <= ADDRESSES_MAX:
         return subsets, False
     left = ADDRESSES_MAX
     out = []
     for subset in subsets:
         slim = dict(subset)
-        for kind in ("addresses", "notReadyAddresses"):
+        for kind in kinds:
             if kind in slim:
                 slim[kind] = slim[kind][:left]
                 left -= len(slim[kind])

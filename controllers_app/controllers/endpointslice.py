@@ -47,7 +47,8 @@ class EndpointSliceController(servicepods.ServiceController):
             return Result("has no selector: does nothing")
         pods = self.selected(service)
         wanted = self._wanted(service, pods)
-        known = [item for item in self._slices.by("service", key).values() if not meta.is_deleting(item)]
+        found = self._slices.by("service", key).values()
+        known = [item for item in found if not meta.is_deleting(item)]
         trigger = self.triggers.earliest_change(key, service, pods)
         count = sum(len(endpoints) for endpoints in wanted.values())
         try:
@@ -203,9 +204,12 @@ def _ports(service: Object, pod: Object) -> tuple[Any, ...]:
 
 def _ports_of(item: Object) -> tuple[Any, ...]:
     return tuple(
-        (port.get("name", ""), port.get("port"), port.get("protocol", "TCP"), port.get("appProtocol"))
+        (
+            port.get("name", ""), port.get("port"), port.get("protocol", "TCP"),
+            port.get("appProtocol"),
+        )
         for port in item.get("ports") or ()
-    )
+    )  # fmt: skip
 
 
 def _port_objects(group: Group) -> list[Object]:

@@ -99,7 +99,8 @@ class PodGcController(Controller):
                         "message": why,
                     }
                 ]
-            await self.client.patch("pods", namespace, name, {"status": status}, subresource="status")
+            patch = {"status": status}
+            await self.client.patch("pods", namespace, name, patch, subresource="status")
         try:
             await self.client.delete("pods", namespace, name, options={"gracePeriodSeconds": 0})
         except errors.ApiError as error:

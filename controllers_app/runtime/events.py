@@ -263,7 +263,9 @@ def _spam_bucket() -> Bucket:
     return Bucket(SPAM_PER_SECOND, SPAM_BURST)
 
 
-def _recall(cache: OrderedDict[tuple[str, ...], V], key: tuple[str, ...], new: Callable[[], V]) -> V:
+def _recall(
+    cache: OrderedDict[tuple[str, ...], V], key: tuple[str, ...], new: Callable[[], V]
+) -> V:
     value = cache.get(key)
     if value is None:
         value = new()
