@@ -20,8 +20,8 @@ from apiserver_app.machinery.errors import ApiError
 Headers = list[tuple[str, str]]
 
 NO_CACHE = "no-cache, private"
-WARNING_BYTES_MAX = 4096  # of all warnings of one answer, as upstream bounds them
-WARNING_TEXT_MAX = 256  # of one warning once the bound above is passed
+WARNING_TOTAL_MAX = 4096  # of all texts of one answer, as upstream bounds them
+WARNING_TEXT_MAX = 256  # of each text once the bound above is passed
 
 
 def render(
@@ -64,16 +64,16 @@ def common_headers(
 
 def warnings(texts: Sequence[str]) -> Headers:
     """One Warning header a text, in order, repeated ones once; all of them bounded."""
+    unique = list(dict.fromkeys(texts))
+    if sum(map(len, unique)) > WARNING_TOTAL_MAX:
+        unique = [text[:WARNING_TEXT_MAX] for text in unique]
     headers: Headers = []
     total = 0
-    for text in dict.fromkeys(texts):
-        value = warning(text)
-        if total + len(value) > WARNING_BYTES_MAX:
-            value = warning(text[:WARNING_TEXT_MAX])
-            if total + len(value) > WARNING_BYTES_MAX:
-                break
-        total += len(value)
-        headers.append(("Warning", value))
+    for text in unique:
+        total += len(text)
+        if total > WARNING_TOTAL_MAX:
+            break
+        headers.append(("Warning", warning(text)))
     return headers
 
 

@@ -1,0 +1,105 @@
+"""Which row function writes the rows of which resource. Columns are data: `columns.json`.
+
+Every built-in resource that upstream prints in a form of its own is in FORMS; `table` falls back
+to name and age for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apiserver_app.http.tables import cluster, network, pods, policy, storage, workloads
+from apiserver_app.machinery.meta import Object
+
+Row = Callable[[Object, int], list[Any]]
+
+CUSTOM = ""  # columns of kinds that are not built in
+CREATED = "created"  # columns of built-in kinds without a form
+SCALE = "scales.autoscaling"  # the scale subresource
+
+FORMS: dict[str, Row] = {
+    CUSTOM: cluster.named,
+    CREATED: cluster.created,
+    SCALE: workloads.scale,
+    # core
+    "componentstatuses": cluster.component_status,
+    "configmaps": cluster.config_map,
+    "endpoints": network.endpoints,
+    "events": cluster.event,
+    "namespaces": cluster.namespace,
+    "nodes": cluster.node,
+    "persistentvolumeclaims": storage.claim,
+    "persistentvolumes": storage.volume,
+    "pods": pods.row,
+    "podtemplates": workloads.pod_template,
+    "replicationcontrollers": workloads.replication_controller,
+    "resourcequotas": policy.resource_quota,
+    "secrets": cluster.secret,
+    "serviceaccounts": cluster.service_account,
+    "services": network.service,
+    # admissionregistration.k8s.io
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": policy.mutating_policy,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": policy.admission_binding,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": policy.webhooks,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": policy.validating_policy,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": policy.admission_binding,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": policy.webhooks,
+    "apiservices.apiregistration.k8s.io": cluster.api_service,
+    # apps, autoscaling, batch, policy
+    "controllerrevisions.apps": workloads.controller_revision,
+    "daemonsets.apps": workloads.daemon_set,
+    "deployments.apps": workloads.deployment,
+    "replicasets.apps": workloads.replica_set,
+    "statefulsets.apps": workloads.stateful_set,
+    "horizontalpodautoscalers.autoscaling": workloads.autoscaler,
+    "cronjobs.batch": workloads.cron_job,
+    "jobs.batch": workloads.job,
+    "poddisruptionbudgets.policy": workloads.disruption_budget,
+    # certificates, coordination, discovery, flow control, internal
+    "certificatesigningrequests.certificates.k8s.io": policy.signing_request,
+    "clustertrustbundles.certificates.k8s.io": policy.trust_bundle,
+    "leasecandidates.coordination.k8s.io": cluster.lease_candidate,
+    "leases.coordination.k8s.io": cluster.lease,
+    "endpointslices.discovery.k8s.io": network.endpoint_slice,
+    "flowschemas.flowcontrol.apiserver.k8s.io": policy.flow_schema,
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": policy.priority_level,
+    "storageversions.internal.apiserver.k8s.io": cluster.storage_version,
+    "storageversionmigrations.storagemigration.k8s.io": cluster.version_migration,
+    # networking.k8s.io, node.k8s.io, rbac.authorization.k8s.io
+    "ingressclasses.networking.k8s.io": network.ingress_class,
+    "ingresses.networking.k8s.io": network.ingress,
+    "ipaddresses.networking.k8s.io": network.ip_address,
+    "networkpolicies.networking.k8s.io": network.network_policy,
+    "servicecidrs.networking.k8s.io": network.service_cidr,
+    "runtimeclasses.node.k8s.io": cluster.runtime_class,
+    "clusterrolebindings.rbac.authorization.k8s.io": policy.binding,
+    "rolebindings.rbac.authorization.k8s.io": policy.binding,
+    # resource.k8s.io, scheduling.k8s.io, storage.k8s.io
+    "deviceclasses.resource.k8s.io": cluster.named,
+    "resourceclaims.resource.k8s.io": cluster.resource_claim,
+    "resourceclaimtemplates.resource.k8s.io": cluster.named,
+    "resourceslices.resource.k8s.io": cluster.resource_slice,
+    "priorityclasses.scheduling.k8s.io": cluster.priority_class,
+    "csidrivers.storage.k8s.io": storage.csi_driver,
+    "csinodes.storage.k8s.io": storage.csi_node,
+    "csistoragecapacities.storage.k8s.io": storage.csi_capacity,
+    "storageclasses.storage.k8s.io": storage.storage_class,
+    "volumeattachments.storage.k8s.io": storage.attachment,
+    "volumeattributesclasses.storage.k8s.io": storage.attributes_class,
+}
+
+# the same form under another name
+_SAME = {
+    "events.events.k8s.io": "events",
+    "clusterroles.rbac.authorization.k8s.io": CREATED,
+    "customresourcedefinitions.apiextensions.k8s.io": CREATED,
+    "limitranges": CREATED,
+    "roles.rbac.authorization.k8s.io": CREATED,
+}
+
+
+def form_of(key: str) -> str:
+    """The name of the form of a resource, by its GroupResource."""
+    key = _SAME.get(key, key)
+    return key if key in FORMS else CUSTOM

@@ -1,0 +1,155 @@
+"""The Table document: what a client asks for with `as=Table` and prints as it is.
+
+Rows carry every column, also those shown with `-o wide` only: the client chooses by priority.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go (asTable) and
+pkg/printers/storage/storage.go.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from apiserver_app.http import encode
+from apiserver_app.http.tables import forms, pods, policy
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import Object
+
+_COLUMNS_FILE = Path(__file__).with_name("columns.json")
+_GROUP = "meta.k8s.io"
+_FLOW_SCHEMAS = "flowschemas.flowcontrol.apiserver.k8s.io"
+
+
+def columns(key: str) -> tuple[Object, ...]:
+    """The column definitions of a resource, by its GroupResource (`deployments.apps`)."""
+    found, docs = _columns_file()
+    return tuple(
+        {
+            "name": name,
+            "type": kind,
+            "format": form,
+            "description": docs.get(description, description),
+            "priority": priority,
+        }
+        for name, kind, form, description, priority in found[forms.form_of(key)]
+    )
+
+
+def row(key: str, obj: Object, now: int) -> list[Any]:
+    """The cells of one object. `now` is in microseconds since 1970."""
+    return forms.FORMS[forms.form_of(key)](obj, now)
+
+
+def document(
+    key: str,
+    objects: Iterable[Object],
+    metadata: Object,
+    now: int,
+    *,
+    version: str = "v1",
+    include_object: str = "Metadata",
+    headers: bool = True,
+) -> bytes:
+    """A Table of these objects without a newline. `metadata` is the list's or the one object's.
+
+    `include_object` is None, Metadata or Object; `headers` is false for all but the first event of
+    a watch.
+    """
+    form = forms.form_of(key)
+    write = forms.FORMS[form]
+    if form == _FLOW_SCHEMAS:
+        objects = sorted(objects, key=policy.flow_schema_order)
+    api_version = f"{_GROUP}/{version}"
+    rows: list[Object] = []
+    for obj in objects:
+        entry: Object = {"cells": write(obj, now)}
+        if form == "pods":
+            conditions = pods.conditions(obj)
+            if conditions is not None:
+                entry["conditions"] = conditions
+        if include_object == "Metadata":
+            entry["object"] = {
+                "kind": "PartialObjectMetadata",
+                "apiVersion": api_version,
+                "metadata": obj["metadata"],
+            }
+        elif include_object == "Object":
+            entry["object"] = obj
+        rows.append(entry)
+    body = orjson.dumps(
+        {
+            "kind": "Table",
+            "apiVersion": api_version,
+            "metadata": metadata,
+            "columnDefinitions": orjson.Fragment(_encoded_columns(form)) if headers else None,
+            "rows": rows,
+        }
+    )
+    return encode.go_escaped(body)
+
+
+def one(key: str, obj: Object, now: int, **options: Any) -> bytes:
+    """The Table of one object, as `kubectl get pod web` is answered."""
+    metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+    return document(key, (obj,), metadata, now, **options)
+
+
+def watch_line(kind: str, key: str, obj: Object, now: int, **options: Any) -> bytes:
+    """A watch event whose object is a Table of one row; `headers` with the first one only."""
+    return encode.watch_line(kind, one(key, obj, now, **options))
+
+
+def include_object(params: Mapping[str, Sequence[str]]) -> str:
+    """The `includeObject` parameter: None, Metadata or Object."""
+    values = params.get("includeObject")
+    value = values[0] if values else ""
+    if value in ("None", "Metadata", "Object"):
+        return value
+    if value:
+        invalid = errors.invalid_value(
+            "includeObject", value, "must be 'Metadata', 'Object', 'None', or empty"
+        )
+        raise errors.bad_request(f"Unable to convert to Table as requested: {invalid}")
+    return "Metadata"
+
+
+def partial(obj: Object, version: str = "v1") -> bytes:
+    """The object's metadata alone, as `as=PartialObjectMetadata` asks for it; no newline."""
+    return encode.go_escaped(orjson.dumps(_partial(obj, version)))
+
+
+def partial_list(objects: Iterable[Object], metadata: Object, version: str = "v1") -> bytes:
+    """The same of a list; no newline."""
+    body = {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": f"{_GROUP}/{version}",
+        "metadata": metadata,
+        "items": [_partial(obj, version) for obj in objects],
+    }
+    return encode.go_escaped(orjson.dumps(body))
+
+
+def _partial(obj: Object, version: str) -> Object:
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"{_GROUP}/{version}",
+        "metadata": obj["metadata"],
+    }
+
+
+@functools.cache
+def _columns_file() -> tuple[dict[str, list[list[Any]]], dict[str, str]]:
+    """Columns by form, and the descriptions that many of them share."""
+    found = orjson.loads(_COLUMNS_FILE.read_bytes())
+    docs = {name: found.pop(name) for name in ("@name", "@created")}
+    return found, docs
+
+
+@functools.cache
+def _encoded_columns(form: str) -> bytes:
+    return orjson.dumps(columns(form))

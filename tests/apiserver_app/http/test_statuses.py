@@ -1,0 +1,58 @@
+"""Refusals and headers on the wire."""
+
+import orjson
+
+from apiserver_app.http import statuses
+from apiserver_app.machinery import errors
+
+
+def test_refusal_is_a_whole_status_as_json() -> None:
+    code, headers, body = statuses.render(errors.not_found("", "pods", "web"))
+    assert (code, headers) == (404, [("Content-Type", "application/json")])
+    assert body == (
+        b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
+        b'"message":"pods \\"web\\" not found","reason":"NotFound",'
+        b'"details":{"name":"web","kind":"pods"},"code":404}\n'
+    )
+
+
+def test_refusal_that_may_be_tried_again_says_when() -> None:
+    _, headers, body = statuses.render(errors.too_many_requests("slow down", 3))
+    assert ("Retry-After", "3") in headers
+    assert orjson.loads(body)["details"]["retryAfterSeconds"] == 3
+
+
+def test_refusal_is_yaml_for_who_asks_for_it() -> None:
+    _, headers, body = statuses.render(errors.unauthorized(), yaml=True)
+    assert headers == [("Content-Type", "application/yaml")]
+    assert body.startswith(b"apiVersion: v1\ncode: 401\nkind: Status\n")
+
+
+def test_every_answer_has_upstreams_headers() -> None:
+    assert statuses.common_headers("id", ("f", "p"), ["old", "old"]) == [
+        ("Audit-Id", "id"),
+        ("Cache-Control", "no-cache, private"),
+        ("Warning", '299 - "old"'),
+        ("X-Kubernetes-Pf-Flowschema-Uid", "f"),
+        ("X-Kubernetes-Pf-Prioritylevel-Uid", "p"),
+    ]
+    assert statuses.common_headers("") == [("Cache-Control", "no-cache, private")]
+
+
+def test_warning_is_quoted_and_has_no_control_characters() -> None:
+    assert statuses.warning('unknown field "spec.x"\n\\') == (
+        '299 - "unknown field \\"spec.x\\" \\\\"'
+    )
+
+
+def test_warnings_of_one_answer_are_bounded() -> None:
+    few = statuses.warnings(["x" * 1000])
+    many = statuses.warnings([f"{number:04d}" + "x" * 996 for number in range(40)])
+    assert len(few[0][1]) > 1000
+    assert len(many) == statuses.WARNING_TOTAL_MAX // statuses.WARNING_TEXT_MAX
+    assert all(len(value) < 300 for _, value in many)
+
+
+def test_watch_ends_with_its_error_as_an_event() -> None:
+    line = orjson.loads(statuses.watch_error(errors.expired("too old")))
+    assert (line["type"], line["object"]["code"]) == ("ERROR", 410)
