@@ -22,6 +22,7 @@ from apiserver_app.machinery.types_schema import Field, Schema, SchemaReader
 Entry = tuple[int, type | None, Convert]
 
 _OMITZERO_SINCE = 34  # metadata.creationTimestamp is left out when zero
+_ORDERS_MAX = 64  # field orders remembered a struct
 
 
 class Compiler:
@@ -50,7 +51,7 @@ class Compiler:
         self.decoders[definition] = decode
         return decode
 
-    # -- fields -------------------------------------------------------------------------------------
+    # -- fields ------------------------------------------------------------------------------------
 
     def _entry(
         self, schema: Schema, fields: dict[str, Entry], place: int, field: Field
@@ -77,7 +78,7 @@ class Compiler:
 
     def _converter(self, schema: Schema, field: Field) -> Convert:
         if field.kind == "struct":
-            return _optional(self._decoder(field.definition))
+            return self._decoder(field.definition)
         if field.kind == "raw":
             return self._either(field)
         assert field.item is not None
@@ -110,12 +111,13 @@ class Compiler:
             scalars.shared if field.format == "meta.v1.FieldsV1" else scalars.anything
         )
 
-    # -- lists and maps -------------------------------------------------------------------------------
+    # -- lists and maps ----------------------------------------------------------------------------
 
     def _item(self, item: Field, go_type: str) -> Convert:
         """Converts one element: null is the zero value there, and nothing is left out."""
         if item.kind == "struct":
-            return self._decoder(item.definition)
+            decode = self._decoder(item.definition)
+            return lambda value: decode({} if value is None else value)
         if item.kind == "list":
             assert item.item is not None
             return _or_null(self._list(item.item, go_type, True))
@@ -131,6 +133,8 @@ class Compiler:
     def _list(self, item: Field, go_type: str, keep_empty: bool) -> Convert:
         if item.kind == "string":
             return _strings(go_type, keep_empty)
+        if item.kind == "struct":
+            return self._structs(item.definition, go_type, keep_empty)
         each = self._item(item, go_type.removeprefix("[]"))
 
         def convert(value: Any) -> Any:
@@ -138,6 +142,23 @@ class Compiler:
                 if value:
                     return [each(element) for element in value]
                 return [] if keep_empty else ABSENT
+            if value is None:
+                return ABSENT
+            raise wrong(value, go_type)
+
+        return convert
+
+    def _structs(self, definition: str, go_type: str, keep_empty: bool) -> Convert:
+        decode = self._decoder(definition)
+
+        def convert(value: Any) -> Any:
+            if type(value) is list:
+                for element in value:
+                    if element is None:
+                        return [decode({} if one is None else one) for one in value]
+                if value or keep_empty:
+                    return [decode(element) for element in value]
+                return ABSENT
             if value is None:
                 return ABSENT
             raise wrong(value, go_type)
@@ -168,7 +189,7 @@ class Compiler:
         return convert
 
     def _either(self, field: Field) -> Convert:
-        """The three JSON forms of a CustomResourceDefinition's schema that are one of two things."""
+        """The parts of a CustomResourceDefinition's schema that may be one of two things."""
         package, _, name = field.format.rpartition(".")
         if not name.startswith("JSONSchemaPropsOr"):
             return scalars.anything if field.name else scalars.copied
@@ -216,24 +237,26 @@ def _struct(
     pruned: list[str],
 ) -> Convert:
     """The decoder of one struct. This is the innermost loop of every write: keep it flat."""
-    names = {field: place for place, field in enumerate(fields)}
-    place_of = names.__getitem__
+    place_of = {field: place for place, field in enumerate(fields)}.__getitem__
+    # the orders in which its fields have come -> Go's order of the same fields
+    orders: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def decode(obj: Any) -> Any:
         if type(obj) is not dict:
-            if obj is not None:
-                raise wrong(obj, go_type)
-            obj = {}
+            if obj is None:
+                return ABSENT
+            raise wrong(obj, go_type)
         out = {}
         last = -1
         in_order = True
         key = ""
         try:
             for key, value in obj.items():
-                if key not in fields:
+                try:
+                    place, plain, convert = fields[key]
+                except KeyError:
                     pruned.append(key)
                     continue
-                place, plain, convert = fields[key]
                 if type(value) is plain and value:
                     out[key] = value
                 else:
@@ -255,13 +278,15 @@ def _struct(
                 in_order = False
         if in_order:
             return out
-        return {key: out[key] for key in sorted(out, key=place_of)}
+        came = tuple(out)
+        order = orders.get(came)
+        if order is None:
+            order = tuple(sorted(came, key=place_of))
+            if len(orders) < _ORDERS_MAX:
+                orders[came] = order
+        return {key: out[key] for key in order}
 
     return decode
-
-
-def _optional(decode: Convert) -> Convert:
-    return lambda value: ABSENT if value is None else decode(value)
 
 
 def _or_null(convert: Convert) -> Convert:
@@ -292,7 +317,7 @@ def _text(value: Any, go_type: str) -> str:
     return value
 
 
-# -- what Go knows of a field -----------------------------------------------------------------------
+# -- what Go knows of a field ----------------------------------------------------------------------
 
 
 def _is_pointer(field: Field) -> bool:
