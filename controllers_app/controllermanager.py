@@ -1,7 +1,8 @@
 """kube-controller-manager: leads, gives each controller its own service account token, starts it.
 
 Each controller is a component of its own, with its own identity, caches and queue, so that one can
-be stopped or killed while the others go on.
+be stopped or killed while the others go on. Caches are filled under the manager's identity, as
+upstream's shared informers are; what a controller changes, it changes under its own.
 
 Models kubernetes cmd/kube-controller-manager/app/controllermanager.go and
 staging/src/k8s.io/controller-manager/pkg/clientbuilder (dynamic, with TokenRequest).
@@ -39,6 +40,8 @@ class AccountClient(Client, Protocol):
 
 # (service account, name of the component) -> client without a token yet
 ClientFor = Callable[[str, str], AccountClient]
+# name of the component -> the manager's own client, with which caches are filled
+ReaderFor = Callable[[str], Client]
 
 
 def build(
@@ -47,6 +50,7 @@ def build(
     rand: Rand,
     client: Client,
     client_for: ClientFor,
+    reader_for: ReaderFor,
     *,
     version: str,
     root_ca: str,
@@ -54,7 +58,10 @@ def build(
     """The manager first, then the controllers it starts."""
     clients = {entry.name: client_for(entry.account, entry.name) for entry in CONTROLLERS}
     controllers = [
-        _component(kernel, probe, rand, clients[entry.name], entry, version, root_ca)
+        _component(
+            kernel, probe, rand, clients[entry.name], reader_for(entry.name), entry, version,
+            root_ca,
+        )
         for entry in CONTROLLERS
     ]
 
@@ -104,13 +111,14 @@ def _component(
     probe: Probe,
     rand: Rand,
     client: Client,
+    reader: Client,
     entry: Entry,
     version: str,
     root_ca: str,
 ) -> Component:
     async def main(group: TaskGroup) -> None:
         recorder = Recorder(kernel, client, entry.account)
-        informers = InformerFactory(kernel, client, probe, entry.name, group)
+        informers = InformerFactory(kernel, reader, probe, entry.name, group)
         queue = WorkQueue(kernel, probe, entry.name)
         built = entry.factory(
             runtime.Context(

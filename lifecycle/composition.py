@@ -13,6 +13,7 @@ from typing import Any
 
 from apiserver_app import bootstrap, flowcontrol
 from apiserver_app.admission import chain, plugins
+from apiserver_app.auth import protocols
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.auth.authn import anonymous, bearer, service_account, token_file, x509
 from apiserver_app.auth.authn import union as authn_union
@@ -23,7 +24,7 @@ from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import kinds, meta, types
-from apiserver_app.machinery.meta import Credential, Object, TlsPeer
+from apiserver_app.machinery.meta import Credential, Object, TlsPeer, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry import generic, kinds as strategies, watchcache
@@ -152,6 +153,14 @@ class Cluster:
         authentication = authn_union.Union(
             (x509.X509(),), bearer.BearerTokens(token_authenticators), anonymous.Anonymous()
         )
+        authorization = authz_union.build(inputs.authorization_modes, self.cache)
+
+        def allows(user: User, verb: str, group: str, plural: str, name: str) -> bool:
+            asked = protocols.Attributes(
+                user, verb, group=group, version="*", resource=plural, name=name
+            )
+            return authorization.authorize(asked).allowed
+
         return ClusterContext(
             name=state.name,
             version=state.version,
@@ -165,9 +174,9 @@ class Cluster:
             types=types.Types(state.version),
             strategies=strategies.strategies(self.resources.all),
             authentication=authentication,
-            authorization=authz_union.build(inputs.authorization_modes, self.cache),
+            authorization=authorization,
             flow=flowcontrol.Classifier(self.cache),
-            chain=chain.Chain(plugins.PLUGINS),
+            chain=chain.Chain(plugins.build(allows, state.version), self.kernel.sleep),
             issue_token=self._issue_token,
             jwks=self.tokens.jwks,
             openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),

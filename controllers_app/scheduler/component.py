@@ -55,6 +55,7 @@ class Scheduler:
         self._client = client
         self._group = group
         self._recorder = Recorder(kernel, client, PROFILE, modern=True)
+        self._election = Recorder(kernel, client, PROFILE)
         self._informers = InformerFactory(kernel, client, probe, NAME, group)
         self._queue = SchedulingQueue(kernel, probe)
         self.nodes: dict[str, NodeInfo] = {}
@@ -73,12 +74,13 @@ class Scheduler:
     async def run(self) -> None:
         """Lead, follow pods and nodes, and schedule one pod after another."""
         self._group.spawn(f"{NAME}/events", self._recorder.run())
+        self._group.spawn(f"{NAME}/election events", self._election.run())
         self._node_cache.handle(self._node_added, self._node_updated, self._node_deleted)
         self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
         self._informers.start()
         await self._informers.synced()
         elector = LeaderElector(
-            self._kernel, self._client, self._probe, self._recorder, "kube-scheduler",
+            self._kernel, self._client, self._probe, self._election, "kube-scheduler",
             f"control-plane_{self._rand.uuid()}",
         )  # fmt: skip
         await elector.acquire()
