@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import traceback
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -22,7 +23,8 @@ from lifecycle.trace import storage
 
 READ_RECORDS_MAX = 1000  # of one frame that comes from the store
 WORKER_WAIT_SECONDS = 15
-BAD_REQUEST, NOT_FOUND, GOING_AWAY, TRY_LATER = 4400, 4404, 1001, 1013
+# codes a server may choose itself begin at 4000
+GOING_AWAY, BAD_REQUEST, NOT_FOUND, FAILED, TRY_LATER = 4001, 4400, 4404, 4500, 4503
 
 
 class _Seq(msgspec.Struct):
@@ -51,7 +53,7 @@ class TraceConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if start is None:
             await self._refuse(BAD_REQUEST, "from must be a whole number from 1 on")
             return
-        self._feed = asyncio.ensure_future(self._run(start))
+        self._feed = asyncio.ensure_future(self._guarded(start))
 
     async def disconnect(self, code: int) -> None:
         if self._feed is not None:
@@ -59,6 +61,14 @@ class TraceConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """The page has nothing to say here; what it sends is ignored."""
+
+    async def _guarded(self, start: int) -> None:
+        """A feed that fails says so and closes; a listener that hears nothing would wait for ever."""
+        try:
+            await self._run(start)
+        except Exception:
+            traceback.print_exc()
+            await self._refuse(FAILED, "the feed failed")
 
     async def _run(self, start: int) -> None:
         edge: edge_app.Services = self.scope["state"]["edge"]
@@ -127,7 +137,7 @@ def _read(cluster: str, first: int, last: int) -> tuple[bytes, int]:
 
 def _from(query: bytes) -> int | None:
     """The wanted first seq; None when it is no such thing."""
-    text = parse_qs(query.decode("latin-1")).get("from", ["1"])[-1]
+    text = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("from", ["1"])[-1]
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         return None
     return max(1, int(text))

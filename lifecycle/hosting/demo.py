@@ -117,20 +117,38 @@ def _take_data_dir(data_dir: Path) -> int:
             f"the data directory {data_dir} cannot be written: {error.strerror}"
         ) from error
     deadline = time.monotonic() + LOCK_WAIT_SECONDS
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if time.monotonic() > deadline:
-                os.close(lock)
-                raise StartError(
-                    f"the data directory {data_dir} is in use by another demo; "
-                    "stop that one or choose another with --data-dir"
-                ) from error
-            time.sleep(0.05)
-        else:
-            (data_dir / "endpoints.json").unlink(missing_ok=True)
-            return lock
+    while not _locked(lock):
+        holder = os.pread(lock, 20, 0).decode()
+        if _lives(holder) or time.monotonic() > deadline:
+            os.close(lock)
+            raise StartError(
+                f"the data directory {data_dir} is in use by another demo (pid {holder}); "
+                "stop that one or choose another with --data-dir"
+            )
+        time.sleep(0.02)
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, str(os.getpid()).encode(), 0)
+    (data_dir / "endpoints.json").unlink(missing_ok=True)
+    return lock
+
+
+def _locked(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lives(pid: str) -> bool:
+    """Whether the edge that took the lock is there; if not, its worker is about to end."""
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _make_identities(given: options.Options, url: str) -> pki.Pki:

@@ -26,6 +26,7 @@ PROTOCOL = b"http/1.1"
 _EXPIRED = "x509: certificate has expired or is not yet valid"
 _UNKNOWN = "x509: certificate signed by unknown authority"
 _VERDICTS = {
+    7: _UNKNOWN,  # signed by another authority of the same name
     9: _EXPIRED,
     10: _EXPIRED,
     18: _UNKNOWN,

@@ -36,10 +36,11 @@ class SocketLink(asyncio.Protocol):
         self._lost = lost
         self._reader = port.FrameReader()
         self._transport: asyncio.Transport | None = None
+        self._finished = False
 
     def send(self, messages: list[port.Message]) -> None:
-        """One frame. Dropped when the other end is gone: `lost` tells of it."""
-        if self._transport is not None and not self._transport.is_closing():
+        """One frame. Dropped after `finish`, and when the other end is gone: `lost` tells of it."""
+        if self._transport is not None and not self._finished and not self._transport.is_closing():
             self._transport.write(port.encode_frame(messages))
 
     @property
@@ -48,6 +49,7 @@ class SocketLink(asyncio.Protocol):
 
     def finish(self) -> None:
         """Say that nothing more will be sent; what the other end still has may come."""
+        self._finished = True
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write_eof()
 

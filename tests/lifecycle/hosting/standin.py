@@ -1,10 +1,10 @@
 """A driver without a cluster: answers what the edge's tests ask for, over the real port.
 
-GET /echo          the request as it arrived, as JSON
-GET /stream        a chunk for each {"stream": ...} control, until it is ended
-GET /big?n=N       N bytes; GET /flood sends until it is cancelled
-GET /never         no answer; GET /crash ends the worker
-The control actions are in `Driver._control`.
+GET /stream          stays open; GET /flood sends until it is cancelled
+GET /big?n=N         N bytes
+GET /never           no answer; GET /crash ends the worker
+POST /standin/<act>  makes the driver act: see Driver._act
+anything else        the request as it arrived, as JSON
 """
 
 from __future__ import annotations
@@ -109,6 +109,9 @@ class Driver:
             self._streams.append(number)
             self._send([("head", number, 200, JSON, True, b"")])
             self._flood(number)
+        elif path.startswith("/standin/"):
+            result = self._act(path.rsplit("/", 1)[1], json.loads(body))
+            self._send([("head", number, 200, JSON, False, json.dumps(result).encode())])
         else:
             echo = {
                 "cluster": cluster,
@@ -129,27 +132,28 @@ class Driver:
 
     def _control(self, number: int, cluster: str, action: str, args: dict[str, Any]) -> None:
         if cluster != "demo":
-            self._send([("ctlr", number, False, {"error": f'there is no cluster "{cluster}"'})])
-            return
-        out: list[Message] = []
-        result: dict[str, Any] = {"mode": "run", "speed": 1, "seq": self._seq, "args": args}
-        if action == "stream":
-            out = [("body", one, args["data"].encode(), True) for one in self._streams]
-        elif action == "end":
-            out = [("body", one, b"", False) for one in self._streams]
+            result = {"error": f'there is no cluster "{cluster}"'}
+        elif action == "pause":
+            result = {"error": "not today"}
+        else:
+            result = {"mode": "run", "speed": 1, "seq": self._seq, "action": action, "args": args}
+        self._send([("ctlr", number, "error" not in result, result)])
+
+    def _act(self, what: str, args: dict[str, Any]) -> dict[str, Any]:
+        if what == "stream":
+            self._send([("body", one, args["data"].encode(), True) for one in self._streams])
+        elif what == "end":
+            self._send([("body", one, b"", False) for one in self._streams])
             self._streams.clear()
-        elif action == "trace":
+        elif what == "trace":
             first = self._seq + 1
             self._seq += args["count"]
             records = b",".join(b'{"seq":%d}' % seq for seq in range(first, self._seq + 1))
-            out = [("trace", "demo", first, self._seq, records)]
-        elif action == "clock":
-            out = [("state", "demo", args)]
-        elif action == "seen":
-            result["streams"] = len(self._streams)
-            result["cancelled"] = len(self._cancelled)
-            result["roles"] = {name: role.done for name, role in self.roles.items()}
-        elif action == "refuse":
-            self._send([("ctlr", number, False, {"error": "not today"})])
-            return
-        self._send([*out, ("ctlr", number, True, result)])
+            self._send([("trace", "demo", first, self._seq, records)])
+        elif what == "clock":
+            self._send([("state", "demo", args)])
+        return {
+            "streams": len(self._streams),
+            "cancelled": len(self._cancelled),
+            "roles": {name: role.done for name, role in self.roles.items()},
+        }

@@ -1,0 +1,175 @@
+"""A real demo in a process of its own, with the stand-in driver, and small clients for it."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import select
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[3]
+WAIT_SECONDS = 20
+
+
+class Demo:
+    """`manage.py demo` on free ports. Use as a context manager."""
+
+    def __init__(self, data_dir: Path, *arguments: str) -> None:
+        self.data_dir = data_dir
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROJECT / "manage.py"), "demo", "--no-browser",
+             "--port", "0", "--tls-port", "0", "--data-dir", str(data_dir), *arguments],
+            env={**os.environ, "LIFECYCLE_DRIVER": "tests.lifecycle.hosting.standin:build_driver"},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.said = ""
+
+    def __enter__(self) -> Demo:
+        assert self.process.stdout is not None
+        while "stop" not in (line := self.process.stdout.readline()):
+            self.said += line
+            assert line, self.errors()
+        self.said += line
+        self.endpoints: dict[str, Any] = json.loads(
+            (self.data_dir / "endpoints.json").read_text()
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(WAIT_SECONDS)
+        finally:
+            self.process.kill()
+            for pipe in (self.process.stdout, self.process.stderr):
+                assert pipe is not None
+                pipe.close()
+
+    def errors(self) -> str:
+        """What stands on stderr once the process has ended."""
+        self.process.wait(WAIT_SECONDS)
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+    def error_line(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.readline()
+
+    @property
+    def authority(self) -> tuple[str, int]:
+        return _authority(self.endpoints["http"])
+
+    @property
+    def tls_authority(self) -> tuple[str, int]:
+        return _authority(self.endpoints["https"])
+
+    def http(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(*self.authority, timeout=WAIT_SECONDS)
+
+    def get(self, path: str, **headers: str) -> http.client.HTTPResponse:
+        return self.ask("GET", path, b"", **headers)
+
+    def ask(self, method: str, path: str, body: bytes, **headers: str) -> http.client.HTTPResponse:
+        connection = self.http()
+        connection.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
+        return connection.getresponse()
+
+    def act(self, what: str, **args: Any) -> dict[str, Any]:
+        """Make the stand-in do something."""
+        answer = self.ask("POST", f"/standin/{what}", json.dumps(args).encode())
+        return dict(json.loads(answer.read()))
+
+    def tls(self, user: str = "", **changes: Any) -> ssl.SSLContext:
+        """A client context that trusts the demo's CA, with the certificate of `user`."""
+        context = ssl.create_default_context(cafile=self.data_dir / "pki" / "ca.crt")
+        if user:
+            pki = self.data_dir / "pki"
+            context.load_cert_chain(pki / f"{user}.crt", pki / f"{user}.key")
+        for name, value in changes.items():
+            setattr(context, name, value)
+        return context
+
+    def https_get(self, context: ssl.SSLContext, path: str) -> dict[str, Any]:
+        return dict(json.loads(self._https(context, path).read()))
+
+    def https_stream(self, path: str) -> http.client.HTTPResponse:
+        return self._https(self.tls(), path)
+
+    def _https(self, context: ssl.SSLContext, path: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPSConnection(
+            *self.tls_authority, timeout=WAIT_SECONDS, context=context
+        )
+        connection.request("GET", path)
+        return connection.getresponse()
+
+
+class WebSocket:
+    """A client just good enough to read text frames."""
+
+    def __init__(self, authority: tuple[str, int], path: str, **headers: str) -> None:
+        self._socket = socket.create_connection(authority, WAIT_SECONDS)
+        lines = [
+            f"GET {path} HTTP/1.1", f"Host: {authority[0]}:{authority[1]}", "Upgrade: websocket",
+            "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+            f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}",
+            *(f"{name}: {value}" for name, value in headers.items()), "", "",
+        ]  # fmt: skip
+        self._socket.sendall("\r\n".join(lines).encode())
+        self._file = self._socket.makefile("rb")
+        self.status = int(self._file.readline().split()[1])
+        while self._file.readline().strip():
+            pass
+
+    def frame(self) -> tuple[int, bytes]:
+        """(opcode, payload) of the next frame."""
+        first, second = self._file.read(2)
+        size = second & 0x7F
+        if size == 126:
+            (size,) = struct.unpack(">H", self._file.read(2))
+        elif size == 127:
+            (size,) = struct.unpack(">Q", self._file.read(8))
+        return first & 0xF, self._file.read(size)
+
+    def json(self) -> dict[str, Any]:
+        """The next text frame."""
+        while (frame := self.frame())[0] != 1:
+            assert frame[0] in (9, 10), f"closed: {frame}"
+        return dict(json.loads(frame[1]))
+
+    def close_code(self) -> int:
+        """Read up to the closing frame."""
+        while (frame := self.frame())[0] != 8:
+            pass
+        code: int = struct.unpack(">H", frame[1][:2])[0]
+        return code
+
+    def close(self) -> None:
+        self._file.close()
+        self._socket.close()
+
+
+def wait_for_end(pid: int) -> bool:
+    """Whether a process that is not our child ended in time."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], WAIT_SECONDS)[0])
+    finally:
+        os.close(descriptor)
+
+
+def _authority(url: str) -> tuple[str, int]:
+    host, port = url.split("//")[1].split(":")
+    return host, int(port)

@@ -1,0 +1,157 @@
+"""TLS at the edge: who a client certificate says it is, and which ones are not believed."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import json
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from tests.lifecycle.hosting.running import Demo
+
+
+def test_certificate_of_our_ca_names_user_and_groups(demo: Demo) -> None:
+    name, groups, issuer, error, fingerprint = demo.https_get(demo.tls("student"), "/api")["tls"]
+    assert (name, groups, issuer, error) == ("student", ["students"], "kubernetes", "")
+    assert len(fingerprint) == 64
+
+
+def test_no_certificate_is_nobody(demo: Demo) -> None:
+    assert demo.https_get(demo.tls(), "/api")["tls"] is None
+
+
+def test_each_request_of_a_connection_carries_the_identity(demo: Demo) -> None:
+    connection = http.client.HTTPSConnection(*demo.tls_authority, context=demo.tls("admin"))
+    for _ in range(2):
+        connection.request("GET", "/api")
+        assert json.loads(connection.getresponse().read())["tls"][0] == "kubernetes-admin"
+
+
+@pytest.mark.parametrize("authority", ["kubernetes", "somebody"])
+def test_certificate_of_a_foreign_ca_carries_the_error(
+    demo: Demo, tmp_path: Path, authority: str
+) -> None:
+    files = make_certificate(tmp_path, authority, "kubernetes-admin", "system:masters")
+    context = demo.tls()
+    context.load_cert_chain(*files)
+    name, _, _, error, _ = demo.https_get(context, "/api")["tls"]
+    assert name == "kubernetes-admin"
+    assert error == "x509: certificate signed by unknown authority"
+
+
+def test_expired_certificate_carries_the_error(demo: Demo, tmp_path: Path) -> None:
+    files = make_certificate(tmp_path, demo, "student", "students", days=-1)
+    context = demo.tls()
+    context.load_cert_chain(*files)
+    error = demo.https_get(context, "/api")["tls"][3]
+    assert error == "x509: certificate has expired or is not yet valid"
+
+
+def test_server_certificate_is_no_client_certificate(demo: Demo, tmp_path: Path) -> None:
+    files = make_certificate(
+        tmp_path, demo, "student", "students", usage=ExtendedKeyUsageOID.SERVER_AUTH
+    )
+    context = demo.tls()
+    context.load_cert_chain(*files)
+    error = demo.https_get(context, "/api")["tls"][3]
+    assert error == "x509: certificate specifies an incompatible key usage"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_resumed_session_does_not_skip_the_verdict(
+    demo: Demo, tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    context = demo.tls(minimum_version=version, maximum_version=version)
+    context.load_cert_chain(*make_certificate(tmp_path, "kubernetes", "admin", "system:masters"))
+    session = None
+    for _ in range(2):
+        connection = http.client.HTTPSConnection(*demo.tls_authority, context=context)
+        connection.connect()
+        if session is not None:
+            connection.sock.close()
+            raw = socket.create_connection(demo.tls_authority, 5)
+            connection.sock = context.wrap_socket(
+                raw, server_hostname=demo.tls_authority[0], session=session
+            )
+        connection.request("GET", "/api")
+        assert json.loads(connection.getresponse().read())["tls"][3] != ""
+        assert connection.sock.session_reused is False
+        session = connection.sock.session
+
+
+def test_old_versions_of_tls_are_refused(demo: Demo) -> None:
+    context = demo.tls()
+    with pytest.warns(DeprecationWarning):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.raises((ssl.SSLError, OSError)):
+        demo.https_get(context, "/api")
+
+
+def test_http11_is_negotiated_although_h2_was_offered(demo: Demo) -> None:
+    context = demo.tls()
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with (
+        socket.create_connection(demo.tls_authority, 5) as raw,
+        context.wrap_socket(raw, server_hostname=demo.tls_authority[0]) as secured,
+    ):
+        assert secured.selected_alpn_protocol() == "http/1.1"
+        assert secured.version() == "TLSv1.3"
+
+
+def make_certificate(
+    folder: Path,
+    issuer: str | Demo,
+    name: str,
+    organization: str,
+    *,
+    days: int = 1,
+    usage: x509.ObjectIdentifier = ExtendedKeyUsageOID.CLIENT_AUTH,
+) -> tuple[Path, Path]:
+    """A client certificate signed by the demo's CA, or by a made-up CA of that name."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    if isinstance(issuer, Demo):
+        pki = issuer.data_dir / "pki"
+        issuer_name = x509.load_pem_x509_certificate((pki / "ca.crt").read_bytes()).subject
+        signer = serialization.load_pem_private_key((pki / "ca.key").read_bytes(), None)
+    else:
+        issuer_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)])
+        signer = ec.generate_private_key(ec.SECP256R1())
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
+    subject = x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization),
+            x509.NameAttribute(NameOID.COMMON_NAME, name),
+        ]
+    )
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer_name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(end - datetime.timedelta(days=3))
+        .not_valid_after(end)
+        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+    files = folder / "client.crt", folder / "client.key"
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        )
+    )
+    return files
