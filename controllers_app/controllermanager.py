@@ -1,8 +1,8 @@
-"""kube-controller-manager: leads, gives each controller its own service account token, starts it.
+"""kube-controller-manager: one process, one leader election, shared caches, many controllers.
 
-Each controller is a component of its own, with its own identity, caches and queue, so that one can
-be stopped or killed while the others go on. Caches are filled under the manager's identity, as
-upstream's shared informers are; what a controller changes, it changes under its own.
+The manager lists and watches under its own identity; each controller writes under a service account
+of its own, with a token the manager asks for. Each controller is a component by itself: it can be
+stopped or killed while the others go on. When the manager ends, so do all of them.
 
 Models kubernetes cmd/kube-controller-manager/app/controllermanager.go and
 staging/src/k8s.io/controller-manager/pkg/clientbuilder (dynamic, with TokenRequest).
@@ -10,11 +10,13 @@ staging/src/k8s.io/controller-manager/pkg/clientbuilder (dynamic, with TokenRequ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from controllers_app.controllers import CONTROLLERS, Entry
@@ -27,9 +29,13 @@ from controllers_app.runtime.tasks import TaskGroup
 from controllers_app.runtime.workqueue import WorkQueue
 
 NAME = "controllermanager"
+LEASE = "kube-controller-manager"
 NAMESPACE = "kube-system"
+# always the same: it is the only candidate, so after a restart it leads again at once
+IDENTITY = "control-plane_00000000-0000-4000-8000-000000000001"
 TOKEN_SECONDS = 3600
 TOKEN_RENEW_SECONDS = 2400
+RETRY_SECONDS = 2
 
 
 class AccountClient(Client, Protocol):
@@ -40,8 +46,10 @@ class AccountClient(Client, Protocol):
 
 # (service account, name of the component) -> client without a token yet
 ClientFor = Callable[[str, str], AccountClient]
-# name of the component -> the manager's own client, with which caches are filled
-ReaderFor = Callable[[str], Client]
+
+
+class LeadershipLost(Exception):
+    """The manager must end: somebody else holds its lease."""
 
 
 def build(
@@ -50,84 +58,145 @@ def build(
     rand: Rand,
     client: Client,
     client_for: ClientFor,
-    reader_for: ReaderFor,
     *,
     version: str,
     root_ca: str,
+    entries: Sequence[Entry] = CONTROLLERS,
 ) -> list[Component]:
     """The manager first, then the controllers it starts."""
-    clients = {entry.name: client_for(entry.account, entry.name) for entry in CONTROLLERS}
-    controllers = [
-        _component(
-            kernel, probe, rand, clients[entry.name], reader_for(entry.name), entry, version,
-            root_ca,
-        )
-        for entry in CONTROLLERS
-    ]
+    process = _Process(kernel, probe, rand, client, client_for, version, root_ca, entries)
+    return [process.manager, *process.controllers]
 
-    async def main(group: TaskGroup) -> None:
-        recorder = Recorder(kernel, client, "kube-controller-manager")
+
+class _Process:
+    """What the manager and its controllers share. `leading` is set while there are caches."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        probe: Probe,
+        rand: Rand,
+        client: Client,
+        client_for: ClientFor,
+        version: str,
+        root_ca: str,
+        entries: Sequence[Entry],
+    ) -> None:
+        self._kernel = kernel
+        self._probe = probe
+        self._rand = rand
+        self._client = client
+        self._version = version
+        self._root_ca = root_ca
+        self._leading = Signal(kernel)
+        self._informers: InformerFactory | None = None
+        self._clients = {entry.name: client_for(entry.account, entry.name) for entry in entries}
+        self._accounts: dict[str, list[AccountClient]] = {}
+        for entry in entries:
+            self._accounts.setdefault(entry.account, []).append(self._clients[entry.name])
+        self.manager = Component(kernel, probe, NAME, self._manage)
+        self.controllers = [self._component(entry) for entry in entries]
+
+    # -- the manager ----------------------------------------------------------------------------
+
+    async def _manage(self, group: TaskGroup) -> None:
+        """Lead, and let the controllers run for as long as the lease is renewed."""
+        recorder = Recorder(self._kernel, self._client, LEASE)
         group.spawn(f"{NAME}/events", recorder.run())
-        identity = f"control-plane_{rand.uuid()}"
         elector = LeaderElector(
-            kernel, client, probe, recorder, "kube-controller-manager", identity
+            self._kernel, self._client, self._probe, recorder, LEASE, IDENTITY, component=NAME
         )
+        group.at_end(self._ended)
         await elector.acquire()
-        await _tokens(client, clients)
-        for one in controllers:
+        while not await self._present_tokens():
+            await self._kernel.sleep(RETRY_SECONDS, background=True)
+        group.spawn(f"{NAME}/tokens", self._renew_tokens(), background=True)
+        self._informers = InformerFactory(self._kernel, self._client, self._probe, NAME, group)
+        self._leading.set()
+        for one in self.controllers:
             if one.state != "running":
                 one.start()
-        group.spawn(f"{NAME}/tokens", _renew(kernel, client, clients), background=True)
         await elector.renew()
-        for one in controllers:
-            if one.state == "running":
-                one.fail("leadership lost")
+        group.give_up(LeadershipLost("leaderelection lost"))
 
-    return [Component(kernel, probe, NAME, main), *controllers]
+    def _ended(self) -> None:
+        """The process is over, and with it everything in it."""
+        self._leading.clear()
+        self._informers = None
+        for one in self.controllers:
+            if one.state != "running":
+                continue
+            if self.manager.state == "stopped":
+                one.stop()
+            else:
+                one.fail(f"{NAME} has ended")
 
+    async def _present_tokens(self) -> bool:
+        """Give every controller a fresh token; False when the API server refuses."""
+        try:
+            await self._request_tokens()
+        except errors.ApiError as error:
+            self._probe.tell("component", NAME, "waiting", {"why": error.message})
+            return False
+        return True
 
-async def _tokens(client: Client, clients: dict[str, AccountClient]) -> None:
-    request = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "metadata": {},
-        "spec": {"audiences": [], "expirationSeconds": TOKEN_SECONDS},
-    }
-    for entry in CONTROLLERS:
-        answer = await client.create(
-            "serviceaccounts", NAMESPACE, request, name=entry.account, subresource="token"
+    async def _request_tokens(self) -> None:
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "metadata": {},
+            "spec": {"audiences": [], "expirationSeconds": TOKEN_SECONDS},
+        }
+        for account, clients in self._accounts.items():
+            try:
+                answer = await self._token(account, request)
+            except errors.ApiError as error:
+                if error.code != 404:
+                    raise
+                await self._create_account(account)
+                answer = await self._token(account, request)
+            for client in clients:
+                client.present(answer["status"]["token"])
+
+    async def _token(self, account: str, request: Object) -> Object:
+        return await self._client.create(
+            "serviceaccounts", NAMESPACE, request, name=account, subresource="token"
         )
-        clients[entry.name].present(answer["status"]["token"])
 
+    async def _create_account(self, account: str) -> None:
+        body = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": account, "namespace": NAMESPACE},
+        }
+        await self._client.create("serviceaccounts", NAMESPACE, body)
 
-async def _renew(kernel: Kernel, client: Client, clients: dict[str, AccountClient]) -> None:
-    while True:
-        await kernel.sleep(TOKEN_RENEW_SECONDS, background=True)
-        await _tokens(client, clients)
+    async def _renew_tokens(self) -> None:
+        while True:
+            await self._kernel.sleep(TOKEN_RENEW_SECONDS, background=True)
+            await self._present_tokens()
 
+    # -- a controller ---------------------------------------------------------------------------
 
-def _component(
-    kernel: Kernel,
-    probe: Probe,
-    rand: Rand,
-    client: Client,
-    reader: Client,
-    entry: Entry,
-    version: str,
-    root_ca: str,
-) -> Component:
-    async def main(group: TaskGroup) -> None:
-        recorder = Recorder(kernel, client, entry.account)
-        informers = InformerFactory(kernel, reader, probe, entry.name, group)
-        queue = WorkQueue(kernel, probe, entry.name)
-        built = entry.factory(
-            runtime.Context(
-                kernel=kernel, client=client, informers=informers, recorder=recorder,
-                queue=queue, rand=rand, version=version, root_ca=root_ca,
+    def _component(self, entry: Entry) -> Component:
+        async def main(group: TaskGroup) -> None:
+            await self._leading.wait()
+            informers = self._informers
+            assert informers is not None
+            queue = WorkQueue(self._kernel, self._probe, entry.name)
+            group.at_end(lambda: informers.detach(entry.name))
+            group.at_end(queue.shut_down)
+            recorder = Recorder(self._kernel, self._clients[entry.name], entry.account)
+            group.spawn(f"{entry.name}/events", recorder.run())
+            context = runtime.Context(
+                self._kernel, self._clients[entry.name], informers, recorder, queue,
+                self._rand, self._version, self._root_ca,
+            )  # fmt: skip
+            with informers.registering(entry.name):
+                controller = entry.factory(context)
+            informers.start()
+            await runtime.run(
+                self._kernel, self._probe, entry.name, controller, informers, group
             )
-        )  # fmt: skip
-        group.spawn(f"{entry.name}/events", recorder.run())
-        informers.start()
-        await runtime.run(kernel, probe, entry.name, built, informers, group)
 
-    return Component(kernel, probe, entry.name, main)
+        return Component(self._kernel, self._probe, entry.name, main)

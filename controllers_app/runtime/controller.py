@@ -84,9 +84,8 @@ async def run(
     informers: InformerFactory,
     group: TaskGroup,
 ) -> None:
-    """Start the workers once the caches are synced. Returns then; the workers go on."""
-    probe.tell("component", name, "starting", {})
-    await informers.synced()
+    """Start the workers once the controller's caches are synced. Returns then; they go on."""
+    await informers.synced(name)
     probe.tell("component", name, "synced", {})
     work = Worker(kernel, probe, name, controller)
     for number in range(controller.workers):

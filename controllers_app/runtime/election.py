@@ -25,7 +25,8 @@ NAMESPACE = "kube-system"
 
 
 class LeaderElector:
-    """One candidate. `identity` is what the Lease calls it; `name` the Lease and the component."""
+    """One candidate. `name` is the Lease's, `identity` what it calls the candidate, `component`
+    what the trace calls it, if not by the Lease's name."""
 
     def __init__(
         self,
@@ -35,9 +36,12 @@ class LeaderElector:
         recorder: Recorder,
         name: str,
         identity: str,
+        *,
+        component: str = "",
     ) -> None:
         self.name = name
         self.identity = identity
+        self._component = component or name
         self._kernel = kernel
         self._client = client
         self._probe = probe
@@ -57,7 +61,7 @@ class LeaderElector:
         self._recorder.event(
             self._lease, "Normal", "LeaderElection", f"{self.identity} became leader"
         )
-        self._probe.tell("component", self.name, "leading", {"identity": self.identity})
+        self._probe.tell("component", self._component, "leading", {"identity": self.identity})
 
     async def renew(self) -> None:
         """Renew for as long as it works. Returns when leadership is lost."""

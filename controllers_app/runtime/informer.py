@@ -10,7 +10,9 @@ thread_safe_store) and informers/factory.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app.machinery import client as clients
@@ -31,6 +33,14 @@ BACKOFF_SECONDS_MAX = 30.0
 LIST_CHUNK = 256
 
 
+@dataclass(slots=True)
+class Registrar:
+    """Who registers handlers at the moment, and the informers each has asked for."""
+
+    owner: str = ""
+    used: dict[str, dict[str, Informer]] = field(default_factory=dict)
+
+
 class Informer:
     """The cache of one resource (of one namespace or selection). `synced` is set after the first
     list has reached the cache and every handler."""
@@ -46,6 +56,7 @@ class Informer:
         namespace: str = "",
         fields: str = "",
         labels: str = "",
+        registrar: Registrar | None = None,
     ) -> None:
         self.resource = resource
         self.synced = Signal(kernel)
@@ -61,9 +72,11 @@ class Informer:
         self._indexes: dict[str, indexes.Index] = {}
         self._censuses: dict[str, indexes.Census] = {}
         self._views: tuple[indexes.View, ...] = ()
-        self._on_add: list[OnAdd] = []
-        self._on_update: list[OnUpdate] = []
-        self._on_delete: list[OnDelete] = []
+        self._registrar = registrar or Registrar()
+        # each handler with its owner
+        self._on_add: list[tuple[str, OnAdd]] = []
+        self._on_update: list[tuple[str, OnUpdate]] = []
+        self._on_delete: list[tuple[str, OnDelete]] = []
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -127,14 +140,21 @@ class Informer:
         on_delete: OnDelete | None = None,
     ) -> None:
         """Be told of each change. Who comes late is told of all there is as added."""
+        owner = self._registrar.owner
         if on_add is not None:
-            self._on_add.append(on_add)
+            self._on_add.append((owner, on_add))
             for obj in list(self._objects.values()):
                 on_add(obj, meta.revision_of(obj))
         if on_update is not None:
-            self._on_update.append(on_update)
+            self._on_update.append((owner, on_update))
         if on_delete is not None:
-            self._on_delete.append(on_delete)
+            self._on_delete.append((owner, on_delete))
+
+    def detach(self, owner: str) -> None:
+        """Forget the owner's handlers: it has stopped."""
+        self._on_add = [item for item in self._on_add if item[0] != owner]
+        self._on_update = [item for item in self._on_update if item[0] != owner]
+        self._on_delete = [item for item in self._on_delete if item[0] != owner]
 
     # -- the reflector --------------------------------------------------------------------------
 
@@ -214,19 +234,19 @@ class Informer:
             view.move(key, old, obj)
         if old is None:
             revision = meta.revision_of(obj)
-            for on_add in self._on_add:
+            for _, on_add in self._on_add:
                 on_add(obj, revision)
             return
         revision = meta.revision_of(obj)
         if revision == meta.revision_of(old):
             return  # listed again unchanged
         if old["metadata"].get("uid") != obj["metadata"].get("uid"):
-            for on_delete in self._on_delete:
+            for _, on_delete in self._on_delete:
                 on_delete(old, revision)
-            for on_add in self._on_add:
+            for _, on_add in self._on_add:
                 on_add(obj, revision)
             return
-        for on_update in self._on_update:
+        for _, on_update in self._on_update:
             on_update(old, obj, revision)
 
     def _remove(self, key: str, last: Object, revision: int) -> None:
@@ -236,7 +256,7 @@ class Informer:
             return
         for view in self._views:
             view.move(key, old, None)
-        for on_delete in self._on_delete:
+        for _, on_delete in self._on_delete:
             on_delete(last, revision)
 
     def _add_view(self, view: indexes.View) -> None:
@@ -252,7 +272,11 @@ class Informer:
 
 
 class InformerFactory:
-    """The shared informers of one process: each selection of a resource is cached once."""
+    """The shared informers of one process: each selection of a resource is cached once.
+
+    What is asked for and registered inside `registering(owner)` is the owner's: it can wait for
+    its own caches and be detached from all of them.
+    """
 
     def __init__(
         self, kernel: Kernel, client: clients.Client, probe: Probe, component: str, group: TaskGroup
@@ -262,36 +286,49 @@ class InformerFactory:
         self._probe = probe
         self._component = component
         self._group = group
-        self._informers: dict[tuple[str, str, str, str], Informer] = {}
-        self._running: set[tuple[str, str, str, str]] = set()
+        self._registrar = Registrar()
+        self._informers: dict[str, Informer] = {}
+        self._running: set[str] = set()
 
     def informer(
         self, resource: str, namespace: str = "", fields: str = "", labels: str = ""
     ) -> Informer:
         """The informer of this selection, made on first use. `start` runs it."""
-        key = (resource, namespace, fields, labels)
+        key = " ".join((resource, namespace, fields, labels))
         informer = self._informers.get(key)
         if informer is None:
             informer = self._informers[key] = Informer(
-                self._kernel,
-                self._client,
-                self._probe,
-                resource,
-                component=self._component,
-                namespace=namespace,
-                fields=fields,
-                labels=labels,
-            )
+                self._kernel, self._client, self._probe, resource,
+                component=self._component, namespace=namespace, fields=fields, labels=labels,
+                registrar=self._registrar,
+            )  # fmt: skip
+        self._registrar.used.setdefault(self._registrar.owner, {})[key] = informer
         return informer
+
+    @contextlib.contextmanager
+    def registering(self, owner: str) -> Iterator[None]:
+        """Everything asked for or registered inside belongs to owner. Must not suspend."""
+        before, self._registrar.owner = self._registrar.owner, owner
+        try:
+            yield
+        finally:
+            self._registrar.owner = before
+
+    def detach(self, owner: str) -> None:
+        """The owner has stopped: nobody is told any more. The caches stay."""
+        for informer in self._registrar.used.pop(owner, {}).values():
+            informer.detach(owner)
 
     def start(self) -> None:
         """Run every informer that does not run yet."""
         for key, informer in self._informers.items():
             if key not in self._running:
                 self._running.add(key)
-                self._group.spawn(f"{self._component}/informer {key[0]}", informer.run())
+                name = f"{self._component}/informer {informer.resource}"
+                self._group.spawn(name, informer.run())
 
-    async def synced(self) -> None:
-        """Wait until every informer has its first list."""
-        for informer in list(self._informers.values()):
+    async def synced(self, owner: str = "") -> None:
+        """Wait until every informer (that the owner asked for) has its first list."""
+        informers = self._registrar.used.get(owner, {}) if owner else self._informers
+        for informer in list(informers.values()):
             await informer.synced.wait()

@@ -20,6 +20,7 @@ class TaskGroup:
         self.on_error: Callable[[BaseException], None] | None = None
         self._kernel = kernel
         self._tasks: dict[Task, None] = {}
+        self._at_end: list[Callable[[], None]] = []
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -38,13 +39,19 @@ class TaskGroup:
         task.on_done.append(self._left)
         return task
 
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call this when the group is cancelled or killed: to cut what others hold of it."""
+        self._at_end.append(call)
+
     def cancel(self) -> None:
         """Ask every task to end: each gets Cancelled and may clean up."""
+        self._end()
         for task in list(self._tasks):
             self._kernel.cancel(task)
 
     def kill(self) -> None:
         """End every task now. The task that calls this, if it is a member, is cancelled."""
+        self._end()
         for task in list(self._tasks):
             if task is self._kernel.current:
                 self._kernel.cancel(task)
@@ -60,6 +67,11 @@ class TaskGroup:
         """Wait until every task has ended."""
         while self._tasks:
             await self._kernel.join(next(iter(self._tasks)))
+
+    def _end(self) -> None:
+        calls, self._at_end = self._at_end, []
+        for call in calls:
+            call()
 
     def _left(self, task: Task) -> None:
         self._tasks.pop(task, None)
