@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
@@ -40,6 +42,7 @@ class Attributes:
     dry_run: bool = False
     options: Object = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    attempt: int = 0  # how often the plugin being asked has said Later
 
     @property
     def on_pods(self) -> bool:
@@ -59,11 +62,32 @@ class Verdict:
 SKIP = Verdict("skip")
 
 
+class Later(Exception):
+    """A plugin needs something that should appear soon: ask it again after `micros`.
+
+    `otherwise` is the refusal when nobody can wait. The plugin counts with attributes.attempt.
+    """
+
+    def __init__(self, micros: int, otherwise: ApiError) -> None:
+        super().__init__(otherwise.message)
+        self.micros = micros
+        self.otherwise = otherwise
+
+
+def forbidden(attributes: Attributes, why: str) -> ApiError:
+    """The refusal of a plugin; before a name was generated it names the prefix, as upstream."""
+    metadata = (attributes.obj or {}).get("metadata") or {}
+    name = attributes.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
+    return errors.forbidden(attributes.info.group, attributes.info.plural, name, why)
+
+
 class Plugin:
-    """Override one or both. `handles` are the operations it is asked for at all."""
+    """Override one or both. `handles` are the operations it is asked for at all, `resources` what
+    it is asked about ("pods", "pods/status"); empty means everything."""
 
     name = ""
     handles: tuple[str, ...] = (CREATE, UPDATE)
+    resources: tuple[str, ...] = ()
     mutates = False
     validates = False
     # upstream file and function, shown on the page

@@ -12,27 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from apiserver_app.auth.authz.podrefs import Ref, pod_refs, volume_secrets
 from apiserver_app.auth.authz.rules import combined, compile_rules
 from apiserver_app.auth.data import cluster_roles
 from apiserver_app.auth.protocols import Attributes, Try
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import go_value
+from apiserver_app.machinery.identity import node_name
 from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.podrefs import Ref, pod_refs, volume_secrets
 from apiserver_app.machinery.reader import Reader
 
 SOURCE = "plugin/pkg/auth/authorizer/node/node_authorizer.go"
-GROUP, PREFIX = "system:nodes", "system:node:"
 LEASE_NAMESPACE = "kube-node-lease"
 _CACHE_LIMIT = 20_000
 _ANY = "granted to every node"
-
-
-def node_name(user: User) -> str | None:
-    """The node whose kubelet this is; None for anybody else."""
-    if user.name.startswith(PREFIX) and GROUP in user.groups:
-        return user.name[len(PREFIX) :]
-    return None
 
 
 class NodeAuthorizer:

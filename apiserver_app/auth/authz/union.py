@@ -58,6 +58,10 @@ class Union:
                 return Decision(answer.verdict, _reasons(tries), tuple(tries))
         return Decision("noop", _reasons(tries), tuple(tries))
 
+    def allows(self, user: User, verb: str, group: str, resource: str, name: str) -> bool:
+        """Whether the user may do this to a cluster-scoped, possibly virtual resource."""
+        return self.authorize(Attributes(user, verb, "", group, "*", resource, name=name)).allowed
+
     def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
         """(resourceRules, nonResourceRules, incomplete), each authorizer's behind the other's."""
         resource_rules: list[Object] = []

@@ -297,12 +297,12 @@ def test_kubelet_lists_pods_of_its_own_node_only(authz: unions.Union) -> None:
 
 
 def test_no_mode_is_a_start_up_error(reader: MemoryReader) -> None:
-    with pytest.raises(ValueError, match="^at least one authorization mode must be passed$"):
+    with pytest.raises(ValueError, match=r"^at least one authorization mode must be passed$"):
         unions.build([], reader)
 
 
 def test_unknown_mode_is_a_start_up_error(reader: MemoryReader) -> None:
-    with pytest.raises(ValueError, match="^unknown authorization mode Foo specified$"):
+    with pytest.raises(ValueError, match=r"^unknown authorization mode Foo specified$"):
         unions.build(["RBAC", "Foo"], reader)
 
 

@@ -108,7 +108,7 @@ def test_damaged_key_is_one_clear_sentence(tmp_path: Path) -> None:
     pki.load(tmp_path, NOW)
     (tmp_path / "pki" / "ca.key").write_text("not a key")
 
-    with pytest.raises(pki.PkiError, match="a key or certificate in .* cannot be read"):
+    with pytest.raises(pki.PkiError, match=r"a key or certificate in .* cannot be read"):
         pki.load(tmp_path, NOW)
 
 

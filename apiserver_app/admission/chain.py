@@ -1,0 +1,145 @@
+"""The admission chain: every plugin in upstream's order, the mutating phase, then the validating.
+
+Each plugin that was asked is told of at once, by itself, so that the cluster can be held between
+two plugins: `await tell(phase, name, verdict, why, ops)`. Plugins that do not look at this kind or
+operation, and those that answer skip, are told of together when the phase ends: one call with
+verdict "skip" and their names joined by commas. A refusal is told of as "deny" with its message,
+ends the chain and is raised; nobody behind it is asked. Reads never come here.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/chain.go and
+pkg/kubeapiserver/options/plugins.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+
+from apiserver_app.admission.plugin import Attributes, Later, Ops, Plugin, Verdict
+from apiserver_app.machinery import patches
+from apiserver_app.machinery.errors import ApiError
+
+MUTATING, VALIDATING = "mutating", "validating"
+SKIPPED_WHY = "not for this kind or operation"
+
+# (phase, plugin or names joined by commas, verdict, why, ops)
+Tell = Callable[[str, str, str, str, Ops], Awaitable[None]]
+Ask = Callable[[Attributes], Verdict]
+
+
+class _Plan(NamedTuple):
+    """Who is asked about one kind of request, and the names of the others."""
+
+    asked: tuple[tuple[str, Ask], ...]
+    skipped: tuple[str, ...]
+
+
+class Chain:
+    """`sleep` waits for so many seconds; without it a plugin that says Later refuses."""
+
+    def __init__(
+        self,
+        plugins: Sequence[Plugin],
+        sleep: Callable[[float], Awaitable[None]] | None = None,
+    ) -> None:
+        self.plugins = tuple(plugins)
+        self._sleep = sleep
+        self._plans: dict[tuple[str, str, str, str], _Plan] = {}
+
+    async def mutate(self, attributes: Attributes, tell: Tell) -> int:
+        """Run the mutating phase; attributes.obj is changed in place. The number of changes."""
+        return await self._run(MUTATING, attributes, tell)
+
+    async def validate(self, attributes: Attributes, tell: Tell) -> int:
+        """Run the validating phase. Always 0."""
+        return await self._run(VALIDATING, attributes, tell)
+
+    async def _run(self, phase: str, attributes: Attributes, tell: Tell) -> int:
+        plan = self._plan(phase, attributes)
+        skipped: list[str] | None = None
+        changes = 0
+        for name, ask in plan.asked:
+            try:
+                verdict = ask(attributes)
+            except Later as later:
+                verdict = await self._again(phase, name, ask, attributes, later, tell)
+            except ApiError as error:
+                await tell(phase, name, "deny", error.message, [])
+                raise
+            if verdict.verdict == "skip":
+                if skipped is None:
+                    skipped = list(plan.skipped)
+                skipped.append(name)
+                continue
+            if verdict.ops:
+                changes += len(verdict.ops)
+                _apply(attributes, verdict.ops)
+            await tell(phase, name, verdict.verdict, verdict.why, verdict.ops)
+        names = plan.skipped if skipped is None else skipped
+        if names:
+            await tell(phase, ",".join(names), "skip", SKIPPED_WHY, [])
+        return changes
+
+    async def _again(
+        self,
+        phase: str,
+        name: str,
+        ask: Ask,
+        attributes: Attributes,
+        later: Later,
+        tell: Tell,
+    ) -> Verdict:
+        """Ask once more after each wait, until the plugin decides."""
+        try:
+            while self._sleep is not None:
+                attributes.attempt += 1
+                await self._sleep(later.micros / 1_000_000)
+                try:
+                    return ask(attributes)
+                except Later as again:
+                    later = again
+            raise later.otherwise
+        except ApiError as error:
+            await tell(phase, name, "deny", error.message, [])
+            raise
+        finally:
+            attributes.attempt = 0
+
+    def _plan(self, phase: str, attributes: Attributes) -> _Plan:
+        resource = attributes.info.key
+        key = (phase, attributes.operation, resource, attributes.subresource)
+        plan = self._plans.get(key)
+        if plan is None:
+            if attributes.subresource:
+                resource = f"{resource}/{attributes.subresource}"
+            plan = self._plans[key] = self._make_plan(phase, attributes.operation, resource)
+        return plan
+
+    def _make_plan(self, phase: str, operation: str, resource: str) -> _Plan:
+        asked: list[tuple[str, Ask]] = []
+        skipped: list[str] = []
+        for plugin in self.plugins:
+            if not (plugin.mutates if phase == MUTATING else plugin.validates):
+                continue
+            wanted = not plugin.resources or resource in plugin.resources
+            if wanted and operation in plugin.handles:
+                ask = plugin.admit if phase == MUTATING else plugin.validate
+                asked.append((plugin.name, ask))
+            else:
+                skipped.append(plugin.name)
+        return _Plan(tuple(asked), tuple(skipped))
+
+
+def _apply(attributes: Attributes, ops: Ops) -> None:
+    """Carry out a plugin's patch. Values are copied: the trace keeps the patch as it was."""
+    assert attributes.obj is not None, "nothing to change on delete and connect"
+    own = [{**op, "value": _copy(op["value"])} if "value" in op else op for op in ops]
+    patches.apply_in_place(attributes.obj, own)
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copy(item) for item in value]
+    return value

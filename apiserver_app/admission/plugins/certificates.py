@@ -1,0 +1,144 @@
+"""Who may approve, sign and attest certificates, and which subjects are out of bounds.
+
+CertificateApproval, CertificateSigning, ClusterTrustBundleAttest, CertificateSubjectRestriction.
+The first three ask the authorizers for the verb on the signer, then on its domain.
+
+Models kubernetes plugin/pkg/admission/certificates.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+
+from apiserver_app.admission.plugin import (
+    CREATE,
+    SKIP,
+    UPDATE,
+    Attributes,
+    Plugin,
+    Verdict,
+    forbidden,
+)
+from apiserver_app.machinery.meta import Object, User
+
+REQUESTS = "certificatesigningrequests.certificates.k8s.io"
+BUNDLES = "clustertrustbundles.certificates.k8s.io"
+CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client"
+MASTERS = "system:masters"
+
+
+# (user, verb, group, resource, name): the authorizers' word
+Allows = Callable[[User, str, str, str, str], bool]
+
+
+class SignerPlugin(Plugin):
+    """A plugin that asks whether a user may do something with a signer."""
+
+    validates = True
+
+    def __init__(self, allows: Allows) -> None:
+        self._allows = allows
+
+    def may(self, user: User, verb: str, signer: str) -> bool:
+        domain = signer.partition("/")[0]
+        return any(
+            self._allows(user, verb, "certificates.k8s.io", "signers", name)
+            for name in (signer, f"{domain}/*")
+        )
+
+
+class CertificateApproval(SignerPlugin):
+    name = "CertificateApproval"
+    handles = (UPDATE,)
+    resources = (f"{REQUESTS}/approval",)
+    source = "plugin/pkg/admission/certificates/approval/admission.go"
+
+    def validate(self, attributes: Attributes) -> Verdict:
+        signer = _signer(attributes.old)
+        if not self.may(attributes.user, "approve", signer):
+            raise forbidden(
+                attributes, f'user not permitted to approve requests with signerName "{signer}"'
+            )
+        return Verdict("allow", f"may approve for {signer}")
+
+
+class CertificateSigning(SignerPlugin):
+    name = "CertificateSigning"
+    handles = (UPDATE,)
+    resources = (f"{REQUESTS}/status",)
+    source = "plugin/pkg/admission/certificates/signing/admission.go"
+
+    def validate(self, attributes: Attributes) -> Verdict:
+        old = (attributes.old or {}).get("status") or {}
+        new = (attributes.obj or {}).get("status") or {}
+        if all(old.get(field) == new.get(field) for field in ("certificate", "conditions")):
+            return Verdict("allow", "neither certificate nor conditions change")
+        signer = _signer(attributes.old)
+        if not self.may(attributes.user, "sign", signer):
+            raise forbidden(
+                attributes, f'user not permitted to sign requests with signerName "{signer}"'
+            )
+        return Verdict("allow", f"may sign for {signer}")
+
+
+class ClusterTrustBundleAttest(SignerPlugin):
+    name = "ClusterTrustBundleAttest"
+    resources = (BUNDLES,)
+    source = "plugin/pkg/admission/certificates/ctbattest/admission.go"
+
+    def validate(self, attributes: Attributes) -> Verdict:
+        signer = _signer(attributes.obj)
+        if not signer:
+            return Verdict("allow", "the bundle names no signer")
+        if not self.may(attributes.user, "attest", signer):
+            raise forbidden(
+                attributes, f'user not permitted to attest for signerName "{signer}"'
+            )
+        return Verdict("allow", f"may attest for {signer}")
+
+
+class CertificateSubjectRestriction(Plugin):
+    """`cryptography` is loaded when the first request for a client certificate comes."""
+
+    name = "CertificateSubjectRestriction"
+    handles = (CREATE,)
+    resources = (REQUESTS,)
+    validates = True
+    source = "plugin/pkg/admission/certificates/subjectrestriction/admission.go"
+
+    def validate(self, attributes: Attributes) -> Verdict:
+        if attributes.obj is None:
+            return SKIP
+        if _signer(attributes.obj) != CLIENT_SIGNER:
+            return Verdict("allow", "not for a client of the API server")
+        try:
+            groups = organizations(attributes.obj["spec"].get("request", ""))
+        except ValueError as error:
+            raise forbidden(attributes, f"failed to parse CSR: {error}") from error
+        if MASTERS in groups:
+            raise forbidden(
+                attributes, f"use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
+            )
+        return Verdict("allow", f"the subject is not in {MASTERS}")
+
+
+def organizations(request: str) -> list[str]:
+    """The groups a certificate request (PEM in base64) asks for. ValueError when unreadable."""
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    try:
+        pem = base64.b64decode(request, validate=True)
+    except binascii.Error as error:
+        raise ValueError("PEM block type must be CERTIFICATE REQUEST") from error
+    if b"CERTIFICATE REQUEST" not in pem:
+        raise ValueError("PEM block type must be CERTIFICATE REQUEST")
+    parsed = x509.load_pem_x509_csr(pem)
+    found = parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return [str(attribute.value) for attribute in found]
+
+
+def _signer(obj: Object | None) -> str:
+    return str(((obj or {}).get("spec") or {}).get("signerName", ""))

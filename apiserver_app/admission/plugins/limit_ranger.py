@@ -1,0 +1,247 @@
+"""LimitRanger: defaults and bounds for what containers, pods and claims of a namespace ask for.
+
+Models kubernetes plugin/pkg/admission/limitranger/admission.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver_app.admission.plugin import (
+    CREATE,
+    SKIP,
+    Attributes,
+    Ops,
+    Plugin,
+    Verdict,
+    forbidden,
+)
+from apiserver_app.admission.podresources import Amounts, amounts, pod_total
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.patches import escape
+from apiserver_app.machinery.quantity import ZERO, Quantity
+
+ANNOTATION = "kubernetes.io/limit-ranger"
+_NONE = Verdict("allow", "no LimitRange here")
+_WITHIN = Verdict("allow", "within every limit")
+_PARTS = (("requests", "request"), ("limits", "limit"))
+_CONTAINER_FIELDS = (("containers", "container"), ("initContainers", "init container"))
+
+
+class LimitRanger(Plugin):
+    name = "LimitRanger"
+    resources = ("pods", "pods/resize", "persistentvolumeclaims")
+    mutates = True
+    validates = True
+    source = "plugin/pkg/admission/limitranger/admission.go"
+
+    def admit(self, attributes: Attributes) -> Verdict:
+        ranges = _ranges(attributes)
+        if ranges is None or attributes.obj is None:
+            return SKIP
+        if not ranges:
+            return _NONE
+        if attributes.info.key != "pods":
+            return Verdict("allow", "claims get no defaults")
+        ops = _defaults(attributes.obj, ranges)
+        if not ops:
+            return Verdict("allow", "every container says what it needs")
+        return Verdict("change", f"{len(ops)} changes by the LimitRange", ops)
+
+    def validate(self, attributes: Attributes) -> Verdict:
+        ranges = _ranges(attributes)
+        if ranges is None or attributes.obj is None:
+            return SKIP
+        if not ranges:
+            return _NONE
+        find = _pod_errors if attributes.info.key == "pods" else _claim_errors
+        for one in ranges:
+            found = find(one["spec"].get("limits") or (), attributes.obj["spec"])
+            if found:
+                raise forbidden(attributes, _aggregate(found))
+        return _WITHIN
+
+
+def _ranges(attributes: Attributes) -> Sequence[Object] | None:
+    """The LimitRanges that count for this request; None when it is none of their business."""
+    resize = attributes.subresource == "resize"
+    if attributes.info.key == "pods" and attributes.operation != CREATE and not resize:
+        return None
+    if attributes.old is not None and meta.is_deleting(attributes.old):
+        return None
+    return attributes.reader.list("limitranges", attributes.namespace)
+
+
+def _aggregate(found: list[str]) -> str:
+    unique = list(dict.fromkeys(found))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+
+
+# -- defaults -----------------------------------------------------------------------------------
+
+
+class _Container:
+    """One container's resources while the LimitRanges fill them in."""
+
+    def __init__(self, path: str, word: str, container: Object) -> None:
+        self.path = path
+        self.called = f"{word} {container['name']}"
+        self.before: Object | None = container.get("resources")
+        given = self.before or {}
+        self.have = {part: dict(given.get(part) or {}) for part, _ in _PARTS}
+
+    def fill(self, wanted: dict[str, dict[str, str]]) -> list[str]:
+        """Take what is missing; the notes of what was taken."""
+        notes: list[str] = []
+        for part, word in _PARTS:
+            missing = sorted(set(wanted[part]) - set(self.have[part]))
+            self.have[part].update((key, wanted[part][key]) for key in missing)
+            if missing:
+                notes.append(f"{', '.join(missing)} {word} for {self.called}")
+        return notes
+
+
+def _defaults(pod: Object, ranges: Sequence[Object]) -> Ops:
+    """Fill requests and limits of each container, one LimitRange after the other."""
+    containers = [
+        _Container(f"/spec/{field}/{index}/resources", word, container)
+        for field, word in _CONTAINER_FIELDS
+        for index, container in enumerate(pod["spec"].get(field) or ())
+    ]
+    last: list[str] = []
+    for one in ranges:
+        wanted = _wanted(one)
+        notes = [note for container in containers for note in container.fill(wanted)]
+        last = notes or last
+    ops: Ops = []
+    for container in containers:
+        ops += _resource_ops(container.path, container.before, container.have)
+    if last:
+        ops += _annotate(pod, f"LimitRanger plugin set: {'; '.join(last)}")
+    return ops
+
+
+def _wanted(limit_range: Object) -> dict[str, dict[str, str]]:
+    out: dict[str, dict[str, str]] = {"requests": {}, "limits": {}}
+    for limit in limit_range["spec"].get("limits") or ():
+        if limit.get("type") == "Container":
+            out["requests"].update(limit.get("defaultRequest") or {})
+            out["limits"].update(limit.get("default") or {})
+    return out
+
+
+def _resource_ops(path: str, before: Object | None, have: dict[str, dict[str, str]]) -> Ops:
+    if before is None:
+        filled = {part: values for part, values in have.items() if values}
+        return [{"op": "add", "path": path, "value": filled}] if filled else []
+    ops: Ops = []
+    for part in ("limits", "requests"):
+        old = before.get(part)
+        if not old and have[part]:
+            ops.append({"op": "add", "path": f"{path}/{part}", "value": have[part]})
+        elif old:
+            for key in have[part]:
+                if key not in old:
+                    at = f"{path}/{part}/{escape(key)}"
+                    ops.append({"op": "add", "path": at, "value": have[part][key]})
+    return ops
+
+
+def _annotate(pod: Object, note: str) -> Ops:
+    if pod["metadata"].get("annotations") is None:
+        value = {ANNOTATION: note}
+        return [{"op": "add", "path": "/metadata/annotations", "value": value}]
+    path = f"/metadata/annotations/{escape(ANNOTATION)}"
+    return [{"op": "add", "path": path, "value": note}]
+
+
+# -- bounds -------------------------------------------------------------------------------------
+
+
+def _pod_errors(limits: Sequence[Object], spec: Object) -> list[str]:
+    found: list[str] = []
+    for limit in limits:
+        kind = limit.get("type")
+        if kind == "Container":
+            for field, _ in _CONTAINER_FIELDS:
+                for container in spec.get(field) or ():
+                    resources = container.get("resources") or {}
+                    requests = amounts(resources.get("requests"))
+                    found += _check(limit, requests, amounts(resources.get("limits")))
+        elif kind == "Pod":
+            found += _check(limit, pod_total(spec, "requests"), pod_total(spec, "limits"))
+    return found
+
+
+def _claim_errors(limits: Sequence[Object], spec: Object) -> list[str]:
+    found: list[str] = []
+    requests = amounts((spec.get("resources") or {}).get("requests"))
+    for limit in limits:
+        if limit.get("type") != "PersistentVolumeClaim":
+            continue
+        for name, enforced in sorted(amounts(limit.get("min")).items()):
+            found += _minimum("PersistentVolumeClaim", name, enforced, requests, {})
+        for name, enforced in sorted(amounts(limit.get("max")).items()):
+            asked = requests.get(name)
+            start = f"maximum {name} usage per PersistentVolumeClaim is {enforced}"
+            if asked is None:
+                found.append(f"{start}.  No request is specified")
+            elif asked > enforced:
+                found.append(f"{start}, but request is {asked}")
+    return found
+
+
+def _check(limit: Object, requests: Amounts, limits: Amounts) -> list[str]:
+    kind = str(limit.get("type"))
+    found: list[str] = []
+    for name, enforced in sorted(amounts(limit.get("min")).items()):
+        found += _minimum(kind, name, enforced, requests, limits)
+    for name, enforced in sorted(amounts(limit.get("max")).items()):
+        found += _maximum(kind, name, enforced, requests, limits)
+    for name, enforced in sorted(amounts(limit.get("maxLimitRequestRatio")).items()):
+        found += _ratio(kind, name, enforced, requests, limits)
+    return found
+
+
+def _minimum(
+    kind: str, name: str, enforced: Quantity, requests: Amounts, limits: Amounts
+) -> list[str]:
+    request, limit = requests.get(name), limits.get(name)
+    start = f"minimum {name} usage per {kind} is {enforced}"
+    if request is None:
+        return [f"{start}.  No request is specified"]
+    if request < enforced:
+        return [f"{start}, but request is {request}"]
+    if limit is not None and limit < enforced:
+        return [f"{start}, but limit is {limit}"]
+    return []
+
+
+def _maximum(
+    kind: str, name: str, enforced: Quantity, requests: Amounts, limits: Amounts
+) -> list[str]:
+    request, limit = requests.get(name), limits.get(name)
+    start = f"maximum {name} usage per {kind} is {enforced}"
+    if limit is None:
+        return [f"{start}.  No limit is specified"]
+    if limit > enforced:
+        return [f"{start}, but limit is {limit}"]
+    if request is not None and request > enforced:
+        return [f"{start}, but request is {request}"]
+    return []
+
+
+def _ratio(
+    kind: str, name: str, enforced: Quantity, requests: Amounts, limits: Amounts
+) -> list[str]:
+    request, limit = requests.get(name, ZERO), limits.get(name, ZERO)
+    start = f"{name} max limit to request ratio per {kind} is {enforced}"
+    if request.is_zero:
+        return [f"{start}, but no request is specified or request is 0"]
+    if limit.is_zero:
+        return [f"{start}, but no limit is specified or limit is 0"]
+    ratio = limit.scaled(-3) / request.scaled(-3)
+    if ratio * 1000 > enforced.scaled(-3):
+        return [f"{start}, but provided ratio is {ratio:f}"]
+    return []

@@ -1,0 +1,143 @@
+"""ResourceQuota: a namespace may hold so many objects and ask for so much, and no more.
+
+Use is counted from the objects in the watch cache, so a refusal is exact at that moment. The
+status of the quota is the resource quota controller's to write; nothing is written here.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from apiserver_app.admission import quotas
+from apiserver_app.admission.plugin import (
+    CREATE,
+    SKIP,
+    UPDATE,
+    Attributes,
+    Plugin,
+    Verdict,
+    forbidden,
+)
+from apiserver_app.admission.podresources import Amounts, add, amounts
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.quantity import ZERO, Quantity
+
+_NONE = Verdict("allow", "no ResourceQuota here")
+_UNTOUCHED = Verdict("allow", "no ResourceQuota counts this")
+IGNORED = frozenset(
+    (
+        "bindings",
+        "componentstatuses",
+        "tokenreviews.authentication.k8s.io",
+        "selfsubjectreviews.authentication.k8s.io",
+        "subjectaccessreviews.authorization.k8s.io",
+        "selfsubjectaccessreviews.authorization.k8s.io",
+        "localsubjectaccessreviews.authorization.k8s.io",
+        "selfsubjectrulesreviews.authorization.k8s.io",
+        "events",
+        "events.events.k8s.io",
+    )
+)
+
+
+class ResourceQuota(Plugin):
+    name = "ResourceQuota"
+    handles = (CREATE, UPDATE)
+    validates = True
+    source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go"
+
+    def validate(self, attributes: Attributes) -> Verdict:
+        namespace, resource = attributes.namespace, attributes.info.key
+        if not namespace or attributes.obj is None or resource in ("namespaces", *IGNORED):
+            return SKIP
+        found = attributes.reader.list("resourcequotas", namespace)
+        if not found:
+            return _NONE
+        evaluator = quotas.evaluator_for(resource)
+        if not evaluator.handles(
+            attributes.operation, attributes.subresource, attributes.obj, attributes.old
+        ):
+            return SKIP
+        counted = [quota for quota in found if self._counts(attributes, evaluator, quota)]
+        if not counted:
+            return _UNTOUCHED
+        said = [self._charge(attributes, evaluator, quota) for quota in counted]
+        said = [text for text in said if text]
+        return Verdict("allow", "; ".join(said) if said else "uses nothing more")
+
+    def _counts(
+        self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object
+    ) -> bool:
+        """Whether the quota is about this object, which then must say what it needs."""
+        assert attributes.obj is not None
+        hard = _hard(quota)
+        relevant = evaluator.relevant(hard)
+        if not relevant or not quotas.in_scope(quota, attributes.info.key, attributes.obj):
+            return False
+        missing = evaluator.missing(relevant, attributes.obj)
+        if missing:
+            raise forbidden(attributes, f"failed quota: {meta.name_of(quota)}: {missing}")
+        return True
+
+    def _charge(
+        self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object
+    ) -> str:
+        """What this request adds and what is left, or the refusal."""
+        hard = _hard(quota)
+        wanted = self._delta(attributes, evaluator, quota)
+        wanted = {name: amount for name, amount in wanted.items()
+                  if name in hard and not amount.is_zero}  # fmt: skip
+        if not wanted:
+            return ""
+        used = self._used(attributes, evaluator, quota, wanted)
+        over = [name for name in sorted(wanted) if used[name] + wanted[name] > hard[name]]
+        if over:
+            raise forbidden(
+                attributes,
+                f"exceeded quota: {meta.name_of(quota)}, requested: {_pretty(wanted, over)}, "
+                f"used: {_pretty(used, over)}, limited: {_pretty(hard, over)}",
+            )
+        name = min(wanted)
+        return f"{meta.name_of(quota)}: {name} {used[name] + wanted[name]} of {hard[name]}"
+
+    def _delta(
+        self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object
+    ) -> Amounts:
+        assert attributes.obj is not None
+        wanted = evaluator.usage(attributes.obj)
+        old = attributes.old
+        if attributes.operation != UPDATE or old is None:
+            return wanted
+        if not quotas.in_scope(quota, attributes.info.key, old):
+            return wanted
+        before = evaluator.usage(old)
+        more = {name: amount - before.get(name, ZERO) for name, amount in wanted.items()}
+        return {name: max(amount, ZERO) for name, amount in more.items()}
+
+    def _used(
+        self,
+        attributes: Attributes,
+        evaluator: quotas.Evaluator,
+        quota: Object,
+        wanted: Mapping[str, Quantity],
+    ) -> Amounts:
+        used: Amounts = dict.fromkeys(wanted, ZERO)
+        resource = attributes.info.key
+        for obj in attributes.reader.list(resource, attributes.namespace):
+            if quotas.in_scope(quota, resource, obj):
+                spent = evaluator.usage(obj)
+                add(used, {name: spent[name] for name in wanted if name in spent})
+        return used
+
+
+def _hard(quota: Object) -> Amounts:
+    """The limits in force: those of the status, or of the spec until there is a status."""
+    status = (quota.get("status") or {}).get("hard")
+    return amounts(status or (quota.get("spec") or {}).get("hard"))
+
+
+def _pretty(values: Mapping[str, Quantity], names: Sequence[str]) -> str:
+    return ",".join(f"{name}={values[name]}" for name in names)

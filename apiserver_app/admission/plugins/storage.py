@@ -1,0 +1,128 @@
+"""What claims and volumes get: a storage class, a finalizer, and leave to grow.
+
+DefaultStorageClass, StorageObjectInUseProtection and PersistentVolumeClaimResize.
+
+Models kubernetes plugin/pkg/admission/storage/{storageclass/setdefault,
+storageobjectinuseprotection,persistentvolume/resize}/admission.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver_app.admission.plugin import (
+    CREATE,
+    SKIP,
+    UPDATE,
+    Attributes,
+    Plugin,
+    Verdict,
+    forbidden,
+)
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.quantity import parse
+
+CLASSES = "storageclasses.storage.k8s.io"
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_DEFAULT_ANNOTATIONS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_FINALIZERS = {
+    "persistentvolumes": "kubernetes.io/pv-protection",
+    "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+}
+
+
+class DefaultStorageClass(Plugin):
+    name = "DefaultStorageClass"
+    handles = (CREATE,)
+    resources = ("persistentvolumeclaims",)
+    mutates = True
+    source = "plugin/pkg/admission/storage/storageclass/setdefault/admission.go"
+
+    def admit(self, attributes: Attributes) -> Verdict:
+        claim = attributes.obj
+        if claim is None:
+            return SKIP
+        spec = claim.get("spec") or {}
+        if spec.get("storageClassName") is not None:
+            return Verdict("allow", "the claim names its class")
+        if CLASS_ANNOTATION in meta.annotations_of(claim):
+            return Verdict("allow", "the claim names its class")
+        chosen = newest_default(attributes.reader.list(CLASSES), _DEFAULT_ANNOTATIONS)
+        if chosen is None:
+            return Verdict("allow", "no default class here")
+        name = meta.name_of(chosen)
+        op = {"op": "add", "path": "/spec/storageClassName", "value": name}
+        return Verdict("change", f"{name} is the default class", [op])
+
+
+def newest_default(classes: Sequence[Object], annotations: Sequence[str]) -> Object | None:
+    """The class annotated as default; of several the newest, then the first by name."""
+    marked = [
+        one
+        for one in classes
+        if any(meta.annotations_of(one).get(key) == "true" for key in annotations)
+    ]
+    marked.sort(key=meta.name_of)
+    marked.sort(key=lambda one: one["metadata"].get("creationTimestamp", ""), reverse=True)
+    return marked[0] if marked else None
+
+
+class StorageObjectInUseProtection(Plugin):
+    name = "StorageObjectInUseProtection"
+    handles = (CREATE,)
+    resources = ("persistentvolumes", "persistentvolumeclaims")
+    mutates = True
+    source = "plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go"
+
+    def admit(self, attributes: Attributes) -> Verdict:
+        if attributes.obj is None:
+            return SKIP
+        wanted = _FINALIZERS[attributes.info.key]
+        have = attributes.obj["metadata"].get("finalizers")
+        if have and wanted in have:
+            return Verdict("allow", "already protected while in use")
+        path = "/metadata/finalizers"
+        op = {"op": "add", "path": f"{path}/-" if have else path,
+              "value": wanted if have else [wanted]}
+        return Verdict("change", "protected while in use", [op])
+
+
+class PersistentVolumeClaimResize(Plugin):
+    name = "PersistentVolumeClaimResize"
+    handles = (UPDATE,)
+    resources = ("persistentvolumeclaims",)
+    validates = True
+    source = "plugin/pkg/admission/storage/persistentvolume/resize/admission.go"
+
+    def validate(self, attributes: Attributes) -> Verdict:
+        claim, old = attributes.obj, attributes.old
+        if claim is None or old is None:
+            return SKIP
+        if parse(_size(claim)) <= parse(_size(old)):
+            return Verdict("allow", "the claim does not grow")
+        if (old.get("status") or {}).get("phase") != "Bound":
+            raise forbidden(attributes, "Only bound persistent volume claims can be expanded")
+        name = class_of(claim)
+        found = attributes.reader.get(CLASSES, "", name) if name else None
+        if name != class_of(old) or not (found or {}).get("allowVolumeExpansion"):
+            raise forbidden(
+                attributes,
+                "only dynamically provisioned pvc can be resized and the storageclass that "
+                "provisions the pvc must support resize",
+            )
+        return Verdict("allow", f"class {name} allows volumes to grow")
+
+
+def class_of(claim: Object) -> str:
+    """The storage class a claim asks for, "" when none."""
+    annotated = meta.annotations_of(claim).get(CLASS_ANNOTATION)
+    return annotated or (claim.get("spec") or {}).get("storageClassName") or ""
+
+
+def _size(claim: Object) -> str:
+    resources = (claim.get("spec") or {}).get("resources") or {}
+    return str((resources.get("requests") or {}).get("storage", "0"))

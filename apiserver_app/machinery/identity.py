@@ -1,0 +1,18 @@
+"""What a user's name and groups say about which component it is.
+
+Models kubernetes pkg/auth/nodeidentifier/default.go and
+staging/src/k8s.io/apiserver/pkg/authentication/user/user.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery.meta import User
+
+NODES, NODE_PREFIX = "system:nodes", "system:node:"
+
+
+def node_name(user: User) -> str | None:
+    """The node whose kubelet this is, "" when it cannot be told; None for anybody else."""
+    if user.name.startswith(NODE_PREFIX) and NODES in user.groups:
+        return user.name[len(NODE_PREFIX) :]
+    return None

@@ -1,0 +1,115 @@
+"""One cluster's admission: the default plugins over a new cluster's objects."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+import pytest
+
+from apiserver_app.admission import plugins
+from apiserver_app.admission.chain import Chain
+from apiserver_app.admission.plugin import CREATE, Attributes, Ops
+from apiserver_app.auth.authz import union
+from apiserver_app.machinery import kinds
+from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.rand import Rand
+from tests.apiserver_app.memory import MemoryReader, bootstrapped
+
+NOW = 1_760_000_000_000_000
+ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
+KUBELET = User("system:node:node-1", ("system:nodes", "system:authenticated"))
+RESOURCES = kinds.Resources("1.33")
+
+
+class Told(NamedTuple):
+    phase: str
+    plugin: str
+    verdict: str
+    why: str
+    ops: Ops
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine that never has to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("the coroutine waits")
+
+
+class Cluster:
+    """Sends requests through the chain and remembers what was told."""
+
+    def __init__(self) -> None:
+        self.reader: MemoryReader = bootstrapped()
+        self.authorization = union.build(["Node", "RBAC"], self.reader)
+        self.slept: list[float] = []
+        self.chain = Chain(plugins.build(self.authorization.allows), self._sleep)
+        self.told: list[Told] = []
+        self.warnings: list[str] = []
+        self.appears: dict[str, Object] = {}  # what a controller makes during the next wait
+        self.account("default", "default")
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        for resource, obj in self.appears.items():
+            self.reader.put(resource, obj)
+
+    async def _tell(self, phase: str, plugin: str, verdict: str, why: str, ops: Ops) -> None:
+        self.told.append(Told(phase, plugin, verdict, why, copy.deepcopy(ops)))
+
+    def send(
+        self,
+        resource: str,
+        obj: Object | None,
+        *,
+        operation: str = CREATE,
+        subresource: str = "",
+        old: Object | None = None,
+        user: User = ADMIN,
+        name: str = "",
+    ) -> Object:
+        """The object as both phases leave it."""
+        info = RESOURCES.by_key[resource]
+        metadata = (obj or old or {}).get("metadata", {})
+        namespace = metadata.get("namespace", "default" if info.namespaced else "")
+        attributes = Attributes(
+            operation, info, subresource, namespace, name or metadata.get("name", ""),
+            copy.deepcopy(obj), old, user, self.reader, Rand(7), NOW, warnings=self.warnings,
+        )  # fmt: skip
+        self.told.clear()
+        run(self.chain.mutate(attributes, self._tell))
+        run(self.chain.validate(attributes, self._tell))
+        return attributes.obj or {}
+
+    def said(self, plugin: str) -> Told:
+        """What the plugin itself was told of saying, in the first phase it was asked in."""
+        return next(one for one in self.told if one.plugin == plugin)
+
+    def account(self, namespace: str, name: str, **fields: Any) -> None:
+        metadata = {"namespace": namespace, "name": name, "uid": f"uid-{name}"}
+        self.reader.put("serviceaccounts", {"metadata": metadata, **fields})
+
+    def namespace(
+        self, name: str, phase: str = "Active", labels: dict[str, str] | None = None
+    ) -> None:
+        metadata = {"name": name, "labels": labels or {}}
+        self.reader.put("namespaces", {"metadata": metadata, "status": {"phase": phase}})
+
+
+def pod(name: str = "nginx", namespace: str = "default", **spec: Any) -> Object:
+    containers = [{"name": "nginx", "image": "nginx", "resources": {}}]
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"containers": containers, **spec},
+    }
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()

@@ -1,0 +1,365 @@
+"""What a namespace decides: its life, its limits, its quota, its pod security level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver_app.admission.plugin import DELETE, UPDATE
+from apiserver_app.machinery import errors
+from tests.apiserver_app.admission.conftest import Cluster, pod
+
+
+def _refusal(cluster: Cluster, resource: str, obj: Any, **more: Any) -> errors.ApiError:
+    with pytest.raises(errors.ApiError) as caught:
+        cluster.send(resource, obj, **more)
+    return caught.value
+
+
+# -- its life -----------------------------------------------------------------------------------
+
+
+def test_missing_namespace_is_404_after_a_short_wait(cluster: Cluster) -> None:
+    error = _refusal(cluster, "pods", pod(namespace="ghost"))
+
+    assert (error.code, error.message) == (404, 'namespaces "ghost" not found')
+    assert cluster.slept == [0.05]
+
+
+def test_namespace_made_a_moment_ago_is_found_after_the_wait(cluster: Cluster) -> None:
+    metadata = {"name": "fresh"}
+    cluster.appears = {"namespaces": {"metadata": metadata, "status": {"phase": "Active"}}}
+    settings = {"metadata": {"name": "a", "namespace": "fresh"}}
+
+    cluster.send("configmaps", settings)
+
+    assert cluster.said("NamespaceLifecycle").why == "fresh is active"
+
+
+def test_nothing_new_in_a_namespace_that_is_going_away(cluster: Cluster) -> None:
+    cluster.namespace("old", "Terminating")
+
+    error = _refusal(cluster, "pods", pod(namespace="old"))
+
+    assert error.message == (
+        'pods "nginx" is forbidden: unable to create new content in namespace old because it '
+        "is being terminated"
+    )
+    assert error.details["causes"] == [
+        {
+            "reason": "NamespaceTerminating",
+            "message": "namespace old is being terminated",
+            "field": "metadata.namespace",
+        }
+    ]
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
+def test_system_namespaces_may_not_be_deleted(cluster: Cluster, name: str) -> None:
+    old = {"metadata": {"name": name}}
+
+    error = _refusal(cluster, "namespaces", None, old=old, operation=DELETE)
+
+    assert error.message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+
+
+# -- its limits ---------------------------------------------------------------------------------
+
+
+def _limits(cluster: Cluster, **limit: Any) -> None:
+    spec = {"limits": [{"type": "Container", **limit}]}
+    metadata = {"name": "bounds", "namespace": "default"}
+    cluster.reader.put("limitranges", {"metadata": metadata, "spec": spec})
+
+
+def _with(**resources: dict[str, str]) -> dict[str, Any]:
+    return pod(containers=[{"name": "nginx", "image": "nginx", "resources": resources}])
+
+
+def test_limit_range_fills_in_what_containers_leave_out(cluster: Cluster) -> None:
+    _limits(cluster, default={"cpu": "500m", "memory": "1Gi"}, defaultRequest={"cpu": "100m"})
+
+    made = cluster.send("pods", _with(limits={"memory": "64Mi"}))
+
+    assert made["spec"]["containers"][0]["resources"] == {
+        "limits": {"cpu": "500m", "memory": "64Mi"}, "requests": {"cpu": "100m"}
+    }
+    assert made["metadata"]["annotations"] == {
+        "kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container nginx; "
+        "cpu limit for container nginx"
+    }
+    assert cluster.said("LimitRanger").verdict == "change"
+
+
+@pytest.mark.parametrize(
+    ("limit", "resources", "said"),
+    [
+        (
+            {"min": {"cpu": "100m"}},
+            {"requests": {"cpu": "50m"}},
+            "minimum cpu usage per Container is 100m, but request is 50m",
+        ),
+        (
+            {"max": {"memory": "1Gi"}},
+            {"limits": {"memory": "2Gi"}},
+            "maximum memory usage per Container is 1Gi, but limit is 2Gi",
+        ),
+        (
+            {"max": {"cpu": "1"}},
+            {},
+            "maximum cpu usage per Container is 1.  No limit is specified",
+        ),
+        (
+            {"min": {"cpu": "1", "memory": "1Gi"}},
+            {"requests": {"cpu": "500m", "memory": "1Mi"}},
+            "[minimum cpu usage per Container is 1, but request is 500m, "
+            "minimum memory usage per Container is 1Gi, but request is 1Mi]",
+        ),
+        (
+            {"maxLimitRequestRatio": {"cpu": "2"}},
+            {"requests": {"cpu": "100m"}, "limits": {"cpu": "500m"}},
+            "cpu max limit to request ratio per Container is 2, but provided ratio is 5.000000",
+        ),
+    ],
+)
+def test_container_out_of_bounds_is_refused(
+    cluster: Cluster, limit: dict[str, Any], resources: dict[str, Any], said: str
+) -> None:
+    _limits(cluster, **limit)
+
+    assert _refusal(cluster, "pods", _with(**resources)).message == (
+        f'pods "nginx" is forbidden: {said}'
+    )
+
+
+def test_claim_out_of_bounds_is_refused(cluster: Cluster) -> None:
+    spec = {"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]}
+    metadata = {"name": "bounds", "namespace": "default"}
+    cluster.reader.put("limitranges", {"metadata": metadata, "spec": spec})
+    claim = {"metadata": {"name": "data"},
+             "spec": {"resources": {"requests": {"storage": "2Gi"}}}}  # fmt: skip
+
+    assert _refusal(cluster, "persistentvolumeclaims", claim).message == (
+        'persistentvolumeclaims "data" is forbidden: maximum storage usage per '
+        "PersistentVolumeClaim is 1Gi, but request is 2Gi"
+    )
+
+
+# -- its quota ----------------------------------------------------------------------------------
+
+
+def _quota(cluster: Cluster, hard: dict[str, str], **spec: Any) -> None:
+    cluster.reader.put(
+        "resourcequotas",
+        {"metadata": {"name": "q", "namespace": "default"}, "spec": {"hard": hard, **spec}},
+    )
+
+
+def test_pod_beyond_the_quota_is_refused_with_upstreams_figures(cluster: Cluster) -> None:
+    _quota(cluster, {"pods": "2"})
+    for name in ("a", "b"):
+        cluster.reader.put("pods", pod(name))
+
+    error = _refusal(cluster, "pods", pod("c"))
+
+    assert (error.code, error.reason) == (403, "Forbidden")
+    assert error.message == (
+        'pods "c" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, '
+        "limited: pods=2"
+    )
+
+
+def test_finished_pods_leave_room_in_the_quota(cluster: Cluster) -> None:
+    _quota(cluster, {"pods": "1"})
+    cluster.reader.put("pods", {**pod("a"), "status": {"phase": "Succeeded"}})
+
+    cluster.send("pods", pod("b"))
+
+    assert cluster.said("ResourceQuota").why == "q: pods 1 of 1"
+
+
+def test_quota_on_cpu_wants_every_container_to_name_it(cluster: Cluster) -> None:
+    _quota(cluster, {"requests.cpu": "1", "limits.memory": "1Gi"})
+
+    assert _refusal(cluster, "pods", pod()).message == (
+        'pods "nginx" is forbidden: failed quota: q: must specify limits.memory for: nginx; '
+        "requests.cpu for: nginx"
+    )
+
+
+def test_quota_on_cpu_adds_up_exactly(cluster: Cluster) -> None:
+    _quota(cluster, {"requests.cpu": "1"})
+    cluster.reader.put("pods", {**_with(requests={"cpu": "600m"}), "metadata": {
+        "name": "a", "namespace": "default"}})  # fmt: skip
+
+    assert _refusal(cluster, "pods", _with(requests={"cpu": "500m"})).message == (
+        'pods "nginx" is forbidden: exceeded quota: q, requested: requests.cpu=500m, '
+        "used: requests.cpu=600m, limited: requests.cpu=1"
+    )
+
+
+def test_count_quota_covers_any_kind(cluster: Cluster) -> None:
+    _quota(cluster, {"count/deployments.apps": "0"})
+    deployment = {"metadata": {"name": "web", "namespace": "default"}, "spec": {}}
+
+    assert _refusal(cluster, "deployments.apps", deployment).message == (
+        'deployments.apps "web" is forbidden: exceeded quota: q, '
+        "requested: count/deployments.apps=1, used: count/deployments.apps=0, "
+        "limited: count/deployments.apps=0"
+    )
+
+
+def test_update_of_a_service_is_charged_for_what_it_adds(cluster: Cluster) -> None:
+    _quota(cluster, {"services": "1", "services.nodeports": "1"})
+    ports = [{"port": 80}, {"port": 81}]
+    old = {"metadata": {"name": "web", "namespace": "default"}, "spec": {"ports": ports}}
+    cluster.reader.put("services", old)
+    new = {**old, "spec": {"ports": ports, "type": "NodePort"}}
+
+    assert _refusal(cluster, "services", new, old=old, operation=UPDATE).message == (
+        'services "web" is forbidden: exceeded quota: q, requested: services.nodeports=2, '
+        "used: services.nodeports=0, limited: services.nodeports=1"
+    )
+
+
+def test_scoped_quota_counts_only_what_is_in_its_scope(cluster: Cluster) -> None:
+    _quota(cluster, {"pods": "0"}, scopes=["NotBestEffort"])
+
+    cluster.send("pods", pod())
+    error = _refusal(cluster, "pods", _with(requests={"cpu": "1"}))
+
+    assert error.message.startswith('pods "nginx" is forbidden: exceeded quota: q')
+
+
+def test_dry_run_or_not_nothing_is_written_by_the_quota(cluster: Cluster) -> None:
+    _quota(cluster, {"pods": "2"})
+    before = cluster.reader.get("resourcequotas", "default", "q")
+
+    cluster.send("pods", pod())
+
+    assert cluster.reader.get("resourcequotas", "default", "q") is before
+
+
+# -- its pod security level ---------------------------------------------------------------------
+
+
+def test_namespace_without_labels_is_privileged(cluster: Cluster) -> None:
+    cluster.send("pods", pod(hostNetwork=True))
+
+    assert cluster.said("PodSecurity").why == "this namespace is privileged"
+
+
+def test_restricted_namespace_refuses_a_plain_pod_in_upstreams_words(cluster: Cluster) -> None:
+    cluster.namespace("safe", labels={"pod-security.kubernetes.io/enforce": "restricted"})
+    cluster.account("safe", "default")
+
+    assert _refusal(cluster, "pods", pod(namespace="safe")).message == (
+        'pods "nginx" is forbidden: violates PodSecurity "restricted:latest": '
+        "allowPrivilegeEscalation != false (container \"nginx\" must set "
+        "securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "
+        '"nginx" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod '
+        'or container "nginx" must set securityContext.runAsNonRoot=true), seccompProfile (pod '
+        'or container "nginx" must set securityContext.seccompProfile.type to "RuntimeDefault" '
+        'or "Localhost")'
+    )
+
+
+def _baseline(cluster: Cluster, **labels: str) -> None:
+    given = {"pod-security.kubernetes.io/enforce": "baseline"}
+    given |= {f"pod-security.kubernetes.io/{mode}": level for mode, level in labels.items()}
+    cluster.namespace("default", labels=given)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (
+            {"hostNetwork": True, "hostPID": True},
+            "host namespaces (hostNetwork=true, hostPID=true)",
+        ),
+        (
+            {"volumes": [{"name": "root", "hostPath": {"path": "/"}}]},
+            'hostPath volumes (volume "root")',
+        ),
+        (
+            {"containers": [{"name": "a", "securityContext": {"privileged": True}}]},
+            'privileged (container "a" must not set securityContext.privileged=true)',
+        ),
+        (
+            {"containers": [{"name": "a", "ports": [{"containerPort": 1, "hostPort": 80}]}]},
+            'hostPort (container "a" uses hostPort 80)',
+        ),
+        (
+            {
+                "containers": [
+                    {"name": "a", "securityContext": {"capabilities": {"add": ["NET_RAW"]}}},
+                    {"name": "b", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}},
+                ]
+            },
+            'non-default capabilities (containers "a", "b" must not include "NET_RAW", '
+            '"SYS_ADMIN" in securityContext.capabilities.add)',
+        ),
+        (
+            {"securityContext": {"seccompProfile": {"type": "Unconfined"}}},
+            'seccompProfile (pod must not set securityContext.seccompProfile.type to "Unconfined")',
+        ),
+    ],
+)
+def test_baseline_namespace_refuses_what_reaches_the_host(
+    cluster: Cluster, spec: dict[str, Any], said: str
+) -> None:
+    _baseline(cluster)
+
+    assert _refusal(cluster, "pods", pod(**spec)).message == (
+        f'pods "nginx" is forbidden: violates PodSecurity "baseline:latest": {said}'
+    )
+
+
+def test_deployment_with_forbidden_pods_is_let_in_with_a_warning(cluster: Cluster) -> None:
+    _baseline(cluster)
+    template = {"metadata": {}, "spec": {"hostNetwork": True, "containers": []}}
+    deployment = {"metadata": {"name": "web", "namespace": "default"},
+                  "spec": {"template": template}}  # fmt: skip
+
+    cluster.send("deployments.apps", deployment)
+
+    assert cluster.warnings == [
+        'would violate PodSecurity "baseline:latest": host namespaces (hostNetwork=true)'
+    ]
+
+
+def test_warn_level_warns_about_what_enforce_lets_in(cluster: Cluster) -> None:
+    _baseline(cluster, warn="restricted")
+
+    cluster.send("pods", pod())
+
+    assert cluster.warnings[0].startswith('would violate PodSecurity "restricted:latest": ')
+
+
+def test_bad_level_on_a_namespace_is_invalid(cluster: Cluster) -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "tight"}
+
+    error = _refusal(cluster, "namespaces", {"metadata": {"name": "n", "labels": labels}})
+
+    assert error.code == 422
+    assert error.message == (
+        'Namespace "n" is invalid: metadata.labels[pod-security.kubernetes.io/enforce]: '
+        'Invalid value: "tight": must be one of privileged, baseline, restricted'
+    )
+
+
+def test_stricter_level_warns_of_the_pods_already_there(cluster: Cluster) -> None:
+    for name in ("b", "a"):
+        cluster.reader.put("pods", pod(name, hostNetwork=True))
+    labels = {"pod-security.kubernetes.io/enforce": "baseline"}
+    old = {"metadata": {"name": "default"}}
+    new = {"metadata": {"name": "default", "labels": labels}}
+
+    cluster.send("namespaces", new, old=old, operation=UPDATE)
+
+    assert cluster.warnings == [
+        'existing pods in namespace "default" violate the new PodSecurity enforce level '
+        '"baseline:latest"',
+        "a (and 1 other pod): host namespaces",
+    ]
