@@ -1,0 +1,136 @@
+"""OpenAPI documents: the index of `/openapi/v3`, a document a group version, and `/openapi/v2`.
+
+Documents are built when first asked for (tens of milliseconds) and kept compressed; nothing else
+of them stays in memory. Hashes are known without building anything, since a version's documents
+never change.
+
+Models kube-openapi pkg/handler3/handler.go and pkg/builder3/openapi.go.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from apiserver_app.http import discovery, negotiation, openapi_paths, openapi_schemas
+from apiserver_app.http.openapi_schemas import META
+from apiserver_app.machinery import kinds
+
+Answer = tuple[int, list[tuple[str, str]], bytes]
+
+FORMAT = "1"  # changes whenever documents of the same version come out differently
+_DOCUMENTS_MAX = 48
+_NEVER = "Thu, 31 Dec 2037 23:55:55 GMT"
+_ROOT = "/openapi/v3"
+_META_PATHS = {"api": "APIVersions", "apis": "APIGroupList"}
+
+
+class OpenApi:
+    """The OpenAPI endpoints of one server."""
+
+    def __init__(self, resources: kinds.Resources) -> None:
+        self._version = resources.version
+        names = ["api", "apis"]
+        for group, version in resources.group_versions:
+            names += [f"apis/{group}", f"apis/{group}/{version}"] if group else [f"api/{version}"]
+        self._names = tuple(sorted(set(names)))
+
+    def answer(
+        self,
+        path: str,
+        params: Mapping[str, Sequence[str]],
+        headers: Mapping[str, str],
+    ) -> Answer | None:
+        """Code, headers and body of what is at a path; `headers` are the request's, lower case."""
+        path = path.rstrip("/")
+        if path == _ROOT:
+            return self._index()
+        name = path.removeprefix(_ROOT + "/")
+        if name == path or name not in self._names:
+            return None
+        etag = self._hash(name)
+        asked = params.get("hash")
+        if asked and asked[0] and asked[0] != etag:
+            where = f"{_ROOT}/{name}?hash={etag}"
+            return 301, [("Location", where), ("Content-Type", "text/plain")], b""
+        out = [("Etag", f'"{etag}"'), ("Vary", "Accept, Accept-Encoding")]
+        if asked:
+            out += [("Cache-Control", "public, immutable"), ("Expires", _NEVER)]
+        if headers.get("if-none-match") == f'"{etag}"':
+            return 304, out, b""
+        negotiation.negotiate(headers.get("accept", ""))
+        body = _compressed(self._version, name)
+        out.append(("Content-Type", negotiation.JSON))
+        if "gzip" in headers.get("accept-encoding", ""):
+            return 200, [*out, ("Content-Encoding", "gzip")], body
+        return 200, out, gzip.decompress(body)
+
+    def _index(self) -> Answer:
+        paths = {
+            name: {"serverRelativeURL": f"{_ROOT}/{name}?hash={self._hash(name)}"}
+            for name in self._names
+        }
+        body = orjson.dumps({"paths": paths})
+        return 200, [("Content-Type", negotiation.JSON)], body
+
+    def _hash(self, name: str) -> str:
+        text = f"{FORMAT}/{self._version}/{name}"
+        return hashlib.sha512(text.encode()).hexdigest().upper()
+
+
+def build(version: str, name: str) -> bytes:
+    """The document of `apis/apps/v1`, `api/v1`, `apis/apps`, `apis` or `api`."""
+    parts = name.split("/")
+    if len(parts) == 1 or (len(parts) == 2 and parts[0] == "apis"):
+        kind = _META_PATHS.get(name, "APIGroup")
+        paths = {f"/{name}/": _get(kind)}
+        roots: Sequence[str] = [META + kind]
+    else:
+        group = parts[1] if parts[0] == "apis" else ""
+        found = openapi_paths.Paths(kinds.Resources(version), group, parts[-1])
+        paths, roots = found.paths, list(found.roots)
+    definitions = openapi_schemas.Definitions(version)
+    return orjson.dumps(
+        {
+            "openapi": "3.0.0",
+            "info": {
+                "title": "Kubernetes",
+                "version": discovery.version_info(version)["gitVersion"],
+            },
+            "paths": paths,
+            "components": {
+                "schemas": openapi_schemas.v3(definitions, roots),
+                "securitySchemes": {
+                    "BearerToken": {
+                        "type": "apiKey",
+                        "description": "Bearer Token authentication",
+                        "name": "authorization",
+                        "in": "header",
+                    }
+                },
+            },
+        }
+    )
+
+
+@functools.lru_cache(_DOCUMENTS_MAX)
+def _compressed(version: str, name: str) -> bytes:
+    return gzip.compress(build(version, name), mtime=0)
+
+
+def _get(kind: str) -> dict[str, object]:
+    schema = openapi_schemas.reference(META + kind)
+    return {
+        "get": {
+            "description": "get information of a group",
+            "operationId": f"get{kind}",
+            "responses": {
+                "200": {"description": "OK", "content": {"application/json": {"schema": schema}}},
+                "401": {"description": "Unauthorized"},
+            },
+        }
+    }
