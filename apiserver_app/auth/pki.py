@@ -261,6 +261,11 @@ def write_file(path: Path, content: bytes, mode: int) -> None:
         raise
 
 
+def new_signing_key() -> bytes:
+    """A key for service account tokens that lives only in memory, as PEM."""
+    return _key_pem(_new_key())
+
+
 def _new_key() -> ec.EllipticCurvePrivateKey:
     from cryptography.hazmat.primitives.asymmetric import ec
 

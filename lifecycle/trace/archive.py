@@ -142,6 +142,28 @@ class Archive:
         raise AssertionError
 
 
+def write_file(path: Path, header: dict[str, Any], records: Iterable[dict[str, Any]]) -> None:
+    """One trace as a file anywhere: all or nothing, the same bytes for the same records."""
+    waiting = path.with_name(f".{path.name}.part")
+    lines = (orjson.dumps(record) for record in records)
+    full = {"format": FORMAT, "version": VERSION, **header}
+    try:
+        with waiting.open("wb") as file:
+            file.write(_member([orjson.dumps(full)]))
+            while chunk := list(itertools.islice(lines, MEMBER_RECORDS)):
+                file.write(_member(chunk))
+        waiting.replace(path)
+    finally:
+        waiting.unlink(missing_ok=True)
+
+
+def open_checked(file: BinaryIO) -> tuple[dict[str, Any], Iterator[bytes]]:
+    """The header and the lines behind it, each checked as it is read. Raises TraceError."""
+    lines = _lines(file)
+    header = check_header(next(lines, b""))
+    return header, check(header, lines)
+
+
 def check_header(line: bytes) -> dict[str, Any]:
     """The header of a trace file. Raises TraceError with what is wrong."""
     header = _object(line, 1)

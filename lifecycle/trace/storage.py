@@ -6,13 +6,15 @@ from the log at its revision, so nothing is kept twice. Reads never disturb the 
 
 from __future__ import annotations
 
+import errno
 import zlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import orjson
 
-from apiserver_app.store.backend import Backend, Segment
+from apiserver_app.store.backend import Backend, ClusterState, Segment
 
 LEVEL = 1  # of compression: segments are written on the way to an acknowledgement
 RECORDS_MAX = 5000  # given at once
@@ -69,3 +71,20 @@ def read_records(cluster: str, first: int, last: int, limit: int = RECORDS_MAX) 
     if backend.load() is None:
         return b"", first - 1
     return read_bytes(backend, first, last, limit)
+
+
+def open_store(data_dir: Path, cluster: str) -> tuple[Backend, ClusterState]:
+    """The log of a data directory's cluster, for reading. FileNotFoundError when there is none."""
+    from django.db import connections
+
+    from apiserver_app.store import log
+
+    file = data_dir / "store.sqlite3"
+    if not file.is_file():
+        raise FileNotFoundError(errno.ENOENT, "no cluster was ever started here", str(data_dir))
+    connections[log.ALIAS].settings_dict["NAME"] = str(file)
+    backend = log.DatabaseBackend(cluster)
+    state = backend.load()
+    if state is None:
+        raise FileNotFoundError(errno.ENOENT, f'there is no cluster "{cluster}"', str(data_dir))
+    return backend, state

@@ -1,0 +1,147 @@
+"""How many pods a second go from Pending to Running, traced and committed to SQLite in full.
+
+One Deployment of N pods on enough nodes, in this process, with the durability the demo has. A loop
+that only inserts rows of the same size into the same database runs beside it, so that the ratio
+can be compared between machines.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from lifecycle.bench import machine
+
+PODS_ON_A_NODE = 100
+ROWS = 5000
+ROW_BYTES = 3400
+
+
+def run(pods: int = 1000, in_memory: bool = False) -> dict[str, Any]:
+    """One measurement. Django must be set up; its store is pointed at a new directory."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _measure(pods, Path(folder), in_memory)
+
+
+def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
+    from apiserver_app.store.backend import Backend, MemoryBackend
+    from apiserver_app.store.log import DatabaseBackend
+    from lifecycle.hosting import schema
+    from lifecycle.hosting.clock import MAX
+    from lifecycle.hosting.clusterhost import ClusterHost
+    from lifecycle.trace import scripted
+
+    backend: Backend
+    if in_memory:
+        backend = MemoryBackend()
+    else:
+        point_store_at(folder / "store.sqlite3")
+        schema.migrate_if_needed("store")
+        backend = DatabaseBackend("bench")
+    nodes = max(3, -(-pods // PODS_ON_A_NODE))
+    inputs = scripted.default_inputs(name="bench", nodes=nodes)
+    from lifecycle.composition import Cluster
+
+    cluster = Cluster(inputs, backend)
+    host = ClusterHost(cluster, time.monotonic, mode=MAX, speed=1.0)
+    cluster.start()
+    _drive(host)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    first_seq, first_revision = cluster.recorder.seq, cluster.store.revision
+    began, cpu = time.perf_counter(), time.process_time()
+    host.offer("create", [], lambda: cluster.kernel.spawn("create", _create(cluster, pods)))
+    _drive(host)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    gc.enable()
+    running = sum(
+        (pod.get("status") or {}).get("phase") == "Running" for pod in cluster.cache.list("pods")
+    )
+    if running != pods:
+        raise RuntimeError(f"only {running} of {pods} pods are running")
+    floor = None if in_memory else _raw_rows_per_second()
+    revisions = cluster.store.revision - first_revision
+    return {
+        "bench": "lifecycle",
+        "pods": pods,
+        "nodes": nodes,
+        "store": "memory" if in_memory else "sqlite, synchronous=FULL",
+        "pods_per_second": round(pods / seconds, 1),
+        "cpu_seconds": round(cpu, 3),
+        "wall_seconds": round(seconds, 3),
+        "records_per_pod": round((cluster.recorder.seq - first_seq) / pods, 1),
+        "revisions_per_pod": round(revisions / pods, 2),
+        "revisions_per_second": round(revisions / seconds, 1),
+        "raw_inserts_per_second": floor and round(floor, 1),
+        "ratio_to_raw_inserts": floor and round(revisions / seconds / floor, 4),
+        "rss_mib": machine.rss_mib(),
+        "machine": machine.describe(),
+    }
+
+
+def point_store_at(file: Path) -> None:
+    """The store of this process is this file from now on."""
+    from django.db import connections
+
+    from apiserver_app.store.log import ALIAS
+
+    os.makedirs(file.parent, exist_ok=True)
+    connections[ALIAS].close()
+    connections[ALIAS].settings_dict["NAME"] = str(file)
+
+
+def _drive(host: Any) -> None:
+    """As the worker does: slices of a few milliseconds, a commit behind each."""
+    from lifecycle.hosting.driver import SLICE_SECONDS
+
+    while True:
+        host.run_slice(SLICE_SECONDS)
+        host.commit()
+        gc.collect(0)
+        if host.idle_seconds() != 0.0:
+            return
+
+
+async def _create(cluster: Any, pods: int) -> None:
+    client = cluster.client("kubernetes-admin", "kubectl", ("system:masters",))
+    labels = {"app": "bench"}
+    container = {"name": "nginx", "image": "nginx:1.27"}
+    await client.create(
+        "deployments.apps",
+        "default",
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "bench", "labels": labels},
+            "spec": {
+                "replicas": pods,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            },
+        },
+    )
+
+
+def _raw_rows_per_second() -> float:
+    """Rows of a pod's size into the same table, a commit for every fifty."""
+    from django.db import connections, transaction
+
+    from apiserver_app.store.log import ALIAS
+
+    value = b"x" * ROW_BYTES
+    connection = connections[ALIAS]
+    began = time.perf_counter()
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE bench_rows (id INTEGER PRIMARY KEY, key TEXT, value BLOB)")
+        for start in range(0, ROWS, 50):
+            rows = [(f"/registry/pods/default/{start + n}", value) for n in range(50)]
+            with transaction.atomic(using=ALIAS):
+                cursor.executemany("INSERT INTO bench_rows (key, value) VALUES (%s, %s)", rows)
+        seconds = time.perf_counter() - began
+        cursor.execute("DROP TABLE bench_rows")
+    return ROWS / seconds

@@ -1,0 +1,45 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+from pathlib import Path
+from typing import Any
+
+
+def describe() -> dict[str, Any]:
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "memory_gib": _memory_gib(),
+        "load_1m": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def rss_mib(pid: int | None = None) -> float:
+    """Resident memory of a process now; of this one without a pid."""
+    try:
+        text = Path(f"/proc/{pid or 'self'}/statm").read_text()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return round(peak / 1024, 1)
+    pages = int(text.split()[1])
+    return round(pages * resource.getpagesize() / 2**20, 1)
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def _memory_gib() -> float:
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)

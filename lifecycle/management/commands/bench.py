@@ -1,0 +1,44 @@
+"""manage.py bench NAME: measure, and say on which machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+EXAMPLE = """\
+examples:
+  python manage.py bench lifecycle --pods 1000 --json
+  python manage.py bench demo --json
+"""
+
+
+class Command(BaseCommand):
+    help = "Run a benchmark. With --json the last line is one JSON object."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.epilog = EXAMPLE
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.add_argument("name", choices=("lifecycle", "demo"), help="what to measure")
+        parser.add_argument("--pods", type=int, default=1000, help="pods to start (lifecycle)")
+        parser.add_argument("--memory", action="store_true", help="store in memory (lifecycle)")
+        parser.add_argument("--json", action="store_true", help="one JSON object, on one line")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["pods"] < 1:
+            raise CommandError("--pods must be at least 1")
+        if options["name"] == "lifecycle":
+            from lifecycle.bench import lifecycle_pods
+
+            figures = lifecycle_pods.run(options["pods"], options["memory"])
+        else:
+            from lifecycle.bench import demo_start
+
+            figures = demo_start.run()
+        if options["json"]:
+            self.stdout.write(json.dumps(figures))
+            return
+        for name, value in figures.items():
+            self.stdout.write(f"{name:24} {value}")
