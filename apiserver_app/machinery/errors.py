@@ -27,7 +27,7 @@ class FieldError:
     def body(self) -> str:
         """The message without the field's path, as it stands in a Status cause."""
         word = _FIELD_WORDS[self.type]
-        if self.type in _VALUELESS:
+        if self.type in _VALUELESS or self.bad_value is OMITTED:
             text = word
         else:
             text = f"{word}: {go_value(self.bad_value)}"
@@ -59,6 +59,10 @@ _VALUELESS = {
 
 class GoText(str):
     """A bad value already written in Go's %#v syntax: what a struct needs."""
+
+
+# a bad value that is not shown
+OMITTED = GoText("")
 
 
 def go_value(value: Any) -> str:

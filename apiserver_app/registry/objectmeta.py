@@ -227,7 +227,7 @@ def _owners(owners: Sequence[Object], found: list[FieldError]) -> None:
 
 def _owner(owner: Object, path: str, found: list[FieldError]) -> None:
     version = owner.get("apiVersion") or ""
-    group, slash, number = version.partition("/")
+    _, slash, number = version.partition("/")
     if not version or "/" in number or (slash and not number):
         found.append(
             errors.invalid_value(f"{path}.apiVersion", version, "version must not be empty")

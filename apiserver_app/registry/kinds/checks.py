@@ -291,7 +291,7 @@ _LINK_LOCAL_MULTICAST: dict[int, Any] = {
 
 
 def _plain(value: str) -> str:
-    if ":" in value or not value.startswith("0") and ".0" not in value:
+    if ":" in value or (not value.startswith("0") and ".0" not in value):
         return value
     address, slash, bits = value.partition("/")
     parts = [part.lstrip("0") or "0" for part in address.split(".")]

@@ -40,16 +40,14 @@ class DeploymentStrategy(workload.WorkloadStrategy):
     def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
         if spec.get("replicas") is None:
             spec["replicas"] = 1
-        strategy = spec.get("strategy")
-        if strategy is None:
-            strategy = spec["strategy"] = {}
+        strategy: dict[str, Any] = spec.get("strategy") or {}
+        spec["strategy"] = strategy
         if not strategy.get("type"):
             strategy["type"] = "RollingUpdate"
             gosyntax.arrange(strategy, ("type", "rollingUpdate"))
         if strategy["type"] == "RollingUpdate":
-            rolling = strategy.get("rollingUpdate")
-            if rolling is None:
-                rolling = strategy["rollingUpdate"] = {}
+            rolling: dict[str, Any] = strategy.get("rollingUpdate") or {}
+            strategy["rollingUpdate"] = rolling
             for field in ("maxUnavailable", "maxSurge"):
                 if rolling.get(field) is None:
                     rolling[field] = _DEFAULT_SHARE

@@ -82,21 +82,6 @@ class NamespaceStrategy(Strategy):
         return super().selectable_value(obj, path)
 
 
-def terminating(now: int, obj: Object) -> Object:
-    """The namespace as a delete leaves it while it has finalizers of its own."""
-    metadata = {**obj["metadata"]}
-    if not metadata.get("deletionTimestamp"):
-        metadata["deletionTimestamp"] = meta.rfc3339(now)
-        gosyntax.arrange(metadata, gosyntax.METADATA)
-    status = {**(obj.get("status") or {}), "phase": "Terminating"}
-    return {**obj, "metadata": metadata, "status": status}
-
-
-def may_go(obj: Object) -> bool:
-    """Whether nothing holds a namespace that is being deleted any more."""
-    return not (obj.get("spec") or {}).get("finalizers") and not obj["metadata"].get("finalizers")
-
-
 def _set_label(obj: Object) -> None:
     name = obj["metadata"].get("name")
     if not name:

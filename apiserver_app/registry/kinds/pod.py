@@ -1,4 +1,4 @@
-"""Pods: defaults, validation, what may change, status, binding, graceful deletion.
+"""Pods: defaults, validation, what may change, status, graceful deletion.
 
 A pod's spec is fixed once it was created, but for a few fields; its node is set by a binding only.
 Every pod passes here about ten times in its life, so unchanged parts are never looked at twice.
@@ -98,7 +98,7 @@ class PodStrategy(Strategy):
         same = spec is before or spec == before
         if not same:
             self._validate_spec(obj, found)
-        podupdate.annotations(obj, old, found)
+        podupdate.changed_annotations(obj, old, found)
         if same:
             return found
         if ctx.subresource == "ephemeralcontainers":
@@ -127,7 +127,7 @@ class PodStrategy(Strategy):
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
-        podupdate.annotations(obj, old, found)
+        podupdate.changed_annotations(obj, old, found)
         podstatus.validate(obj, old, found)
         return found
 
@@ -135,7 +135,8 @@ class PodStrategy(Strategy):
         if old is not None:
             return []
         told = []
-        wrong = names.dns1123_label_errors(meta.name_of(obj))
+        name = meta.name_of(obj)
+        wrong = names.dns1123_label_errors(name) if name else []
         if wrong:
             told.append(
                 "metadata.name: this is used in the Pod's hostname, which can result in "
@@ -182,52 +183,6 @@ class PodStrategy(Strategy):
                     text = "must not have leading or trailing whitespace"
                     at = f"spec.{group}[{index}].image"
                     found.append(errors.invalid_value(at, image, text))
-
-
-def validate_binding(binding: Object) -> list[FieldError]:
-    """What a Binding must say before `bind`."""
-    found: list[FieldError] = []
-    target = binding.get("target") or {}
-    if (target.get("kind") or "Node") != "Node":
-        allowed = ("Node", "<empty>")
-        found.append(errors.not_supported("target.kind", target["kind"], allowed))
-    if not target.get("name"):
-        found.append(errors.required("target.name"))
-    return found
-
-
-def bind(now: int, pod: Object, binding: Object) -> Object:
-    """The pod on the node that the binding names; 409 when it may not be bound (any more)."""
-    metadata, spec = pod["metadata"], pod["spec"]
-    name = metadata["name"]
-    wanted = binding.get("metadata") or {}
-    for field, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        asked = wanted.get(field)
-        if asked and asked != metadata.get(field):
-            why = (
-                f"Precondition failed: {label} in precondition: {asked}, "
-                f"{label} in object meta: {metadata.get(field)}"
-            )
-            raise errors.conflict("", "pods/binding", name, why)
-    why = ""
-    if metadata.get("deletionTimestamp"):
-        why = f"pod {name} is being deleted, cannot be assigned to a host"
-    elif spec.get("nodeName"):
-        why = f'pod {name} is already assigned to node "{spec["nodeName"]}"'
-    elif spec.get("schedulingGates"):
-        why = f"pod {name} has non-empty .spec.schedulingGates"
-    if why:
-        raise errors.conflict("", "pods/binding", name, why)
-    bound_spec = {**spec, "nodeName": binding["target"]["name"]}
-    gosyntax.arrange(bound_spec, gosyntax.POD_SPEC)
-    bound = {**pod, "spec": bound_spec}
-    if wanted.get("annotations"):
-        notes = {**(metadata.get("annotations") or {}), **wanted["annotations"]}
-        bound["metadata"] = {**metadata, "annotations": notes}
-    bound["status"] = podstatus.with_condition(
-        pod.get("status") or {}, "PodScheduled", "True", meta.rfc3339(now)
-    )
-    return bound
 
 
 def _tokens_without_account(volumes: Any, found: list[FieldError]) -> None:

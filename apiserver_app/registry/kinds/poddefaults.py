@@ -68,18 +68,15 @@ def pod(spec: dict[str, Any]) -> None:
 
 def template(holder: dict[str, Any], field: str = "template") -> None:
     """A pod template: its spec, and the parts of a struct that Go always prints."""
-    inside = holder.get(field)
-    if inside is None:
-        inside = holder[field] = {}
-    metadata = inside.get("metadata")
-    if metadata is None:
-        metadata = inside["metadata"] = {}
+    inside: dict[str, Any] = holder.get(field) or {}
+    holder[field] = inside
+    metadata: dict[str, Any] = inside.get("metadata") or {}
+    inside["metadata"] = metadata
     if "creationTimestamp" not in metadata:
         metadata["creationTimestamp"] = None
         gosyntax.arrange(metadata, gosyntax.METADATA)
-    spec = inside.get("spec")
-    if spec is None:
-        spec = inside["spec"] = {}
+    spec: dict[str, Any] = inside.get("spec") or {}
+    inside["spec"] = spec
     if "containers" not in spec:
         spec["containers"] = None
     pod_spec(spec)

@@ -1,10 +1,9 @@
-"""A pod's status: what Go always prints, what may not happen to it, and one condition set.
+"""A pod's status: what Go always prints, and what may not happen to it.
 
 Status updates are most of a pod's writes: nothing here looks at the spec, and the common case
 allocates nothing.
 
-Models kubernetes pkg/apis/core/validation/validation.go (ValidatePodStatusUpdate) and
-pkg/api/v1/pod/util.go.
+Models kubernetes pkg/apis/core/validation/validation.go (ValidatePodStatusUpdate).
 """
 
 from __future__ import annotations
@@ -90,28 +89,6 @@ def validate(obj: Object, old: Object, found: list[FieldError]) -> None:
             text = "must be equal to `hostIP`"
             found.append(errors.invalid_value("status.hostIPs[0].ip", first, text))
         _addresses(hosts, "hostIPs", found)
-
-
-def with_condition(status: Status, kind: str, value: str, now: str) -> dict[str, Any]:
-    """A copy of the status in which the condition holds since `now`, if it did not before."""
-    conditions = list(status.get("conditions") or ())
-    fresh = {
-        "type": kind,
-        "status": value,
-        "lastProbeTime": None,
-        "lastTransitionTime": now,
-    }
-    for index, condition in enumerate(conditions):
-        if condition.get("type") == kind:
-            if condition.get("status") == value:
-                fresh["lastTransitionTime"] = condition.get("lastTransitionTime")
-            conditions[index] = fresh
-            break
-    else:
-        conditions.append(fresh)
-    out = {**status, "conditions": conditions}
-    gosyntax.arrange(out, _STATUS)
-    return out
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _GROUPS = ("containers", "initContainers")
 
 
-def annotations(obj: Object, old: Object, found: list[FieldError]) -> None:
+def changed_annotations(obj: Object, old: Object, found: list[FieldError]) -> None:
     after = obj["metadata"].get("annotations") or {}
     before = old["metadata"].get("annotations") or {}
     if after is before or after == before:

@@ -141,7 +141,8 @@ def resource_field(reference: Source, path: str, volume: bool, found: list[Field
     words = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     word = "hugepages" if kind.startswith("hugepages-") else words.get(kind)
     if word and divisor not in _DIVISORS:
-        text = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {word} resource"
+        allowed = ", ".join(_DIVISORS)
+        text = f"only divisor's values {allowed} are supported with the {word} resource"
         found.append(errors.invalid_value(f"{path}.divisor", name, text))
 
 

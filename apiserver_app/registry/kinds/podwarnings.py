@@ -52,7 +52,7 @@ def add(spec: Spec, metadata: Spec, path: str, told: list[str]) -> None:
             told.append(f"{path}.nodeSelector[{key}]: {_OLD_LABELS[key]}")
     annotations = metadata.get("annotations") or {}
     above = f"{path.removesuffix('spec')}metadata.annotations"
-    for key in annotations:
+    for key in sorted(annotations):
         if key in _OLD_ANNOTATIONS:
             told.append(f"{above}[{key}]: {_OLD_ANNOTATIONS[key]}")
     for index, volume in enumerate(spec.get("volumes") or ()):
@@ -86,27 +86,24 @@ def _names(secrets: Sequence[Spec], path: str, told: list[str]) -> None:
 
 
 def _container(container: Spec, path: str, told: list[str]) -> None:
-    last: dict[str, tuple[int, str]] = {}
+    seen: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
         name = variable.get("name") or ""
-        if name in last:
-            before, value = last[name]
-            # a later variable that uses the earlier one only extends it
-            if f"$({name})" not in (variable.get("value") or ""):
-                told.append(
-                    f'{path}.env[{index}]: hides previous definition of "{name}", '
-                    "which may be dropped when using apply"
-                )
-            last[name] = (before, value)
-        last[name] = (index, variable.get("value") or "")
+        # a later variable that uses the earlier one only extends it
+        if name in seen and f"$({name})" not in (variable.get("value") or ""):
+            told.append(
+                f'{path}.env[{index}]: hides previous definition of "{name}", '
+                "which may be dropped when using apply"
+            )
+        seen.add(name)
     amounts = container.get("resources") or {}
     for kind in ("limits", "requests"):
-        for name in ("memory", "ephemeral-storage"):
-            value = (amounts.get(kind) or {}).get(name)
+        for resource in ("memory", "ephemeral-storage"):
+            value = (amounts.get(kind) or {}).get(resource)
             if value is not None and resources.nano(value) % 10**9:
                 written = resources.canonical(value)
                 told.append(
-                    f"{path}.resources.{kind}[{name}]: fractional byte value "
+                    f"{path}.resources.{kind}[{resource}]: fractional byte value "
                     f'"{written}" is invalid, must be an integer'
                 )
 

@@ -6,7 +6,8 @@ pkg/registry/apps/replicaset/strategy.go.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
@@ -17,7 +18,7 @@ from apiserver_app.registry.strategy import Context
 
 class ReplicaSetStrategy(workload.WorkloadStrategy):
     selectable = ("status.replicas",)
-    status_zero = {"replicas": 0}
+    status_zero: ClassVar[Mapping[str, Any]] = {"replicas": 0}
     status_numbers = (
         "replicas",
         "fullyLabeledReplicas",

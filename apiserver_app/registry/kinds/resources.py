@@ -4,18 +4,17 @@ Quantities are compared exactly, in billionths. Results are remembered, since a 
 different amounts.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidateResourceRequirements),
-pkg/apis/core/helper/helpers.go, pkg/apis/core/helper/qos/qos.go and
-staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go.
+pkg/apis/core/helper/helpers.go and pkg/apis/core/helper/qos/qos.go.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors, names
+from apiserver_app.machinery import quantity as quantities
 from apiserver_app.machinery.errors import FieldError
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -34,56 +33,25 @@ _INTEGER = {
     "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
     "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
 }  # fmt: skip
-_NANO = 10**9
-_SCALES = {
-    "n": 1, "u": 10**3, "m": 10**6, "": 10**9, "k": 10**12, "M": 10**15, "G": 10**18,
-    "T": 10**21, "P": 10**24, "E": 10**27,
-    "Ki": 10**9 << 10, "Mi": 10**9 << 20, "Gi": 10**9 << 30, "Ti": 10**9 << 40,
-    "Pi": 10**9 << 50, "Ei": 10**9 << 60,
-}  # fmt: skip
-_DECIMAL = ("E", "P", "T", "G", "M", "k", "", "m", "u", "n")
-_BINARY = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
-_split = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eE][+-]?[0-9]+)|([a-zA-Z]{0,2}))").fullmatch
+_NANO = -9
+_MILLI = -3
+_WHOLE = 10**9  # of the billionths that `nano` counts
 
 
 @functools.lru_cache(4096)
-def nano(text: str | int | float) -> int:
-    """A quantity in billionths, rounded up; 0 when it cannot be read (decoding refuses those)."""
-    match = _split(str(text))
-    if match is None or not (match[2] or match[3]):
-        return 0
-    digits, fraction = match[2] or "0", match[3] or ""
-    value = int(digits + fraction)
-    if match[4]:
-        scale, shift = _NANO, int(match[4][1:]) - len(fraction)
-    else:
-        scale, shift = _SCALES.get(match[5] or "", _NANO), -len(fraction)
-    value *= scale
-    value = value * 10**shift if shift >= 0 else -(-value // 10**-shift)
-    return -value if match[1] == "-" else value
+def nano(text: str | float) -> int:
+    """A quantity in billionths, rounded up. Decoding has refused what is none."""
+    return quantities.parse(quantities.canonical(text)).scaled(_NANO)
 
 
 @functools.lru_cache(4096)
-def canonical(text: str | int | float) -> str:
+def canonical(text: str | float) -> str:
     """The quantity as upstream writes it back, rounded up to thousandths."""
-    written = str(text)
-    match = _split(written)
-    if match is None or not (match[2] or match[3]):
-        return written
-    amount = nano(written)
-    suffix = match[5] or ""
-    amount = -(-amount // 10**6) * 10**6
-    if match[4] and "." not in written and amount % _NANO == 0:
-        return _exponent(amount)
-    if suffix.endswith("i") and amount % _NANO == 0:
-        for name in _BINARY:
-            if amount and amount % _SCALES[name] == 0:
-                return f"{amount // _SCALES[name]}{name}"
-        return str(amount // _NANO)
-    for name in _DECIMAL:
-        if amount and amount % _SCALES[name] == 0:
-            return f"{amount // _SCALES[name]}{name}"
-    return "0"
+    written = quantities.canonical(text)
+    amount = quantities.parse(written)
+    if amount.scaled(_MILLI) * 10**6 != amount.scaled(_NANO):
+        return str(quantities.from_milli(amount.scaled(_MILLI), amount.format))
+    return written
 
 
 def canonicalize(amounts: dict[str, Any]) -> None:
@@ -121,7 +89,7 @@ def quantity(name: str, value: Any, path: str, found: list[FieldError]) -> None:
     amount = nano(value)
     if amount < 0:
         found.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
-    if (name in _INTEGER or is_extended(name)) and amount % _NANO:
+    if (name in _INTEGER or is_extended(name)) and amount % _WHOLE:
         found.append(errors.invalid_value(path, canonical(value), NOT_INTEGER))
 
 
@@ -193,13 +161,6 @@ def qos_class(spec: Mapping[str, Any]) -> str:
 
 
 # -- inside -------------------------------------------------------------------------------------
-
-
-def _exponent(amount: int) -> str:
-    value, exponent = amount // _NANO, 0
-    while value and value % 1000 == 0:
-        value, exponent = value // 1000, exponent + 3
-    return f"{value}e{exponent}" if exponent else str(value)
 
 
 def _gather(amounts: Mapping[str, Any] | None, into: dict[str, int]) -> set[str]:

@@ -141,13 +141,13 @@ def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> 
         if [port.get("nodePort") for port in spec.get("ports") or ()] == old_ports:
             for port in spec.get("ports") or ():
                 port.pop("nodePort", None)
-    if before.get("healthCheckNodePort") and not serviceips.needs_health_check(spec):
-        if spec.get("healthCheckNodePort") == before.get("healthCheckNodePort"):
-            spec.pop("healthCheckNodePort", None)
+    gone: list[str] = []
+    if not serviceips.needs_health_check(spec):
+        gone.append("healthCheckNodePort")
     if before.get("type") == "LoadBalancer":
-        for field in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-            if spec.get(field) == before.get(field):
-                spec.pop(field, None)
+        gone += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
     if serviceips.is_external(before) and not serviceips.is_external(spec):
-        if spec.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
-            spec.pop("externalTrafficPolicy", None)
+        gone.append("externalTrafficPolicy")
+    for field in gone:
+        if spec.get(field) == before.get(field):
+            spec.pop(field, None)

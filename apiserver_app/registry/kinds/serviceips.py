@@ -67,13 +67,10 @@ def align_update(spec: dict[str, Any], before: Spec) -> None:
     """A client that knows one of the two fields changes the other with it."""
     one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     old_one, old_many = before.get("clusterIP") or "", before.get("clusterIPs") or []
-    if one != old_one and not one:
-        if many == old_many:
-            spec.pop("clusterIPs", None)
-    elif one != old_one and many == old_many:
+    if one and (not many or (one != old_one and many == old_many)):
         spec["clusterIPs"] = [one]
-    elif one and not many:
-        spec["clusterIPs"] = [one]
+    elif old_one and not one and many == old_many:
+        spec.pop("clusterIPs", None)
     if not spec.get("clusterIPs"):
         spec.pop("clusterIPs", None)
 
@@ -81,21 +78,17 @@ def align_update(spec: dict[str, Any], before: Spec) -> None:
 def keep_allocated(spec: dict[str, Any], before: Spec) -> None:
     """What was allocated and is left out by the client stays."""
     if needs_cluster_ip(before) and needs_cluster_ip(spec):
-        if not spec.get("clusterIP"):
-            if before.get("clusterIP"):
-                spec["clusterIP"] = before["clusterIP"]
-        if not spec.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP"):
-            if before.get("clusterIPs"):
-                spec["clusterIPs"] = before["clusterIPs"]
+        if not spec.get("clusterIP") and before.get("clusterIP"):
+            spec["clusterIP"] = before["clusterIP"]
         if spec.get("clusterIP") == before.get("clusterIP"):
-            for field in ("ipFamilies", "ipFamilyPolicy"):
+            for field in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
                 if not spec.get(field) and before.get(field):
                     spec[field] = before[field]
     if needs_node_ports(before) and needs_node_ports(spec):
         _keep_node_ports(spec, before)
-    if needs_health_check(before) and needs_health_check(spec):
-        if not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = before.get("healthCheckNodePort")
+    checked = needs_health_check(before) and needs_health_check(spec)
+    if checked and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = before.get("healthCheckNodePort")
 
 
 def families(spec: dict[str, Any]) -> None:
@@ -174,7 +167,7 @@ def collisions(
 
 
 def _keep_node_ports(spec: dict[str, Any], before: Spec) -> None:
-    used = {port.get("nodePort") for port in spec.get("ports") or () if port.get("nodePort")}
+    used = [port.get("nodePort") for port in spec.get("ports") or ()]
     old = {
         (port.get("protocol"), port.get("port")): port.get("nodePort")
         for port in before.get("ports") or ()
@@ -214,8 +207,9 @@ def _allocate_node_ports(ctx: Context, spec: dict[str, Any]) -> None:
             taken.add(port["nodePort"])
     for port in ports:
         # one port under two protocols shares its number
-        number = own.get(port.get("port") or 0) or _free_port(ctx, taken)
-        own[port.get("port") or 0] = number
+        at = int(port.get("port") or 0)
+        number = own.get(at) or _free_port(ctx, taken)
+        own[at] = number
         taken.add(number)
         port["nodePort"] = number
 
@@ -227,9 +221,9 @@ def _free_port(ctx: Context, taken: set[int]) -> int:
         number = first + ctx.rand.below(high - first + 1)
         if number not in taken:
             return number
-    for number in (*range(first, high + 1), *range(low, first)):
-        if number not in taken:
-            return number
+    for other in (*range(first, high + 1), *range(low, first)):
+        if other not in taken:
+            return other
     raise errors.internal("failed to allocate a nodePort: range is full")
 
 

@@ -64,15 +64,15 @@ def changes(spec: Spec, before: Spec, found: list[FieldError]) -> None:
     """What may not become of a service with an address."""
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         _address_change(spec, before, found)
-    if spec.get("type") == before.get("type") == "LoadBalancer":
-        if spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
-            value = spec.get("loadBalancerClass")
-            text = "may not change once set"
-            found.append(errors.invalid_value("spec.loadBalancerClass", value, text))
-    if needs_health_check(spec) and needs_health_check(before):
-        if spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
-            text = "field is immutable"
-            found.append(errors.forbidden_value("spec.healthCheckNodePort", text))
+    balancers = spec.get("type") == before.get("type") == "LoadBalancer"
+    if balancers and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
+        value = spec.get("loadBalancerClass")
+        text = "may not change once set"
+        found.append(errors.invalid_value("spec.loadBalancerClass", value, text))
+    checked = needs_health_check(spec) and needs_health_check(before)
+    if checked and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
+        text = "field is immutable"
+        found.append(errors.forbidden_value("spec.healthCheckNodePort", text))
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class WorkloadStrategy(Strategy):
 def selector(
     spec: Mapping[str, Any], path: str, word: str, found: list[FieldError]
 ) -> None:
-    """A selector that must be there and must not be empty; `word` is what upstream calls the kind."""
+    """A selector that must be there and not be empty; `word` is what upstream calls the kind."""
     value = spec.get("selector")
     if value is None:
         found.append(errors.required(f"{path}.selector"))

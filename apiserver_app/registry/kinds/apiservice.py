@@ -1,0 +1,75 @@
+"""APIServices: which server answers for a group and version.
+
+Models kubernetes staging/src/k8s.io/kube-aggregator/pkg/apis/apiregistration/validation and
+pkg/registry/apiservice/strategy.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import errors, names
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object, name_of, rfc3339
+from apiserver_app.registry import objectmeta
+from apiserver_app.registry.kinds import checks
+from apiserver_app.registry.strategy import Context, Strategy
+
+
+class APIServiceStrategy(Strategy):
+    name_rule = staticmethod(objectmeta.path_segment)
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        service = obj["spec"].get("service")
+        if service is not None and service.get("port") is None:
+            service["port"] = 443
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["status"] = {}
+        if obj["spec"].get("service") is None:
+            local = {
+                "type": "Available",
+                "status": "True",
+                "lastTransitionTime": rfc3339(ctx.now),
+                "reason": "Local",
+                "message": "Local APIServices are always available",
+            }
+            obj["status"] = {"conditions": [local]}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        group, version = spec.get("group") or "", spec.get("version") or ""
+        required = f"{version}.{group}"
+        if name_of(obj) != required:
+            text = f'must be `spec.version+"."+spec.group`: "{required}"'
+            found.append(errors.invalid_value("metadata.name", name_of(obj), text))
+        if group:
+            checks.named(group, "spec.group", names.dns1123_subdomain_errors, found)
+        if not version:
+            found.append(errors.required("spec.version"))
+        else:
+            checks.named(version, "spec.version", names.dns1035_label_errors, found)
+        for field, most in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
+            value = spec.get(field) or 0
+            if not 0 < value <= most:
+                bound = "20000" if most == 20000 else "1000"
+                text = f"must be positive and less than {bound}"
+                found.append(errors.invalid_value(f"spec.{field}", value, text))
+        service = spec.get("service")
+        if service is None:
+            if spec.get("caBundle"):
+                text = "local APIServices may not have a caBundle"
+                shown = errors.GoText("[]byte{...}")
+                found.append(errors.invalid_value("spec.caBundle", shown, text))
+            if spec.get("insecureSkipTLSVerify"):
+                text = "local APIServices may not have insecureSkipTLSVerify"
+                found.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))
+            return found
+        for field in ("namespace", "name"):
+            if not service.get(field):
+                found.append(errors.required(f"spec.service.{field}"))
+        if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
+            text = "may not be true if caBundle is present"
+            found.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))
+        return found

@@ -1,0 +1,111 @@
+"""CertificateSigningRequests: who asked is what the server saw, and the request never changes.
+
+Models kubernetes pkg/registry/certificates/certificates/strategy.go and
+pkg/apis/certificates/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.kinds import checks, gosyntax
+from apiserver_app.registry.strategy import Context, Strategy
+
+_SPEC = (
+    "request", "signerName", "expirationSeconds", "usages", "username", "uid", "groups", "extra",
+)  # fmt: skip
+_BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
+_END = b"-----END CERTIFICATE REQUEST-----"
+_DECISIONS = ("Approved", "Denied")
+
+
+class CertificateSigningRequestStrategy(Strategy):
+    selectable = ("spec.signerName",)
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        if obj.get("status") is None:
+            obj["status"] = {}
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        spec: dict[str, Any] = obj["spec"]
+        for field in ("username", "uid", "groups", "extra"):
+            spec.pop(field, None)
+        user = ctx.user
+        spec["username"] = user.name
+        if user.uid:
+            spec["uid"] = user.uid
+        if user.groups:
+            spec["groups"] = list(user.groups)
+        if user.extra:
+            spec["extra"] = {key: list(user.extra[key]) for key in sorted(user.extra)}
+        gosyntax.arrange(spec, _SPEC)
+        obj["status"] = {}
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """Through `/approval` only the conditions change, otherwise only the metadata."""
+        status = obj.get("status") or {}
+        obj["spec"] = old["spec"]
+        obj["status"] = old.get("status") or {}
+        if ctx.subresource == "approval":
+            metadata = {**old["metadata"]}
+            for name in ("resourceVersion", "managedFields"):
+                if name in obj["metadata"]:
+                    metadata[name] = obj["metadata"][name]
+            obj["metadata"] = metadata
+            kept = dict(obj["status"])
+            kept.pop("conditions", None)
+            if status.get("conditions"):
+                kept["conditions"] = status["conditions"]
+            obj["status"] = kept
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        usages, request = spec.get("usages") or (), spec.get("request") or ""
+        if not usages:
+            found.append(errors.required("spec.usages", "usages required"))
+        _pem(request, found)
+        if not spec.get("signerName"):
+            found.append(errors.required("spec.signerName"))
+        else:
+            checks.domain_prefixed_path(spec["signerName"], "spec.signerName", found)
+        seconds = spec.get("expirationSeconds")
+        if seconds is not None and seconds < 600:
+            text = "may not specify a duration less than 600 seconds (10 minutes)"
+            found.append(errors.invalid_value("spec.expirationSeconds", seconds, text))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        if ctx.subresource != "approval":
+            return found
+        kinds = [c.get("type") for c in (obj.get("status") or {}).get("conditions") or ()]
+        if all(kind in kinds for kind in _DECISIONS):
+            path = f"status.conditions[{kinds.index('Denied')}].type"
+            text = "Approved and Denied conditions are mutually exclusive"
+            found.append(errors.invalid_value(path, "Denied", text))
+        before = [c.get("type") for c in (old.get("status") or {}).get("conditions") or ()]
+        for kind in _DECISIONS:
+            if kind in before and kind not in kinds:
+                text = f"updates may not remove a condition of type \"{kind}\""
+                found.append(errors.forbidden_value("status.conditions", text))
+        return found
+
+
+def _pem(request: str, found: list[FieldError]) -> None:
+    try:
+        data = base64.b64decode(request, validate=True)
+    except (binascii.Error, ValueError):
+        data = b""
+    if _BEGIN not in data or _END not in data:
+        text = "PEM block type must be CERTIFICATE REQUEST"
+        inner = ", ".join(hex(byte) for byte in data[:64])
+        shown = errors.GoText(f"[]byte{{{inner}}}")
+        found.append(errors.invalid_value("spec.request", shown, text))

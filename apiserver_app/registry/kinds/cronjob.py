@@ -1,0 +1,185 @@
+"""CronJobs: the schedule, and a job's template under the job's own rules.
+
+Models kubernetes pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation/validation.go and
+github.com/robfig/cron/v3 for what a schedule may say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.kinds import checks, gosyntax, jobrules, poddefaults
+from apiserver_app.registry.strategy import Context, Strategy
+
+NAME_LENGTH = 52
+_POLICIES = ("Allow", "Forbid", "Replace")
+_SHORTHANDS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+_MONTHS = (
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+)  # fmt: skip
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+# least, most, words
+_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {word: index + 1 for index, word in enumerate(_MONTHS)}),
+    (0, 6, {word: index for index, word in enumerate(_DAYS)}),
+)
+
+
+class CronJobStrategy(Strategy):
+    counts_generation = True
+
+    def default(self, obj: Object) -> None:
+        spec: dict[str, Any] = obj.get("spec") or {}
+        obj["spec"] = spec
+        if not spec.get("concurrencyPolicy"):
+            spec["concurrencyPolicy"] = "Allow"
+        if spec.get("suspend") is None:
+            spec["suspend"] = False
+        if spec.get("successfulJobsHistoryLimit") is None:
+            spec["successfulJobsHistoryLimit"] = 3
+        if spec.get("failedJobsHistoryLimit") is None:
+            spec["failedJobsHistoryLimit"] = 1
+        template: dict[str, Any] = spec.get("jobTemplate") or {}
+        spec["jobTemplate"] = template
+        metadata: dict[str, Any] = template.get("metadata") or {}
+        template["metadata"] = metadata
+        metadata.setdefault("creationTimestamp", None)
+        gosyntax.arrange(metadata, gosyntax.METADATA)
+        inside: dict[str, Any] = template.get("spec") or {}
+        template["spec"] = inside
+        poddefaults.template(inside)
+        gosyntax.arrange(inside, gosyntax.WORKLOAD_SPEC["Job"])
+        gosyntax.arrange(template, ("metadata", "spec"))
+        gosyntax.arrange(spec, gosyntax.WORKLOAD_SPEC["CronJob"])
+        if obj.get("status") is None:
+            obj["status"] = {}
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["status"] = {}
+        obj["metadata"]["generation"] = 1
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        self._spec(obj["spec"], found)
+        name = obj["metadata"].get("name") or ""
+        if len(name) > NAME_LENGTH:
+            text = "must be no more than 52 characters"
+            found.append(errors.invalid_value("metadata.name", name, text))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        if obj["spec"] != old["spec"]:
+            self._spec(obj["spec"], found)
+        return found
+
+    def _spec(self, spec: Mapping[str, Any], found: list[FieldError]) -> None:
+        schedule = spec.get("schedule") or ""
+        if not schedule:
+            found.append(errors.required("spec.schedule"))
+        else:
+            text = schedule_error(schedule)
+            if text:
+                found.append(errors.invalid_value("spec.schedule", schedule, text))
+            elif "TZ" in schedule:
+                text = (
+                    "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+                )
+                found.append(errors.invalid_value("spec.schedule", schedule, text))
+        seconds = spec.get("startingDeadlineSeconds")
+        checks.not_negative(seconds, "spec.startingDeadlineSeconds", found)
+        zone = spec.get("timeZone")
+        if zone is not None and not zone:
+            text = "timeZone must be nil or non-empty string"
+            found.append(errors.invalid_value("spec.timeZone", zone, text))
+        policy = spec.get("concurrencyPolicy")
+        checks.one_of(policy, "spec.concurrencyPolicy", _POLICIES, found)
+        inside = (spec.get("jobTemplate") or {}).get("spec") or {}
+        path = "spec.jobTemplate.spec"
+        jobrules.validate(inside, path, found)
+        if inside.get("selector") is not None:
+            shown = gosyntax.label_selector(inside["selector"])
+            text = "`selector` will be auto-generated"
+            found.append(errors.invalid_value(f"{path}.selector", shown, text))
+        if inside.get("manualSelector"):
+            allowed = ("nil", "false")
+            found.append(errors.not_supported(f"{path}.manualSelector", True, allowed))
+        for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
+            checks.not_negative(spec.get(field), f"spec.{field}", found)
+
+
+def schedule_error(schedule: str) -> str:
+    """What the cron parser says of a schedule; empty when it can read it."""
+    text = schedule
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        text = text.partition(" ")[2].strip()
+    if text.startswith("@"):
+        if text in _SHORTHANDS or text.startswith("@every "):
+            return ""
+        return f"unrecognized descriptor: {text}"
+    parts = text.split()
+    if len(parts) != 5:
+        return f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]"
+    for part, (least, most, words) in zip(parts, _FIELDS, strict=True):
+        for piece in part.split(","):
+            wrong = _piece_error(piece, least, most, words)
+            if wrong:
+                return wrong
+    return ""
+
+
+def _piece_error(piece: str, least: int, most: int, words: dict[str, int]) -> str:
+    """`*`, `?`, `a`, `a-b`, each with `/step`."""
+    span, slash, step = piece.partition("/")
+    if "/" in step:
+        return f"too many slashes: {piece}"
+    start, dash, end = span.partition("-")
+    if "-" in end:
+        return f"too many hyphens: {piece}"
+    if start in ("*", "?"):
+        low, high = least, most
+    else:
+        low, wrong = _number(start, words)
+        if wrong:
+            return wrong
+        high = low
+        if dash:
+            high, wrong = _number(end, words)
+            if wrong:
+                return wrong
+        elif slash:
+            high = most
+    if slash:
+        size, wrong = _number(step, {})
+        if wrong:
+            return wrong
+        if size == 0:
+            return f"step of range should be a positive number: {piece}"
+    if low < least:
+        return f"beginning of range ({low}) below minimum ({least}): {piece}"
+    if high > most:
+        return f"end of range ({high}) above maximum ({most}): {piece}"
+    if low > high:
+        return f"beginning of range ({low}) beyond end of range ({high}): {piece}"
+    return ""
+
+
+def _number(text: str, words: dict[str, int]) -> tuple[int, str]:
+    if text.lower() in words:
+        return words[text.lower()], ""
+    digits = text.removeprefix("-").removeprefix("+")
+    if not digits.isascii() or not digits.isdigit():
+        why = f"strconv.Atoi: parsing {errors.go_value(text)}: invalid syntax"
+        return 0, f"failed to parse int from {text}: {why}"
+    value = int(text)
+    if value < 0:
+        return 0, f"negative number ({value}) not allowed: {text}"
+    return value, ""
+

@@ -1,0 +1,176 @@
+"""Rules of a job's spec and status, for Jobs and for the template inside a CronJob.
+
+Models kubernetes pkg/apis/batch/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors, names
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.kinds import checks, podspec, selectors, workload
+
+Spec = Mapping[str, Any]
+
+_PARALLELISM_LIMIT = 100_000
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_NUMBERS = (
+    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
+    "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes",
+)  # fmt: skip
+
+
+def with_selector(spec: Spec, path: str, found: list[FieldError]) -> None:
+    """A Job's spec."""
+    validate(spec, path, found)
+    selector = spec.get("selector")
+    if selector is None:
+        found.append(errors.required(f"{path}.selector"))
+    else:
+        selectors.validate(selector, f"{path}.selector", found)
+    if selectors.is_valid(selector):
+        template = spec.get("template") or {}
+        workload.template_labels(selector, template, f"{path}.template", found)
+
+
+def validate(spec: Spec, path: str, found: list[FieldError]) -> None:
+    """What a Job and a CronJob's template share."""
+    checks.not_negatives(dict(spec), path, _NUMBERS, found)
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        text = "when maxFailedIndexes is specified"
+        found.append(errors.required(f"{path}.backoffLimitPerIndex", text))
+    if spec.get("managedBy") is not None:
+        checks.domain_prefixed_path(spec["managedBy"], f"{path}.managedBy", found)
+    _mode(spec, path, found)
+    if spec.get("podFailurePolicy") is not None:
+        _failure_policy(spec, f"{path}.podFailurePolicy.rules", found)
+    if spec.get("successPolicy") is not None and spec.get("completionMode") != "Indexed":
+        shown = errors.GoText("batch.SuccessPolicy{...}")
+        text = "requires indexed completion mode"
+        found.append(errors.invalid_value(f"{path}.successPolicy", shown, text))
+    _replacement(spec, path, found)
+    template = spec.get("template") or {}
+    podspec.validate_template(template, f"{path}.template", found)
+    _restart_policy(spec, template, f"{path}.template.spec.restartPolicy", found)
+
+
+def status(obj: Object, old: Object, found: list[FieldError]) -> None:
+    """A finished job stays finished, and its times make sense."""
+    now, before = obj.get("status") or {}, old.get("status") or {}
+    complete, failed = _holds(now, "Complete"), _holds(now, "Failed")
+    path = "status.conditions"
+    if complete and failed:
+        text = "cannot set Complete=True and Failed=true conditions"
+        found.append(errors.invalid_value(path, errors.OMITTED, text))
+    if now.get("completionTime") and not complete:
+        text = "cannot set completionTime when there is no Complete=True condition"
+        found.append(errors.invalid_value("status.completionTime", now["completionTime"], text))
+    if complete and not now.get("completionTime"):
+        text = "completionTime is required for Complete jobs"
+        found.append(errors.required("status.completionTime", text))
+    finished = complete or failed
+    if finished and (now.get("active") or 0) > 0:
+        text = "active>0 is invalid for finished job"
+        found.append(errors.invalid_value("status.active", now["active"], text))
+    if finished and not now.get("startTime"):
+        text = "startTime is required for finished job"
+        found.append(errors.required("status.startTime", text))
+    for kind in ("Failed", "Complete", "FailureTarget"):
+        if _holds(before, kind) and not _holds(now, kind):
+            text = f"cannot disable the terminal {kind}=True condition"
+            found.append(errors.invalid_value(path, errors.OMITTED, text))
+    for field in ("failed", "succeeded"):
+        value = now.get(field) or 0
+        if value < (before.get(field) or 0):
+            text = f"cannot decrease the {field} counter"
+            found.append(errors.invalid_value(f"status.{field}", value, text))
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+def _mode(spec: Spec, path: str, found: list[FieldError]) -> None:
+    mode = spec.get("completionMode")
+    if mode is not None and mode not in ("NonIndexed", "Indexed"):
+        allowed = ("NonIndexed", "Indexed")
+        found.append(errors.not_supported(f"{path}.completionMode", mode, allowed))
+    if mode == "Indexed":
+        if spec.get("completions") is None:
+            text = "when completion mode is Indexed"
+            found.append(errors.required(f"{path}.completions", text))
+        parallelism = spec.get("parallelism") or 0
+        if parallelism > _PARALLELISM_LIMIT:
+            text = (
+                f"must be less than or equal to {_PARALLELISM_LIMIT} "
+                "when completion mode is Indexed"
+            )
+            found.append(errors.invalid_value(f"{path}.parallelism", parallelism, text))
+        most, completions = spec.get("maxFailedIndexes"), spec.get("completions")
+        if most is not None and completions is not None and most > completions:
+            text = "must be less than or equal to completions"
+            found.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
+        return
+    for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
+        if spec.get(field) is not None:
+            text = "requires indexed completion mode"
+            found.append(errors.invalid_value(f"{path}.{field}", spec[field], text))
+
+
+def _failure_policy(spec: Spec, path: str, found: list[FieldError]) -> None:
+    rules = spec["podFailurePolicy"].get("rules") or ()
+    if len(rules) > 20:
+        found.append(errors.too_many(path, len(rules), 20))
+    for index, rule in enumerate(rules):
+        at, action = f"{path}[{index}]", rule.get("action") or ""
+        if not action:
+            words = " ".join(map(errors.go_value, _ACTIONS))
+            found.append(errors.required(f"{at}.action", f"valid values: [{words}]"))
+        elif action not in _ACTIONS:
+            found.append(errors.not_supported(f"{at}.action", action, _ACTIONS))
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
+        if codes is not None and conditions:
+            text = "specifying both OnExitCodes and OnPodConditions is not supported"
+            found.append(errors.invalid_value(at, errors.OMITTED, text))
+        if codes is None and not conditions:
+            text = "specifying one of OnExitCodes and OnPodConditions is required"
+            found.append(errors.invalid_value(at, errors.OMITTED, text))
+        for place, pattern in enumerate(conditions or ()):
+            kind = pattern.get("type") or ""
+            where = f"{at}.onPodConditions[{place}].type"
+            checks.named(kind, where, names.qualified_name_errors, found)
+        if codes is not None and not codes.get("values"):
+            shown = errors.GoText("[]int32(nil)")
+            text = "at least one value is required"
+            found.append(errors.invalid_value(f"{at}.onExitCodes.values", shown, text))
+
+
+def _replacement(spec: Spec, path: str, found: list[FieldError]) -> None:
+    policy, at = spec.get("podReplacementPolicy"), f"{path}.podReplacementPolicy"
+    if policy is None:
+        return
+    if spec.get("podFailurePolicy") is not None:
+        if policy != "Failed":
+            found.append(errors.not_supported(at, policy, ("Failed",)))
+    elif policy not in ("Failed", "TerminatingOrFailed"):
+        found.append(errors.not_supported(at, policy, ("Failed", "TerminatingOrFailed")))
+
+
+def _restart_policy(spec: Spec, template: Spec, path: str, found: list[FieldError]) -> None:
+    policy = (template.get("spec") or {}).get("restartPolicy") or ""
+    if policy in ("", "Always"):
+        text = 'valid values: "OnFailure", "Never"'
+        found.append(errors.required(path, text))
+    elif policy not in ("OnFailure", "Never"):
+        found.append(errors.not_supported(path, policy, ("OnFailure", "Never")))
+    elif spec.get("podFailurePolicy") is not None and policy != "Never":
+        text = 'only "Never" is supported when podFailurePolicy is specified'
+        found.append(errors.invalid_value(path, policy, text))
+
+
+def _holds(value: Spec, kind: str) -> bool:
+    return any(
+        condition.get("type") == kind and condition.get("status") == "True"
+        for condition in value.get("conditions") or ()
+    )

@@ -1,0 +1,32 @@
+"""PodTemplates: a stored template, with a template's defaults and rules.
+
+Models kubernetes pkg/registry/core/podtemplate/strategy.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.kinds import poddefaults, podspec
+from apiserver_app.registry.strategy import Context, Strategy
+
+
+class PodTemplateStrategy(Strategy):
+    create_on_update = True
+
+    def default(self, obj: Object) -> None:
+        poddefaults.template(obj)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["metadata"]["generation"] = 1
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        generation = old["metadata"].get("generation") or 0
+        if obj["template"] != old.get("template"):
+            generation += 1
+        obj["metadata"]["generation"] = generation
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        podspec.validate_template(obj["template"], "template", found)
+        return found

@@ -1,0 +1,173 @@
+"""Mutating and validating webhook configurations: the webhooks' defaults, and what they must say.
+
+Models kubernetes pkg/apis/admissionregistration/v1/defaults.go and
+pkg/apis/admissionregistration/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors, names
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.kinds import checks, gosyntax, selectors
+from apiserver_app.registry.strategy import Context, Strategy
+
+_WEBHOOK = (
+    "name", "clientConfig", "rules", "failurePolicy", "matchPolicy", "namespaceSelector",
+    "objectSelector", "sideEffects", "timeoutSeconds", "admissionReviewVersions",
+    "reinvocationPolicy", "matchConditions",
+)  # fmt: skip
+_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_SCOPES = ("*", "Cluster", "Namespaced")
+
+
+class WebhookConfigurationStrategy(Strategy):
+    """Both kinds: only mutating webhooks can be called again."""
+
+    def default(self, obj: Object) -> None:
+        for webhook in obj.get("webhooks") or ():
+            _default(webhook, self.info.kind == "MutatingWebhookConfiguration")
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["metadata"]["generation"] = 1
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        changed = obj.get("webhooks") != old.get("webhooks")
+        obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + changed
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        seen: set[str] = set()
+        for index, webhook in enumerate(obj.get("webhooks") or ()):
+            name, path = webhook.get("name") or "", f"webhooks[{index}]"
+            _webhook(webhook, path, found)
+            if name in seen:
+                found.append(errors.duplicate(f"{path}.name", name))
+            seen.add(name)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return self.validate(ctx, obj)
+
+
+def _default(webhook: dict[str, Any], mutating: bool) -> None:
+    for field, value in (
+        ("failurePolicy", "Fail"),
+        ("matchPolicy", "Equivalent"),
+        ("timeoutSeconds", 10),
+    ):
+        if webhook.get(field) is None:
+            webhook[field] = value
+    for field in ("namespaceSelector", "objectSelector", "clientConfig"):
+        if webhook.get(field) is None:
+            webhook[field] = {}
+    if mutating and webhook.get("reinvocationPolicy") is None:
+        webhook["reinvocationPolicy"] = "Never"
+    service = webhook["clientConfig"].get("service")
+    if service is not None and service.get("port") is None:
+        service["port"] = 443
+    for rule in webhook.get("rules") or ():
+        if rule.get("scope") is None:
+            rule["scope"] = "*"
+    gosyntax.arrange(webhook, _WEBHOOK)
+
+
+def _webhook(webhook: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    _name(webhook.get("name") or "", f"{path}.name", found)
+    for index, rule in enumerate(webhook.get("rules") or ()):
+        _rule(rule, f"{path}.rules[{index}]", found)
+    for field, allowed in (
+        ("failurePolicy", ("Fail", "Ignore")),
+        ("matchPolicy", ("Equivalent", "Exact")),
+    ):
+        value = webhook.get(field)
+        if value is not None and value not in allowed:
+            found.append(errors.not_supported(f"{path}.{field}", value, allowed))
+    effects = webhook.get("sideEffects")
+    if effects is None:
+        words = "None, NoneOnDryRun"
+        found.append(errors.required(f"{path}.sideEffects", f"must specify one of {words}"))
+    elif effects not in ("None", "NoneOnDryRun"):
+        allowed = ("None", "NoneOnDryRun")
+        found.append(errors.not_supported(f"{path}.sideEffects", effects, allowed))
+    seconds = webhook.get("timeoutSeconds")
+    if seconds is not None and not 1 <= seconds <= 30:
+        text = "the timeout value must be between 1 and 30 seconds"
+        found.append(errors.invalid_value(f"{path}.timeoutSeconds", seconds, text))
+    for field in ("namespaceSelector", "objectSelector"):
+        selectors.validate(webhook.get(field), f"{path}.{field}", found)
+    _client(webhook.get("clientConfig") or {}, f"{path}.clientConfig", found)
+    _review_versions(
+        webhook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions", found
+    )
+
+
+def _name(name: str, path: str, found: list[FieldError]) -> None:
+    if not name:
+        found.append(errors.required(path))
+        return
+    wrong = names.dns1123_subdomain_errors(name)
+    if wrong:
+        found.append(errors.invalid_value(path, name, ",".join(wrong)))
+    elif name.count(".") < 2:
+        text = "should be a domain with at least three segments separated by dots"
+        found.append(errors.invalid_value(path, name, text))
+
+
+def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    operations = rule.get("operations") or ()
+    if not operations:
+        found.append(errors.required(f"{path}.operations"))
+    if len(operations) > 1 and "*" in operations:
+        shown = errors.GoText("[]admissionregistration.OperationType{...}")
+        text = "if '*' is present, must not specify other operations"
+        found.append(errors.invalid_value(f"{path}.operations", shown, text))
+    for index, operation in enumerate(operations):
+        if operation not in _OPERATIONS:
+            at = f"{path}.operations[{index}]"
+            found.append(errors.not_supported(at, operation, _OPERATIONS))
+    for field in ("apiGroups", "apiVersions", "resources"):
+        values = rule.get(field) or ()
+        if not values:
+            found.append(errors.required(f"{path}.{field}"))
+        if field != "resources" and len(values) > 1 and "*" in values:
+            word = "groups" if field == "apiGroups" else "versions"
+            text = f"if '*' is present, must not specify other API {word}"
+            found.append(errors.invalid_value(f"{path}.{field}", list(values), text))
+    scope = rule.get("scope")
+    if scope is not None and scope not in _SCOPES:
+        found.append(errors.not_supported(f"{path}.scope", scope, _SCOPES))
+
+
+def _client(client: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        text = "exactly one of url or service is required"
+        found.append(errors.required(path, text))
+        return
+    if url is not None:
+        if not url.startswith("https://"):
+            scheme = url.partition("://")[0] if "://" in url else ""
+            text = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
+            found.append(errors.invalid_value(f"{path}.url", scheme, text))
+    elif service is not None:
+        for field in ("name", "namespace"):
+            if not service.get(field):
+                text = f"service {field} is required"
+                found.append(errors.required(f"{path}.service.{field}", text))
+        checks.port_number(service.get("port") or 0, f"{path}.service.port", found)
+
+
+def _review_versions(
+    versions: Sequence[str], path: str, found: list[FieldError]
+) -> None:
+    if not versions:
+        text = "must specify one of v1, v1beta1"
+        found.append(errors.required(path, text))
+        return
+    if not {"v1", "v1beta1"} & set(versions):
+        text = "must include at least one of v1, v1beta1"
+        found.append(errors.invalid_value(path, list(versions), text))
