@@ -99,6 +99,31 @@ def load(directory: Path, now: int, hosts: Sequence[str] = ()) -> Pki:
         raise PkiError(f"a key or certificate in {folder} cannot be read: {error}") from error
 
 
+def read(directory: Path) -> Pki:
+    """What `load` left there, unchecked and without loading `cryptography`: for a process that
+    trusts the one which made it."""
+    folder = directory / "pki"
+    names = [person.name for person in cast.PEOPLE if not person.uses_token]
+    try:
+        return Pki(
+            directory,
+            _read_pair(folder, "ca"),
+            _read_pair(folder, "apiserver"),
+            _read_pair(folder, "admin"),
+            {name: _read_pair(folder, name) for name in names},
+            (folder / "sa.key").read_bytes(),
+            (directory / "tokens.csv").read_text(),
+        )
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PkiError(f"cannot read keys and certificates in {folder}: {reason}") from error
+
+
+def _read_pair(folder: Path, name: str) -> Identity:
+    certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
+    return Identity(certificate.read_bytes(), key.read_bytes(), certificate, key)
+
+
 class _Maker:
     """Makes and reads the files of one folder at one moment."""
 
@@ -201,9 +226,8 @@ class _Maker:
         self, name: str, fits: Callable[[x509.Certificate], bool] | None = None
     ) -> Identity | None:
         """What the files hold, unless it is missing, ends soon or was signed by another CA."""
-        paths = self._paths(name)
         try:
-            identity = Identity(paths[0].read_bytes(), paths[1].read_bytes(), *paths)
+            identity = _read_pair(self.folder, name)
         except FileNotFoundError:
             return None
         certificate, _ = _parse(identity)
@@ -219,15 +243,10 @@ class _Maker:
     ) -> Identity:
         from cryptography.hazmat.primitives.serialization import Encoding
 
-        paths = self._paths(name)
-        identity = Identity(certificate.public_bytes(Encoding.PEM), _key_pem(key), *paths)
         # the key first: a certificate without its key would be taken as complete
-        write_file(paths[1], identity.key, 0o600)
-        write_file(paths[0], identity.certificate, 0o644)
-        return identity
-
-    def _paths(self, name: str) -> tuple[Path, Path]:
-        return self.folder / f"{name}.crt", self.folder / f"{name}.key"
+        write_file(self.folder / f"{name}.key", _key_pem(key), 0o600)
+        write_file(self.folder / f"{name}.crt", certificate.public_bytes(Encoding.PEM), 0o644)
+        return _read_pair(self.folder, name)
 
 
 def _tokens(path: Path) -> str:

@@ -78,6 +78,8 @@ class Rbac:
         self._stamp: tuple[int, ...] = ()
         self._grants: dict[tuple[Any, ...], tuple[list[Grant], list[str]]] = {}
         self._answers: dict[tuple[Any, ...], _Candidates] = {}
+        # by the identity of a grant and a rule, both alive as long as _grants holds them
+        self._allowed: dict[tuple[int, int], Try] = {}
         self._compiled: dict[tuple[str, str, str], tuple[Object, tuple[Rule, ...]]] = {}
 
     def authorize(self, attributes: Attributes) -> Try:
@@ -119,7 +121,7 @@ class Rbac:
         found = self._grants.get(key)
         if found is None:
             if len(self._grants) >= _CACHE_LIMIT:
-                self._grants.clear()
+                self._forget()
             found = self._grants[key] = self._resolve(user, namespace)
         return found
 
@@ -131,8 +133,12 @@ class Rbac:
         )
         if stamp != self._stamp:
             self._stamp = stamp
-            self._grants.clear()
-            self._answers.clear()
+            self._forget()
+
+    def _forget(self) -> None:
+        self._grants.clear()
+        self._answers.clear()
+        self._allowed.clear()
 
     def _candidates(self, attributes: Attributes) -> _Candidates:
         grants, _ = self.grants(attributes.user, attributes.namespace)
@@ -148,9 +154,14 @@ class Rbac:
         return tuple(out)
 
     def _allow(self, grant: Grant, rule: Rule) -> Try:
-        reason = f"RBAC: allowed by {grant.describe()}"
-        detail = {**grant.data(), "rule": rule.raw}
-        return Try(self.name, "allow", reason, detail=detail, source=SOURCE, reason=reason)
+        key = (id(grant), id(rule))
+        answer = self._allowed.get(key)
+        if answer is None:
+            reason = f"RBAC: allowed by {grant.describe()}"
+            detail = {**grant.data(), "rule": rule.raw}
+            answer = Try(self.name, "allow", reason, detail=detail, source=SOURCE, reason=reason)
+            self._allowed[key] = answer
+        return answer
 
     def _explain(self, attributes: Attributes) -> Try:
         grants, failures = self.grants(attributes.user, attributes.namespace)

@@ -68,6 +68,12 @@ def test_restart_uses_the_same_files(tmp_path: Path) -> None:
     assert pki.load(tmp_path, NOW + DAY) == first
 
 
+def test_another_process_reads_the_same_without_checking(keys: pki.Pki, tmp_path: Path) -> None:
+    assert pki.read(keys.directory) == keys
+    with pytest.raises(pki.PkiError, match=r"^cannot read keys and certificates in "):
+        pki.read(tmp_path)
+
+
 def test_new_host_renews_the_server_certificate_only(tmp_path: Path) -> None:
     first = pki.load(tmp_path, NOW)
     second = pki.load(tmp_path, NOW, ["192.168.1.7"])
