@@ -6,6 +6,7 @@ only the wire is left out. Objects are shared, never copied.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from apiserver_app.handlers.call import Call, Outcome
@@ -169,6 +170,9 @@ class LocalWatch:
 
     async def next(self) -> WatchEvent | None:
         return await self._events.get()
+
+    def fills(self, readers: Sequence[str]) -> None:
+        self._subscription.readers = tuple(readers)
 
     def stop(self) -> None:
         self._cluster.cache.unsubscribe(self._subscription)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from apiserver_app.localclient import LocalClient
 from controllers_app import controllermanager
 from controllers_app.kubelet import component as kubelet
 from controllers_app.runtime.component import Component
@@ -62,15 +61,13 @@ def build(cluster: Cluster) -> dict[str, Role]:
     """The roles of a cluster, in the order in which they start."""
     kernel, probe, inputs = cluster.kernel, cluster.recorder, cluster.inputs
     version = cluster.state.version
-
-    def manages(component: str) -> LocalClient:
-        return cluster.client(
-            "system:kube-controller-manager", "kube-controller-manager", component=component
-        )
-
     manager = controllermanager.build(
-        kernel, probe, cluster.rand, manages(controllermanager.NAME), cluster.account_client,
-        manages, version=version, root_ca=inputs.ca_pem,
+        kernel, probe, cluster.rand,
+        cluster.client(
+            "system:kube-controller-manager", "kube-controller-manager",
+            component=controllermanager.NAME,
+        ),
+        cluster.account_client, version=version, root_ca=inputs.ca_pem,
     )  # fmt: skip
     chooser = scheduler.build(
         kernel, probe, cluster.rand,

@@ -9,6 +9,7 @@ Models kubernetes staging/src/k8s.io/client-go/kubernetes and tools/watch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from apiserver_app.machinery.meta import Object
@@ -30,6 +31,11 @@ class Watch(Protocol):
     async def next(self) -> WatchEvent | None: ...
 
     def stop(self) -> None: ...
+
+    def fills(self, readers: Sequence[str]) -> None:
+        """Name the components that read the cache this watch fills, for the trace; until then
+        it is the client's own."""
+        ...
 
 
 class Client(Protocol):

@@ -48,7 +48,7 @@ Sink = Callable[[str, Change, Object], None]
 class Subscription:
     """One open watch. `sink(type, change, object)` is called for what it selects."""
 
-    __slots__ = ("name", "node", "outside", "prefix", "selects", "sink", "storage")
+    __slots__ = ("node", "outside", "prefix", "readers", "selects", "sink", "storage")
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Subscription:
         node: str | None = None,
         outside: bool = False,
     ) -> None:
-        self.name = name
+        self.readers: tuple[str, ...] = (name,)  # components that read what it fills
         self.storage = storage
         self.prefix = prefix
         self.selects = selects
@@ -233,7 +233,7 @@ class WatchCache:
                     if watch.outside:
                         outside += 1
                     else:
-                        told.append(watch.name)
+                        told.extend(watch.readers)
         resource = self._names.get(change.storage, change.storage)
         self.probe.tell("watch", change.revision, change.type, resource, told, outside)
 

@@ -73,6 +73,8 @@ class Informer:
         self._censuses: dict[str, indexes.Census] = {}
         self._views: tuple[indexes.View, ...] = ()
         self._registrar = registrar or Registrar()
+        self.readers: tuple[str, ...] = ()
+        self._watch: clients.Watch | None = None
         # each handler with its owner
         self._on_add: list[tuple[str, OnAdd]] = []
         self._on_update: list[tuple[str, OnUpdate]] = []
@@ -150,8 +152,15 @@ class Informer:
         if on_delete is not None:
             self._on_delete.append((owner, on_delete))
 
+    def read_by(self, owners: Iterable[str]) -> None:
+        """Which components read this cache, where that is not just the process."""
+        self.readers = tuple(owners)
+        if self._watch is not None and self.readers:
+            self._watch.fills(self.readers)
+
     def detach(self, owner: str) -> None:
         """Forget the owner's handlers: it has stopped."""
+        self.read_by(reader for reader in self.readers if reader != owner)
         self._on_add = [item for item in self._on_add if item[0] != owner]
         self._on_update = [item for item in self._on_update if item[0] != owner]
         self._on_delete = [item for item in self._on_delete if item[0] != owner]
@@ -165,7 +174,7 @@ class Informer:
             try:
                 await self._list()
                 failures = 0
-                while await self._watch():
+                while await self._follow():
                     pass
             except errors.ApiError as error:
                 if error.code != 410 or failures:
@@ -193,7 +202,7 @@ class Informer:
         self._say("synced", f"{len(seen)} at revision {revision}")
         self.synced.set()
 
-    async def _watch(self) -> bool:
+    async def _follow(self) -> bool:
         """Follow one watch; False when it cannot be taken up again where it ended."""
         started = self._kernel.now
         watch = await self._client.watch(
@@ -203,6 +212,8 @@ class Informer:
             fields=self._fields,
             resource_version=str(self.revision),
         )
+        self._watch = watch
+        self.read_by(self.readers)
         delivered = False
         try:
             while (event := await watch.next()) is not None:
@@ -211,6 +222,7 @@ class Informer:
                 delivered = True
                 self._apply(event)
         finally:
+            self._watch = None
             watch.stop()
         if not delivered and self._kernel.now - started < 1_000_000:
             await self._kernel.sleep(BACKOFF_SECONDS_BASE, background=True)
@@ -302,7 +314,12 @@ class InformerFactory:
                 component=self._component, namespace=namespace, fields=fields, labels=labels,
                 registrar=self._registrar,
             )  # fmt: skip
-        self._registrar.used.setdefault(self._registrar.owner, {})[key] = informer
+        owner = self._registrar.owner
+        used = self._registrar.used.setdefault(owner, {})
+        if key not in used:
+            used[key] = informer
+            if owner:
+                informer.read_by((*informer.readers, owner))
         return informer
 
     @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors, meta
@@ -43,6 +44,9 @@ class MiniWatch:
 
     def stop(self) -> None:
         self.events.close()
+
+    def fills(self, readers: Sequence[str]) -> None:
+        self.readers = tuple(readers)
 
 
 class MiniApi:
