@@ -81,5 +81,6 @@ def _parse(text: str) -> GoField:
         marks += type_[-1]
         type_ = type_[:-1]
     return GoField(
-        int(number), name, type_, "*" in marks, "!" in marks, "^" in marks, "?" not in marks, go_type
-    )
+        int(number), name, type_, pointer="*" in marks, always="!" in marks,
+        inline="^" in marks, known="?" not in marks, go_type=go_type,
+    )  # fmt: skip

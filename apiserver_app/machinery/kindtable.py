@@ -37,8 +37,8 @@ namespaces | Namespace | - | ns | | finalize status
 nodes | Node | - | no | | proxy status
 persistentvolumeclaims | PersistentVolumeClaim | ns | pvc | | status
 persistentvolumes | PersistentVolume | - | pv | | status
-pods | Pod | ns | po | all | attach binding ephemeralcontainers eviction exec log portforward proxy \
-resize@33 status
+pods | Pod | ns | po | all | attach binding ephemeralcontainers eviction exec log portforward \
+proxy resize@33 status
 podtemplates | PodTemplate | ns
 replicationcontrollers | ReplicationController | ns | rc | all | scale status
 resourcequotas | ResourceQuota | ns | quota | | status
@@ -110,6 +110,8 @@ volumeattachments | VolumeAttachment | - | | | status
 volumeattributesclasses | VolumeAttributesClass | - | vac | | | 34-
 """
 
+_PRIORITIES = "priorityclasses | PriorityClass | - | pc"
+
 _STORAGE_BETA = "csistoragecapacities | CSIStorageCapacity | ns"
 
 _ADMISSION = """
@@ -121,7 +123,9 @@ validatingadmissionpolicybindings | ValidatingAdmissionPolicyBinding | - | | api
 validatingwebhookconfigurations | ValidatingWebhookConfiguration | - | | api-extensions
 """
 
-_CRDS = "customresourcedefinitions | CustomResourceDefinition | - | crd crds | api-extensions | status"
+_CRDS = """
+customresourcedefinitions | CustomResourceDefinition | - | crd crds | api-extensions | status
+"""
 
 _FLOW = """
 flowschemas | FlowSchema | - | | | status
@@ -165,9 +169,7 @@ GROUP_VERSIONS: tuple[GroupVersion, ...] = (
         "admissionregistration.k8s.io", "v1", f"{_API}.admissionregistration.v1", _ADMISSION
     ),
     GroupVersion("apiextensions.k8s.io", "v1", _APIEXTENSIONS, _CRDS),
-    GroupVersion(
-        "scheduling.k8s.io", "v1", f"{_API}.scheduling.v1", "priorityclasses | PriorityClass | - | pc"
-    ),
+    GroupVersion("scheduling.k8s.io", "v1", f"{_API}.scheduling.v1", _PRIORITIES),
     GroupVersion("coordination.k8s.io", "v1", f"{_API}.coordination.v1", "leases | Lease | ns"),
     GroupVersion("node.k8s.io", "v1", f"{_API}.node.v1", "runtimeclasses | RuntimeClass | -"),
     GroupVersion(

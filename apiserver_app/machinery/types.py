@@ -44,6 +44,8 @@ class Types:
             out: Object = decode(obj)
         except (WrongType, BadValue) as error:
             raise self._refusal(definition, obj, error.sentence()) from None
+        except RecursionError:
+            raise self._refusal(definition, obj, "exceeded max depth") from None
         if not pruned or strictness == "Ignore":
             return out, []
         return out, self.unknown(definition, obj)
@@ -57,7 +59,7 @@ class Types:
         return found
 
     def schema(self, definition: str) -> Schema:
-        """Field types, patch strategies and list keys of a definition; the same object each time."""
+        """Field types, patch strategies and list keys of a definition; always the same object."""
         found = self._reader.get(definition)
         if found is None:
             raise KeyError(definition)

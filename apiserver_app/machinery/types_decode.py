@@ -10,10 +10,9 @@ encoder (omitempty).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from apiserver_app.machinery import gofields, kinds
+from apiserver_app.machinery import kinds
 from apiserver_app.machinery import types_scalars as scalars
 from apiserver_app.machinery.types_scalars import ABSENT, Convert, WrongType, wrong
 from apiserver_app.machinery.types_schema import Field, Schema, SchemaReader
@@ -26,7 +25,7 @@ _ORDERS_MAX = 64  # field orders remembered a struct
 
 
 class Compiler:
-    """Compiled decoders by definition; `pruned` is not empty when the last decode dropped fields."""
+    """Compiled decoders by definition; `pruned` is empty unless the last decode dropped fields."""
 
     def __init__(self, reader: SchemaReader, version: str) -> None:
         self.decoders: dict[str, Convert] = {}

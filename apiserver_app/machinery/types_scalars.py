@@ -261,9 +261,8 @@ def _parsed(text: str, layout: str) -> datetime.datetime:
             raise BadValue(f"parsing time {_quoted(text)}: {limits[0]} out of range")
         at = found.end()
     micro = 0
-    if layout == RFC3339_MICRO:
-        if not _SIX_DIGITS.match(text, at):
-            raise _time_error(text, layout, text[at:], ".000000")
+    if layout == RFC3339_MICRO and not _SIX_DIGITS.match(text, at):
+        raise _time_error(text, layout, text[at:], ".000000")
     if fraction := _FRACTION.match(text, at):
         micro = int(fraction[0][1:7].ljust(6, "0"))
         at = fraction.end()

@@ -32,6 +32,13 @@ LEAVES = {
 }
 
 
+# list keys that may be left out, and what they mean then (`+default` in types.go)
+_KEY_DEFAULTS = {
+    ("core.v1.ContainerPort", "protocol"): "TCP",
+    ("core.v1.ServicePort", "protocol"): "TCP",
+}
+
+
 @dataclass(slots=True)
 class Field:
     """One field, or the items of a list or the values of a map (`item`, with an empty name)."""
@@ -48,6 +55,7 @@ class Field:
     list_keys: tuple[str, ...] = ()
     atomic: bool = False  # a map or struct that is owned and replaced as one value
     required: bool = False
+    default: str | None = None  # what a list key means when it is left out
     go: GoField | None = field(default=None, repr=False)
     _lookup: Callable[[str], Schema | None] | None = field(default=None, repr=False)
 
@@ -101,13 +109,15 @@ class SchemaReader:
             return None
         name = definition.rsplit(".", 1)[1]
         required = frozenset(prop.required or ())
-        go = {known.name: known for known in gofields.flat(gofields.short(definition))}
+        short = gofields.short(definition)
+        go = {known.name: known for known in gofields.flat(short)}
         fields = {}
         properties = prop.properties or {}
         for key in _ordered(properties, go):
             made = self._field(key, properties[key])
             made.required = key in required
             made.go = go.get(key)
+            made.default = _KEY_DEFAULTS.get((short, key))
             fields[key] = made
         return Schema(definition, name, fields, prop.map_type == "atomic")
 

@@ -108,10 +108,11 @@ HorizontalPodAutoscalerStatus: currentCPUUtilizationPercentage observedGeneratio
 HPAScalingRules: selectPolicy stabilizationWindowSeconds tolerance
 MetricTarget: averageUtilization averageValue value
 MetricValueStatus: averageUtilization averageValue value
-CronJobSpec: failedJobsHistoryLimit startingDeadlineSeconds successfulJobsHistoryLimit suspend timeZone
+CronJobSpec: failedJobsHistoryLimit startingDeadlineSeconds successfulJobsHistoryLimit suspend
+CronJobSpec: timeZone
 CronJobStatus: lastScheduleTime lastSuccessfulTime
-JobSpec: activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode completions managedBy
-JobSpec: manualSelector maxFailedIndexes parallelism podReplacementPolicy suspend
+JobSpec: activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode completions
+JobSpec: managedBy manualSelector maxFailedIndexes parallelism podReplacementPolicy suspend
 JobSpec: ttlSecondsAfterFinished
 JobStatus: failedIndexes ready terminating completionTime startTime
 PodFailurePolicyOnExitCodesRequirement: containerName
@@ -256,7 +257,8 @@ _CRD = "apiextensions.v1"
 EXTRA_MESSAGES = f"""
 {_CRD}.CustomResourceColumnDefinition=1 name s!;2 type s!;3 format s;4 description s;5 priority i;\
 6 jsonPath s!
-{_CRD}.CustomResourceConversion=1 strategy s!~ConversionStrategyType;2 webhook @{_CRD}.WebhookConversion*
+{_CRD}.CustomResourceConversion=1 strategy s!~ConversionStrategyType;\
+2 webhook @{_CRD}.WebhookConversion*
 {_CRD}.CustomResourceDefinition=1 metadata @meta.v1.ObjectMeta!;\
 2 spec @{_CRD}.CustomResourceDefinitionSpec!;3 status @{_CRD}.CustomResourceDefinitionStatus!
 {_CRD}.CustomResourceDefinitionCondition=1 type s!;2 status s!;3 lastTransitionTime @meta.v1.Time!;\
@@ -287,7 +289,8 @@ EXTRA_MESSAGES = f"""
 13 maxLength l*;14 minLength l*;15 pattern s;16 maxItems l*;17 minItems l*;18 uniqueItems b;\
 19 multipleOf d*;20 enum []@{_CRD}.JSON;21 maxProperties l*;22 minProperties l*;23 required []s;\
 24 items @{_CRD}.JSONSchemaPropsOrArray*;25 allOf []@{_CRD}.JSONSchemaProps;\
-26 oneOf []@{_CRD}.JSONSchemaProps;27 anyOf []@{_CRD}.JSONSchemaProps;28 not @{_CRD}.JSONSchemaProps*;\
+26 oneOf []@{_CRD}.JSONSchemaProps;27 anyOf []@{_CRD}.JSONSchemaProps;\
+28 not @{_CRD}.JSONSchemaProps*;\
 29 properties {{}}@{_CRD}.JSONSchemaProps;30 additionalProperties @{_CRD}.JSONSchemaPropsOrBool*;\
 31 patternProperties {{}}@{_CRD}.JSONSchemaProps;\
 32 dependencies {{}}@{_CRD}.JSONSchemaPropsOrStringArray;\
@@ -306,7 +309,8 @@ apiregistration.v1.APIService=1 metadata @meta.v1.ObjectMeta!;\
 2 spec @apiregistration.v1.APIServiceSpec!;3 status @apiregistration.v1.APIServiceStatus!
 apiregistration.v1.APIServiceCondition=1 type s!;2 status s!;3 lastTransitionTime @meta.v1.Time!;\
 4 reason s;5 message s
-apiregistration.v1.APIServiceList=1 metadata @meta.v1.ListMeta!;2 items []@apiregistration.v1.APIService!
+apiregistration.v1.APIServiceList=1 metadata @meta.v1.ListMeta!;\
+2 items []@apiregistration.v1.APIService!
 apiregistration.v1.APIServiceSpec=1 service @apiregistration.v1.ServiceReference*;2 group s;\
 3 version s;4 insecureSkipTLSVerify b;5 caBundle y;7 groupPriorityMinimum i!;8 versionPriority i!
 apiregistration.v1.APIServiceStatus=1 conditions []@apiregistration.v1.APIServiceCondition

@@ -1,0 +1,207 @@
+"""Why a text is no JSON, in the words of Go's encoding/json.
+
+Used once a fast parser has refused a body; it never builds values.
+
+Models Go's encoding/json/scanner.go.
+"""
+
+from __future__ import annotations
+
+import re
+
+DEPTH_MAX = 10_000
+
+END = "unexpected end of JSON input"
+
+_SPACE = b" \t\r\n"
+_DIGITS = b"0123456789"
+_HEX = b"0123456789abcdefABCDEF"
+_PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
+
+
+class _SyntaxError(Exception):
+    pass
+
+
+def syntax_error(data: bytes) -> str:
+    """Go's message for the first mistake; empty when there is none."""
+    try:
+        _Scanner(data).run()
+    except _SyntaxError as error:
+        return str(error)
+    return ""
+
+
+class _Scanner:
+    """Walks one document. `stack` holds the open brackets."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+        self.stack = bytearray()
+
+    def run(self) -> None:
+        self._value()
+        while self.stack:
+            self._next()
+        self._skip()
+        if self.at < len(self.data):
+            raise self._wrong("after top-level value")
+
+    def _next(self) -> None:
+        """What may follow a value inside a list or an object."""
+        in_list = self.stack[-1] == ord("[")
+        letter = self._peek()
+        if letter == ord(","):
+            self.at += 1
+            if in_list:
+                self._value()
+            else:
+                self._pair("looking for beginning of object key string")
+        elif letter == (ord("]") if in_list else ord("}")):
+            self.at += 1
+            self.stack.pop()
+        else:
+            raise self._wrong(
+                "after array element" if in_list else "after object key:value pair"
+            )
+
+    def _value(self) -> None:
+        """A scalar, or the opening of a list or an object with its first element."""
+        while True:
+            letter = self._peek()
+            if letter == ord("["):
+                self._open()
+                if self._peek() != ord("]"):
+                    continue
+                self._close()
+            elif letter == ord("{"):
+                self._open()
+                if self._peek() != ord("}"):
+                    self._key("looking for beginning of object key string")
+                    continue
+                self._close()
+            else:
+                self._scalar(letter)
+            return
+
+    def _pair(self, where: str) -> None:
+        self._peek()
+        self._key(where)
+        self._value()
+
+    def _key(self, where: str) -> None:
+        if self._peek() != ord('"'):
+            raise self._wrong(where)
+        self._string()
+        if self._peek() != ord(":"):
+            raise self._wrong("after object key")
+        self.at += 1
+
+    def _open(self) -> None:
+        self.stack.append(self.data[self.at])
+        self.at += 1
+        if len(self.stack) > DEPTH_MAX:
+            raise _SyntaxError("exceeded max depth")
+
+    def _close(self) -> None:
+        self.at += 1
+        self.stack.pop()
+
+    def _scalar(self, letter: int) -> None:
+        if letter == ord('"'):
+            self._string()
+        elif letter in b"-0123456789":
+            self._number()
+        elif letter in b"tfn":
+            self._literal({116: b"true", 102: b"false", 110: b"null"}[letter])
+        else:
+            raise self._wrong("looking for beginning of value")
+
+    def _string(self) -> None:
+        self.at += 1
+        while True:
+            found = _PLAIN.match(self.data, self.at)
+            assert found is not None
+            self.at = found.end()
+            letter = self._here()
+            if letter == ord('"'):
+                self.at += 1
+                return
+            if letter != ord("\\"):
+                raise self._wrong("in string literal")
+            self.at += 1
+            self._escape()
+
+    def _escape(self) -> None:
+        letter = self._here()
+        if letter not in b'bfnrt\\/"u':
+            raise self._wrong("in string escape code")
+        self.at += 1
+        if letter == ord("u"):
+            for _ in range(4):
+                if self._here() not in _HEX:
+                    raise self._wrong("in \\u hexadecimal character escape")
+                self.at += 1
+
+    def _number(self) -> None:
+        if self._here() == ord("-"):
+            self.at += 1
+            if self._here() not in _DIGITS:
+                raise self._wrong("in numeric literal")
+        if self._here() == ord("0"):
+            self.at += 1
+        else:
+            self._digits()
+        if self._at_one_of(b"."):
+            self.at += 1
+            if self._here() not in _DIGITS:
+                raise self._wrong("after decimal point in numeric literal")
+            self._digits()
+        if self._at_one_of(b"eE"):
+            self.at += 1
+            if self._here() in b"+-":
+                self.at += 1
+            if self._here() not in _DIGITS:
+                raise self._wrong("in exponent of numeric literal")
+            self._digits()
+
+    def _literal(self, word: bytes) -> None:
+        for letter in word:
+            if self._here() != letter:
+                raise self._wrong(f"in literal {word.decode()} (expecting '{chr(letter)}')")
+            self.at += 1
+
+    def _digits(self) -> None:
+        while self._at_one_of(_DIGITS):
+            self.at += 1
+
+    def _at_one_of(self, letters: bytes) -> bool:
+        return self.at < len(self.data) and self.data[self.at] in letters
+
+    def _skip(self) -> None:
+        while self._at_one_of(_SPACE):
+            self.at += 1
+
+    def _peek(self) -> int:
+        """The next byte that is no space."""
+        self._skip()
+        return self._here()
+
+    def _here(self) -> int:
+        if self.at >= len(self.data):
+            raise _SyntaxError(END)
+        return self.data[self.at]
+
+    def _wrong(self, context: str) -> _SyntaxError:
+        return _SyntaxError(f"invalid character {_quoted(self.data[self.at])} {context}")
+
+
+def _quoted(letter: int) -> str:
+    named = {39: "'\\''", 92: "'\\\\'", 9: "'\\t'", 10: "'\\n'", 13: "'\\r'"}
+    if letter in named:
+        return named[letter]
+    if letter < 32 or letter == 127:
+        return f"'\\x{letter:02x}'"
+    text = chr(letter)
+    return f"'{text}'" if text.isprintable() else f"'\\u{letter:04x}'"

@@ -1,0 +1,109 @@
+"""Bodies of requests as values: JSON and YAML, refused in upstream's words when they are neither.
+
+Every refusal is a 400. Never decides what type a body is of.
+
+Models apimachinery pkg/runtime/serializer/json/json.go, apiserver pkg/endpoints/handlers/rest.go
+(summarizeData) and sigs.k8s.io/json (duplicate fields).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from apiserver_app.machinery import errors, gojson, yamlbody
+
+YAML = "application/yaml"
+DUPLICATES_MAX = 100
+
+
+def decode(
+    body: bytes, content_type: str = "", *, find_duplicates: bool = False, into: str = ""
+) -> tuple[Any, list[str]]:
+    """The body's value, and a message for each field that it holds twice (the last one counts).
+
+    No content type means JSON. `into` is the kind the body should be of, for the refusal."""
+    if content_type.split(";", 1)[0].strip() == YAML:
+        try:
+            return yamlbody.load(body, find_duplicates)
+        except yamlbody.YamlError as error:
+            raise refusal(body, f"error converting YAML to JSON: {error}", into) from error
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise refusal(body, _json_error(body, into), into) from error
+    if find_duplicates:
+        return value, duplicates(body)
+    return value, []
+
+
+def refusal(body: bytes, why: str, into: str) -> errors.ApiError:
+    """The 400 for a body that cannot be read."""
+    if not into:
+        return errors.bad_request(why)
+    return errors.bad_request(
+        f"the object provided is unrecognized (must be of type {into}): {why} ({summary(body)})"
+    )
+
+
+def summary(body: bytes, length: int = 30) -> str:
+    """The beginning of a body as upstream quotes it."""
+    if not body:
+        return "<empty>"
+    more = " ..." if len(body) > length else ""
+    if body[:1] == b"{":
+        return body[:length].decode(errors="replace") + more
+    return body[:length].hex() + more
+
+
+def _json_error(body: bytes, into: str) -> str:
+    why = gojson.syntax_error(body)
+    if not why:
+        # Go takes these two; we do not keep what cannot be written back
+        try:
+            body.decode()
+            why = "exceeded max depth" if _is_deep(body) else "invalid surrogate in string escape"
+        except UnicodeDecodeError:
+            why = "invalid UTF-8 in string literal"
+    return f"couldn't get version/kind; json parse error: {why}" if into else why
+
+
+def _is_deep(body: bytes) -> bool:
+    return body.count(b"[") + body.count(b"{") > 1000
+
+
+def duplicates(body: bytes) -> list[str]:
+    """`duplicate field "metadata.name"` for each field given twice. The body is valid JSON."""
+    doubled: dict[int, list[str]] = {}
+    kept: list[dict[str, Any]] = []  # ids stay valid while the dicts live
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        out = dict(items)
+        if len(out) != len(items):
+            seen: set[str] = set()
+            again = [key for key, _ in items if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
+            doubled[id(out)] = list(dict.fromkeys(again))
+            kept.append(out)
+        return out
+
+    found: list[str] = []
+    try:
+        tree = json.loads(body, object_pairs_hook=pairs)
+        if doubled:
+            _locate(tree, "", doubled, found)
+    except RecursionError:  # deeper than any field of any type
+        return []
+    return found[:DUPLICATES_MAX]
+
+
+def _locate(value: Any, path: str, doubled: dict[int, list[str]], found: list[str]) -> None:
+    if isinstance(value, dict):
+        for key in doubled.get(id(value), ()):
+            found.append(f'duplicate field "{path}.{key}"' if path else f'duplicate field "{key}"')
+        for key, item in value.items():
+            _locate(item, f"{path}.{key}" if path else key, doubled, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _locate(item, f"{path}[{index}]", doubled, found)

@@ -1,0 +1,181 @@
+"""YAML as the JSON value it stands for, read as Kubernetes reads it.
+
+The first document counts. Plain words mean what they mean in YAML 1.1 without dates and base-60
+numbers; keys become strings; aliases are expanded within a bound. Never runs a constructor that
+makes anything but plain values.
+
+Models sigs.k8s.io/yaml (YAMLToJSON, YAMLToJSONStrict) and its goyaml.v2.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, ClassVar
+
+import yaml
+
+NODES_MAX = 200_000  # after aliases were expanded
+DEPTH_MAX = 250
+
+
+class YamlError(Exception):
+    """Why a text is no YAML, as goyaml says it: begins with `yaml: `."""
+
+
+def load(body: bytes, find_duplicates: bool = False) -> tuple[Any, list[str]]:
+    """The first document's value, and at most one message about keys given twice."""
+    loader = None
+    try:
+        loader = _Loader(body.decode())
+        node = loader.get_node() if loader.check_node() else None
+        if node is None:
+            return None, []
+        reader = _Reader(loader)
+        value = reader.value(node, 0)
+    except UnicodeDecodeError as error:
+        raise YamlError("yaml: invalid leading UTF-8 octet") from error
+    except yaml.MarkedYAMLError as error:
+        raise YamlError(f"yaml: {_where(error)}{error.problem}") from error
+    except yaml.reader.ReaderError as error:
+        raise YamlError("yaml: control characters are not allowed") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise YamlError(f"yaml: {error}") from error
+    finally:
+        if loader is not None:
+            loader.dispose()
+    if not find_duplicates or not reader.doubled:
+        return value, []
+    lines = "\n".join(f"  {text}" for text in reader.doubled)
+    return value, [f"yaml: unmarshal errors:\n{lines}"]
+
+
+def _where(error: yaml.MarkedYAMLError) -> str:
+    line = 0
+    if error.problem_mark is not None and error.problem_mark.line:
+        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+    elif error.context_mark is not None:
+        line = error.context_mark.line
+    return f"line {line}: " if line else ""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """libyaml where it is there, with goyaml's idea of plain words."""
+
+    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+
+
+_WORDS = {
+    "bool": "yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF",
+    "float": r"[-+]?(?:[0-9][0-9_]*)?\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?[0-9][0-9_]*\.?[eE][-+]?[0-9]+"
+    r"|[-+]?[0-9][0-9_]*\.|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    "int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*)",
+    "null": "~|null|Null|NULL|",
+    "merge": "<<",
+}
+_FIRST = {
+    "bool": "yYnNtTfFoO",
+    "float": "-+0123456789.",
+    "int": "-+0123456789",
+    "null": "~nN",
+    "merge": "<",
+}
+for _tag, _pattern in _WORDS.items():
+    _letters = [*_FIRST[_tag], *([""] if _tag == "null" else [])]
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), _letters
+    )
+
+
+class _Reader:
+    """Turns nodes into values. `doubled` says which keys were given twice."""
+
+    def __init__(self, loader: Any) -> None:
+        self.doubled: list[str] = []
+        self._loader = loader
+        self._nodes = 0
+
+    def value(self, node: Any, depth: int) -> Any:
+        self._nodes += 1
+        if self._nodes > NODES_MAX:
+            raise YamlError("yaml: document contains excessive aliasing")
+        if depth > DEPTH_MAX:
+            raise YamlError("yaml: exceeded max depth")
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, depth)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, depth + 1) for item in node.value]
+        return _scalar(node)
+
+    def _mapping(self, node: Any, depth: int) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                merged = {**self._merged(value_node, depth), **merged}
+                continue
+            key = _key(key_node)
+            if key in out:
+                line = key_node.start_mark.line + 1
+                self.doubled.append(f'line {line}: key "{key}" already set in map')
+            out[key] = self.value(value_node, depth + 1)
+        return {**merged, **out} if merged else out
+
+    def _merged(self, node: Any, depth: int) -> dict[str, Any]:
+        """What `<<` brings in: earlier maps of a list win."""
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        out: dict[str, Any] = {}
+        for part in parts:
+            value = self.value(part, depth + 1)
+            if not isinstance(value, dict):
+                raise YamlError("yaml: map merge requires map or sequence of maps as the value")
+            out = {**value, **out}
+        return out
+
+
+def _key(node: Any) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise YamlError("yaml: invalid map key")
+    value = _scalar(node)
+    if value is None:
+        raise YamlError("unsupported map key of type: invalid, key: <nil>, value: <nil>")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _scalar(node: Any) -> Any:
+    text: str = node.value
+    tag: str = node.tag.removeprefix("tag:yaml.org,2002:")
+    if tag == "null":
+        return None
+    if tag == "bool":
+        return text.lower() in ("yes", "true", "on")
+    if tag == "int":
+        return _integer(text.replace("_", ""))
+    if tag == "float":
+        number = float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
+        if not math.isfinite(number):
+            raise YamlError(f"json: unsupported value: {text}")
+        return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    if tag == "binary":
+        raise YamlError("yaml: !!binary is not supported")
+    return text
+
+
+def _integer(text: str) -> Any:
+    sign = -1 if text.startswith("-") else 1
+    digits = text.lstrip("+-")
+    if digits.startswith("0x"):
+        number = int(digits[2:], 16)
+    elif digits.startswith("0b"):
+        number = int(digits[2:], 2)
+    elif digits.startswith("0o"):
+        number = int(digits[2:], 8)
+    elif len(digits) > 1 and digits.startswith("0") and set(digits) <= set("01234567"):
+        number = int(digits, 8)
+    else:
+        number = int(digits)
+    number *= sign
+    return number if -(2**63) <= number < 2**64 else float(number)
