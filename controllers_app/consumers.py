@@ -85,6 +85,4 @@ CHANNELS = tuple(consumer.role for consumer in CONSUMERS)
 
 def application(host: RoleHost) -> ChannelNameRouter:
     """The ASGI application of a Channels worker: one consumer a role."""
-    return ChannelNameRouter(
-        {consumer.role: consumer.as_asgi(host=host) for consumer in CONSUMERS}
-    )
+    return ChannelNameRouter({consumer.role: consumer.as_asgi(host=host) for consumer in CONSUMERS})

@@ -63,7 +63,7 @@ class TraceConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """The page has nothing to say here; what it sends is ignored."""
 
     async def _guarded(self, start: int) -> None:
-        """A feed that fails says so and closes; a listener that hears nothing would wait for ever."""
+        """A feed that fails says so and closes: a listener must not wait for ever."""
         try:
             await self._run(start)
         except Exception:
@@ -148,9 +148,7 @@ def _cut(text: str, seq: int) -> str:
     data = text[len('{"records":') : -1].encode()
     raws = _raws.decode(data)
     kept = [
-        bytes(raw)
-        for raw, head in zip(raws, _seqs.decode(data), strict=True)
-        if head.seq >= seq
+        bytes(raw) for raw, head in zip(raws, _seqs.decode(data), strict=True) if head.seq >= seq
     ]
     return f'{{"records":[{b",".join(kept).decode()}]}}'
 

@@ -59,9 +59,7 @@ class Control(APIView):
         given.is_valid(raise_exception=True)
         args = dict(given.validated_data)
         action = args.pop("action")
-        return Response(
-            bridge.control(request, cluster, ACTION_NAMES.get(action, action), args)
-        )
+        return Response(bridge.control(request, cluster, ACTION_NAMES.get(action, action), args))
 
 
 class Apply(APIView):

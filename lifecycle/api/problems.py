@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from lifecycle.hosting import port
+from lifecycle.trace import archive
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -21,6 +22,8 @@ def _known(error: Exception) -> exceptions.APIException | None:
     if isinstance(error, port.Refused):
         if str(error).startswith("there is no cluster"):
             return exceptions.NotFound(str(error))
+        return exceptions.ValidationError({"detail": str(error)})
+    if isinstance(error, archive.TraceError):
         return exceptions.ValidationError({"detail": str(error)})
     if isinstance(error, port.Lost):
         return _Unavailable()

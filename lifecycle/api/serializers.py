@@ -24,9 +24,7 @@ class ControlSerializer(serializers.Serializer[Any]):
     action = serializers.ChoiceField(choices=ACTIONS)
     speed = serializers.JSONField(required=False, help_text='0.1 to 1000, or "max"')
     set = BreakpointSerializer(many=True, required=False, help_text="all breakpoints from now on")
-    role = serializers.ChoiceField(
-        choices=("controllers", "scheduler", "kubelet"), required=False
-    )
+    role = serializers.ChoiceField(choices=("controllers", "scheduler", "kubelet"), required=False)
     do = serializers.ChoiceField(choices=("start", "stop", "fail", "wake"), required=False)
     component = serializers.CharField(required=False, max_length=64)
 

@@ -98,10 +98,7 @@ class Import(APIView):
         upload = request.data
         if not upload or not getattr(upload, "seekable", lambda: False)():
             upload = io.BytesIO(upload.read() if upload else b"")
-        try:
-            saved = _archive(request).take(request.query_params.get("name", ""), upload)
-        except archive.TraceError as error:
-            raise exceptions.ValidationError({"detail": str(error)}) from error
+        saved = _archive(request).take(request.query_params.get("name", ""), upload)
         return Response(saved.summary(), status=status.HTTP_201_CREATED)
 
 

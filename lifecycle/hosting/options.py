@@ -90,19 +90,47 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    add("--port", type=_port, default=8000, metavar="PORT",
-        help="the page and the API without TLS; 0 picks a free one (default %(default)s)")
-    add("--tls-port", type=_port, default=6443, metavar="PORT",
-        help="the API with TLS, as kubectl needs it; 0 picks a free one (default %(default)s)")
-    add("--data-dir", default="data", metavar="DIR",
-        help="databases, certificates and kubeconfigs; a restart goes on (default ./%(default)s)")
-    add("--nodes", type=_nodes, default=3, metavar="N",
-        help="nodes of a new cluster: node-1, node-2, ... (default %(default)s)")
-    add("--speed", type=_speed, default=1.0, metavar="1|N|max",
-        help="how fast virtual time runs against real time (default 1)")
+    add(
+        "--port",
+        type=_port,
+        default=8000,
+        metavar="PORT",
+        help="the page and the API without TLS; 0 picks a free one (default %(default)s)",
+    )
+    add(
+        "--tls-port",
+        type=_port,
+        default=6443,
+        metavar="PORT",
+        help="the API with TLS, as kubectl needs it; 0 picks a free one (default %(default)s)",
+    )
+    add(
+        "--data-dir",
+        default="data",
+        metavar="DIR",
+        help="databases, certificates and kubeconfigs; a restart goes on (default ./%(default)s)",
+    )
+    add(
+        "--nodes",
+        type=_nodes,
+        default=3,
+        metavar="N",
+        help="nodes of a new cluster: node-1, node-2, ... (default %(default)s)",
+    )
+    add(
+        "--speed",
+        type=_speed,
+        default=1.0,
+        metavar="1|N|max",
+        help="how fast virtual time runs against real time (default 1)",
+    )
     add("--seed", type=_seed, metavar="N", help="same seed, same inputs: the same run")
-    add("--kubernetes-version", default="1.33", metavar="V",
-        help="the version the cluster speaks (default %(default)s)")
+    add(
+        "--kubernetes-version",
+        default="1.33",
+        metavar="V",
+        help="the version the cluster speaks (default %(default)s)",
+    )
     add("--profile", default="", metavar="NAME", help="a version profile by name")
     add("--no-browser", action="store_true", help="do not open the page in a browser")
     add("--single-process", action="store_true", help="edge and worker in one process")

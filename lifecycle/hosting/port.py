@@ -239,9 +239,7 @@ class EdgePort:
         """Send a client's request. Raises Lost without a worker and Full when too many wait."""
         number = self._admit()
         answer = self._answers[number] = Answer(self, number)
-        self._put(
-            ("req", number, cluster, method, path, query, headers, body, tls, outside_addr)
-        )
+        self._put(("req", number, cluster, method, path, query, headers, body, tls, outside_addr))
         return answer
 
     async def control(self, cluster: str, action: str, args: dict[str, Any]) -> dict[str, Any]:

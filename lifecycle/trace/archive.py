@@ -58,8 +58,8 @@ class Archive:
 
     def all(self) -> list[Saved]:
         """Every saved trace, by id."""
-        files = sorted(self._folder.glob(f"*{SUFFIX}")) if self._folder.is_dir() else []
-        return [self.get(file.name[: -len(SUFFIX)]) for file in files]
+        ids = [file.name[: -len(SUFFIX)] for file in self._folder.glob(f"*{SUFFIX}")]
+        return [self.get(trace) for trace in sorted(ids) if ID.fullmatch(trace)]
 
     def get(self, trace: str) -> Saved:
         """Raises TraceError for an id that there is not."""

@@ -39,9 +39,7 @@ class Demo:
             self.said += line
             assert line, self.errors()
         self.said += line
-        self.endpoints: dict[str, Any] = json.loads(
-            (self.data_dir / "endpoints.json").read_text()
-        )
+        self.endpoints: dict[str, Any] = json.loads((self.data_dir / "endpoints.json").read_text())
         return self
 
     def __exit__(self, *_: object) -> None:

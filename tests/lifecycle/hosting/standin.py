@@ -52,6 +52,7 @@ class Driver:
         self._streams: list[int] = []
         self._cancelled: list[int] = []
         self._seq = 0
+        self._last_post: dict[str, Any] = {}
         self.roles = {name: Role(name) for name in ("controllers", "scheduler", "kubelet")}
         cluster = SimpleNamespace(roles=self.roles, role=self._role)
         self.hosts = {
@@ -123,6 +124,8 @@ class Driver:
                 "tls": tls,
                 "address": address,
             }
+            if method == "POST":
+                self._last_post = echo
             self._send([("head", number, 200, JSON, False, json.dumps(echo).encode())])
 
     def _flood(self, number: int) -> None:
@@ -137,6 +140,7 @@ class Driver:
             result = {"error": "not today"}
         else:
             result = {"mode": "run", "speed": 1, "seq": self._seq, "action": action, "args": args}
+            result |= {"version": "1.33", "epoch": 0, "seed": 1, "profile": "", "nodes": 3}
         self._send([("ctlr", number, "error" not in result, result)])
 
     def _act(self, what: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -155,5 +159,6 @@ class Driver:
         return {
             "streams": len(self._streams),
             "cancelled": len(self._cancelled),
+            "last_post": self._last_post,
             "roles": {name: role.done for name, role in self.roles.items()},
         }

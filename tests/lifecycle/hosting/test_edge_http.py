@@ -85,7 +85,9 @@ def test_body_over_the_limit_is_413_and_the_connection_goes_on(demo: Demo, chunk
 def test_body_that_promises_far_too_much_is_refused_before_it_comes(demo: Demo) -> None:
     with socket.create_connection(demo.authority, 5) as client:
         length = edge.DRAIN_BYTES_MAX + 1
-        client.sendall(f"POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode())
+        client.sendall(
+            f"POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+        )
         data = client.makefile("rb").read()
     assert data.startswith(b"HTTP/1.1 413 ")
     assert b"Connection: close" in data and b'"code":413' in data

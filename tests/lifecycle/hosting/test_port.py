@@ -85,7 +85,7 @@ def test_request_arrives_as_it_was_sent(run: Callable[[Test], None]) -> None:
     async def body(edge: port.EdgePort, driver: FakeDriver) -> None:
         tls = ["alice", ["dev"], "ca", "", "00"]
         edge.request("c1", "POST", "/a%2Fb", "q=%20", [("x", "ü")], b"\x00\xff", tls, "1.2.3.4:5")
-        kind, number, *rest, = await driver.next()
+        kind, number, *rest = await driver.next()
         assert kind == "req" and isinstance(number, int)
         assert rest[:4] == ["c1", "POST", "/a%2Fb", "q=%20"]
         assert [tuple(one) for one in rest[4]] == [("x", "ü")]

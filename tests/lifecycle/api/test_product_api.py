@@ -1,0 +1,176 @@
+"""The product API through the running edge."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lifecycle.hosting.running import Demo
+
+
+def call(
+    demo: Demo, method: str, path: str, body: Any = None, **headers: str
+) -> tuple[int, dict[str, Any]]:
+    data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    answer = demo.ask(
+        method, f"/viz/v1/{path}", data, **{"Content_Type": "application/json", **headers}
+    )
+    text = answer.read()
+    return answer.status, json.loads(text) if text else {}
+
+
+def test_state_of_a_cluster_comes_from_its_worker(demo: Demo) -> None:
+    status, state = call(demo, "GET", "clusters/demo")
+    assert status == 200 and state["action"] == "state"
+    assert call(demo, "GET", "clusters")[1]["clusters"][0]["mode"] == "run"
+
+
+def test_unknown_cluster_is_not_found(demo: Demo) -> None:
+    assert call(demo, "GET", "clusters/nope") == (404, {"detail": 'there is no cluster "nope"'})
+
+
+@pytest.mark.parametrize(
+    ("body", "action", "args"),
+    [
+        ({"action": "resume"}, "resume", {}),
+        ({"action": "step-request"}, "step_request", {}),
+        ({"action": "speed", "speed": "max"}, "speed", {"speed": "max"}),
+        (
+            {"action": "breakpoint", "set": [{"id": "a", "kind": "gate", "gate": "mutating"}]},
+            "breakpoints",
+            {"set": [{"id": "a", "kind": "gate", "gate": "mutating"}]},
+        ),
+        (
+            {"action": "role", "role": "scheduler", "do": "stop"},
+            "role",
+            {"role": "scheduler", "do": "stop"},
+        ),
+    ],
+)
+def test_control_actions_cross_the_port(
+    demo: Demo, body: dict[str, Any], action: str, args: dict[str, Any]
+) -> None:
+    status, state = call(demo, "POST", "clusters/demo/control", body)
+    assert (status, state["action"], state["args"]) == (200, action, args)
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"action": "explode"}, "is not a valid choice"),
+        ({"action": "speed"}, "speed needs speed"),
+        ({"action": "role", "role": "scheduler"}, "role needs do"),
+        ({"action": "breakpoint", "set": [{"id": "x"}]}, "This field is required"),
+        ({"action": "pause"}, "not today"),
+        (b"{", "JSON parse error"),
+    ],
+)
+def test_bad_control_is_refused_with_the_reason(demo: Demo, body: Any, problem: str) -> None:
+    status, answer = call(demo, "POST", "clusters/demo/control", body)
+    assert status == 400 and problem in json.dumps(answer)
+
+
+def test_apply_sends_each_object_as_that_user(demo: Demo) -> None:
+    text = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n{apiVersion: v1, kind: Nix}\n"
+    status, answer = call(
+        demo, "POST", "clusters/demo/apply?as=student", text, Content_Type="application/yaml"
+    )
+    assert status == 200
+    created, failed = answer["results"]
+    assert (created["code"], created["namespace"], created["name"]) == (200, "student", "a")
+    assert (failed["code"], failed["reason"]) == (400, "BadRequest")
+    assert 'no matches for kind "Nix"' in failed["message"]
+    sent = demo.act("seen")["last_post"]
+    assert sent["path"] == "/api/v1/namespaces/student/pods"
+    assert sent["query"] == "fieldManager=page&fieldValidation=Strict"
+    assert sent["tls"][:2] == ["student", ["students"]] and sent["tls"][3] == ""
+    assert json.loads(sent["body"])["kind"] == "Pod"
+
+
+def test_apply_with_a_token_sends_no_certificate(demo: Demo) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "t"}}
+    call(demo, "POST", "clusters/demo/apply?as=token-user", pod)
+    sent = demo.act("seen")["last_post"]
+    assert sent["tls"] is None
+    token = sent["headers"]["authorization"].removeprefix("Bearer ")
+    assert token in (demo.data_dir / "tokens.csv").read_text()
+
+
+def test_apply_without_a_user_is_the_admin(demo: Demo) -> None:
+    call(demo, "POST", "clusters/demo/apply", {"apiVersion": "v1", "kind": "Pod"})
+    assert demo.act("seen")["last_post"]["tls"][:2] == ["kubernetes-admin", ["system:masters"]]
+
+
+def test_only_the_cast_can_be_acted_as(demo: Demo) -> None:
+    for name in ("root", "../admin", "ca", "apiserver"):
+        status, answer = call(demo, "POST", f"clusters/demo/apply?as={name}", {})
+        assert status == 400 and "there are: admin, teacher" in answer["detail"]
+    assert call(demo, "GET", "cast")[1]["users"][0] == "admin"
+
+
+def test_foreign_pages_may_neither_act_nor_read(demo: Demo) -> None:
+    path = "/viz/v1/clusters/demo/control"
+    assert demo.ask("POST", path, b"{}", Origin="http://evil.example").status == 403
+    assert demo.get("/viz/v1/clusters/demo", Host="evil.example").status == 400
+    assert demo.get("/", Host="evil.example").status == 400
+
+
+def test_saved_trace_can_be_listed_downloaded_imported_and_removed(tmp_path: Path) -> None:
+    with Demo(tmp_path) as demo:
+        _save_and_import(demo)
+
+
+def test_trace_whose_records_are_gone_is_not_saved(demo: Demo) -> None:
+    demo.act("trace", count=1)
+    status, answer = call(demo, "POST", "traces", {"name": "One"})
+    assert status == 400
+    assert answer["detail"] == "the records from 1 on are no longer in the store"
+    assert call(demo, "GET", "traces") == (200, {"traces": []})
+
+
+def _save_and_import(demo: Demo) -> None:
+    status, saved = call(demo, "POST", "traces", {"name": "One"})
+    assert status == 201 and saved["id"] == "one"
+    file = demo.get("/viz/v1/traces/one")
+    assert file.headers["Content-Type"] == "application/gzip"
+    data = file.read()
+    assert json.loads(gzip.decompress(data).splitlines()[0])["format"] == "lifecycle-trace"
+    status, again = call(demo, "POST", "traces/import?name=Two", data)
+    assert (status, again["id"]) == (201, "two")
+    assert {one["id"] for one in call(demo, "GET", "traces")[1]["traces"]} >= {"one", "two"}
+    assert call(demo, "GET", "traces/two/records?from=1") == (200, {"records": [], "last": 0})
+    for trace in ("one", "two"):
+        assert demo.ask("DELETE", f"/viz/v1/traces/{trace}", b"").status == 204
+    assert call(demo, "GET", "traces/two")[0] == 404
+
+
+def test_bad_trace_is_refused_by_line(demo: Demo) -> None:
+    status, answer = call(demo, "POST", "traces/import", b"{}\n")
+    assert status == 400 and answer["detail"].startswith("line 1: this is no trace")
+
+
+@pytest.mark.parametrize("query", ["from=0", "limit=99999", "from=x", "limit=-1"])
+def test_bad_pages_are_refused(demo: Demo, query: str) -> None:
+    status, answer = call(demo, "GET", f"clusters/demo/records?{query}")
+    assert status == 400 and "must be a number from" in answer["detail"]
+
+
+def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: Demo) -> None:
+    schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
+    paths = {path for path in schema["paths"] if "{" not in path}
+    assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
+    assert len(schema["paths"]) == 12
+    docs = demo.get("/viz/v1/docs").read().decode()
+    for path in schema["paths"]:
+        assert path in docs
+    assert "http://" not in docs and "https://" not in docs and "<script" not in docs
+
+
+def test_answers_wait_for_django_and_unknown_paths_are_not_found(demo: Demo) -> None:
+    assert demo.get("/viz/v1/nothing").status == 404
+    moved = demo.get("/viz")
+    assert (moved.status, moved.headers["Location"]) == (301, "/viz/v1/docs")

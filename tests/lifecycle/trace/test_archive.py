@@ -1,0 +1,137 @@
+"""Saved traces: what is kept is what was told, and what is imported is checked line by line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifecycle.trace import archive
+from lifecycle.trace.archive import Archive, TraceError
+
+HEADER = {"cluster": "demo", "epoch": "2025-01-01T00:00:00.000000Z", "kubernetes": "1.33"}
+
+
+def record(seq: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "seq": seq, "t": seq * 10, "kind": "clock", "span": 0, "mode": "run", "speed": 1, **changes,
+    }  # fmt: skip
+
+
+def header(first: int, last: int) -> dict[str, Any]:
+    return {**HEADER, "first": first, "last": last}
+
+
+def read(first: int, last: int) -> tuple[bytes, int]:
+    """A store that gives at most 700 records at once."""
+    last = min(last, first + 699)
+    return b",".join(json.dumps(record(seq)).encode() for seq in range(first, last + 1)), last
+
+
+def upload(*lines: Any, packed: bool = True) -> io.BytesIO:
+    data = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
+    return io.BytesIO(gzip.compress(data) if packed else data)
+
+
+def full(first: int, last: int) -> dict[str, Any]:
+    return {"format": "lifecycle-trace", "version": 1, **header(first, last)}
+
+
+def test_saved_file_is_plain_gzip_with_a_header_and_all_records(tmp_path: Path) -> None:
+    saved = Archive(tmp_path).save("My class!", header(1, 2500), read)
+    assert saved.id == "my-class"
+    lines = gzip.decompress(Archive(tmp_path).file("my-class").read_bytes()).splitlines()
+    assert json.loads(lines[0]) == {
+        "format": "lifecycle-trace", "version": 1, "name": "My class!", **header(1, 2500),
+    }  # fmt: skip
+    assert [json.loads(line)["seq"] for line in lines[1:]] == list(range(1, 2501))
+
+
+def test_equal_traces_are_equal_files(tmp_path: Path) -> None:
+    first = Archive(tmp_path / "a").save("x", header(1, 1500), read)
+    again = Archive(tmp_path / "b").save("x", header(1, 1500), read)
+    files = [Archive(tmp_path / "a").file(first.id), Archive(tmp_path / "b").file(again.id)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(("first", "limit"), [(1, 3), (999, 4), (1001, 1), (2400, 500), (2501, 9)])
+def test_records_are_found_from_any_seq(tmp_path: Path, first: int, limit: int) -> None:
+    kept = Archive(tmp_path)
+    kept.save("x", header(1, 2500), read)
+    records, last = kept.records("x", first, limit)
+    wanted = list(range(first, min(first + limit, 2501)))
+    assert [one["seq"] for one in json.loads(b"[" + records + b"]")] == wanted
+    assert last == (wanted[-1] if wanted else first - 1)
+
+
+def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
+    kept = Archive(tmp_path)
+    ids = [kept.save(name, header(1, 1), read).id for name in ("a", "a", "A", "..", "")]
+    assert ids == ["a", "a-2", "a-3", "trace", "trace-2"]
+    assert [saved.id for saved in kept.all()] == sorted(ids)
+    kept.remove("a-2")
+    with pytest.raises(TraceError, match='there is no trace "a-2"'):
+        kept.get("a-2")
+
+
+@pytest.mark.parametrize("trace", ["../pki/ca", "", ".", "A", "a/b", "a\0"])
+def test_an_id_cannot_lead_elsewhere(tmp_path: Path, trace: str) -> None:
+    with pytest.raises(TraceError):
+        Archive(tmp_path).file(trace)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_good_file_is_imported_and_can_be_read(tmp_path: Path, packed: bool) -> None:
+    lines = [full(5, 1504), *(record(seq) for seq in range(5, 1505))]
+    saved = Archive(tmp_path).take("", upload(*lines, packed=packed))
+    assert (saved.id, saved.header["first"], saved.header["last"]) == ("trace", 5, 1504)
+    records, _ = Archive(tmp_path).records(saved.id, 1500, 10)
+    assert [one["seq"] for one in json.loads(b"[" + records + b"]")] == list(range(1500, 1505))
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([], "line 1: no JSON"),
+        (["text"], "line 1: no JSON object"),
+        ([{"format": "other"}], "line 1: this is no trace"),
+        ([{**full(1, 1), "version": 9}], "line 1: format version 9 is not known"),
+        ([{**full(1, 1), "epoch": 5}], 'line 1: "epoch" must be a text'),
+        ([{**full(1, 1), "last": "1"}], 'line 1: "last" must be a number'),
+        ([full(1, 2), record(1), record(3)], 'line 3: "seq" is 3, not 2'),
+        ([full(1, 2), record(1)], "ends at record 1, the header promises 2"),
+        ([full(1, 1), record(1), record(2)], "ends at record 2, the header promises 1"),
+        ([full(1, 1), record(1, kind="magic")], "line 2: unknown kind of record 'magic'"),
+        ([full(1, 1), record(1, kind=[])], r"line 2: unknown kind of record \[\]"),
+        ([full(1, 1), {"seq": 1, "t": 1, "kind": "clock", "span": 0}], 'clock record needs "mode"'),
+        ([full(1, 2), record(1), record(2, t=3)], 'line 3: "t" must be a number'),
+        ([full(1, 1), record(1, span=2)], 'line 2: "span" must be the seq of an earlier record'),
+    ],
+)
+def test_a_bad_file_is_refused_by_line_and_leaves_nothing(
+    tmp_path: Path, lines: list[Any], why: str
+) -> None:
+    with pytest.raises(TraceError, match=why):
+        Archive(tmp_path).take("x", upload(*lines))
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    data = upload(full(1, 900), *(record(seq) for seq in range(1, 901))).getvalue()
+    with pytest.raises(TraceError, match="the file is damaged"):
+        Archive(tmp_path).take("x", io.BytesIO(data[: len(data) // 2]))
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "LINE_BYTES_MAX", 500)
+    with pytest.raises(TraceError, match="line 2: longer than 500 bytes"):
+        Archive(tmp_path).take("x", upload(full(1, 1), record(1, mode="x" * 600)))
+
+
+def test_records_the_store_lost_are_told(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="the records from 1 on are no longer in the store"):
+        Archive(tmp_path).save("x", header(1, 5), lambda first, last: (b"", first - 1))
