@@ -17,6 +17,21 @@ from apiserver_app.registry.kinds.workload import NOT_MORE_THAN_READY, NOT_MORE_
 from apiserver_app.registry.strategy import Context
 
 _DEFAULT_SHARE = "25%"
+# metadata as Go orders it, so far as annotations have a place in it
+_BEFORE_ANNOTATIONS = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+)
 
 
 class DeploymentStrategy(workload.WorkloadStrategy):
@@ -83,6 +98,16 @@ class DeploymentStrategy(workload.WorkloadStrategy):
             or (obj["metadata"].get("annotations") or {})
             != (old["metadata"].get("annotations") or {})
         )
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """Annotations are taken too: the controller notes the revision with the status."""
+        annotations = obj["metadata"].get("annotations")
+        super().prepare_for_status_update(ctx, obj, old)
+        metadata = obj["metadata"]
+        metadata.pop("annotations", None)
+        if annotations:
+            metadata["annotations"] = annotations
+            gosyntax.arrange(metadata, _BEFORE_ANNOTATIONS)
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] is old["spec"] or obj["spec"] == old["spec"]:
