@@ -1,1 +1,1 @@
-"""The wire formats of the Kubernetes API: what a request line means and what an answer's bytes are."""
+"""The wire formats of the Kubernetes API: what a request line means, what an answer looks like."""

@@ -80,7 +80,9 @@ def watch_line(kind: str, value: bytes) -> bytes:
     return b"".join((_TYPES[kind], go_escaped(value), b"}\n"))
 
 
-def bookmark(kind: str, api_version: str, resource_version: str, initial_end: bool = False) -> bytes:
+def bookmark(
+    kind: str, api_version: str, resource_version: str, initial_end: bool = False
+) -> bytes:
     """A BOOKMARK event: an object of the watched kind that carries only the revision."""
     metadata: Object = {"resourceVersion": resource_version, "creationTimestamp": None}
     if initial_end:

@@ -16,7 +16,13 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from apiserver_app.http import discovery, negotiation, openapi_paths, openapi_schemas
+from apiserver_app.http import (
+    discovery,
+    negotiation,
+    openapi_paths,
+    openapi_schemas,
+    openapi_v2,
+)
 from apiserver_app.http.openapi_schemas import META
 from apiserver_app.machinery import kinds
 
@@ -26,6 +32,9 @@ FORMAT = "1"  # changes whenever documents of the same version come out differen
 _DOCUMENTS_MAX = 48
 _NEVER = "Thu, 31 Dec 2037 23:55:55 GMT"
 _ROOT = "/openapi/v3"
+_ROOT_V2 = "/openapi/v2"
+_PROTOBUF = "com.github.proto-openapi.spec.v2"
+_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _META_PATHS = {"api": "APIVersions", "apis": "APIGroupList"}
 
 
@@ -49,6 +58,11 @@ class OpenApi:
         path = path.rstrip("/")
         if path == _ROOT:
             return self._index()
+        if path == _ROOT_V2:
+            is_protobuf = _PROTOBUF in headers.get("accept", "")
+            name = "v2.pb" if is_protobuf else "v2"
+            out = [("Content-Type", _PROTOBUF_TYPE if is_protobuf else negotiation.JSON)]
+            return self._document(name, out, headers)
         name = path.removeprefix(_ROOT + "/")
         if name == path or name not in self._names:
             return None
@@ -57,14 +71,20 @@ class OpenApi:
         if asked and asked[0] and asked[0] != etag:
             where = f"{_ROOT}/{name}?hash={etag}"
             return 301, [("Location", where), ("Content-Type", "text/plain")], b""
-        out = [("Etag", f'"{etag}"'), ("Vary", "Accept, Accept-Encoding")]
+        negotiation.negotiate(headers.get("accept", ""))
+        out = [("Content-Type", negotiation.JSON)]
         if asked:
             out += [("Cache-Control", "public, immutable"), ("Expires", _NEVER)]
-        if headers.get("if-none-match") == f'"{etag}"':
+        return self._document(name, out, headers)
+
+    def _document(
+        self, name: str, out: list[tuple[str, str]], headers: Mapping[str, str]
+    ) -> Answer:
+        etag = f'"{self._hash(name)}"'
+        out += [("Etag", etag), ("Vary", "Accept, Accept-Encoding")]
+        if headers.get("if-none-match") == etag:
             return 304, out, b""
-        negotiation.negotiate(headers.get("accept", ""))
         body = _compressed(self._version, name)
-        out.append(("Content-Type", negotiation.JSON))
         if "gzip" in headers.get("accept-encoding", ""):
             return 200, [*out, ("Content-Encoding", "gzip")], body
         return 200, out, gzip.decompress(body)
@@ -119,7 +139,13 @@ def build(version: str, name: str) -> bytes:
 
 @functools.lru_cache(_DOCUMENTS_MAX)
 def _compressed(version: str, name: str) -> bytes:
-    return gzip.compress(build(version, name), mtime=0)
+    if name == "v2":
+        body = openapi_v2.as_json(version)
+    elif name == "v2.pb":
+        body = openapi_v2.as_protobuf(version)
+    else:
+        body = build(version, name)
+    return gzip.compress(body, compresslevel=6, mtime=0)
 
 
 def _get(kind: str) -> dict[str, object]:

@@ -78,7 +78,7 @@ def warnings(texts: Sequence[str]) -> Headers:
 
 
 def warning(text: str) -> str:
-    """The value of one Warning header: code 299, no agent, quoted text without control characters."""
+    """The value of one Warning header: code 299, no agent, quoted text, no control characters."""
     if not text.isprintable():
         text = "".join(char if char.isprintable() else " " for char in text)
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')

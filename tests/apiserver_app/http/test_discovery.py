@@ -95,7 +95,8 @@ def test_aggregated_discovery_lists_what_plain_discovery_lists(
         for group in body["items"]:
             name = group["metadata"].get("name")
             for version in group["versions"]:
-                path = f"/apis/{name}/{version['version']}" if name else f"/api/{version['version']}"
+                root_path = f"/apis/{name}" if name else "/api"
+                path = f"{root_path}/{version['version']}"
                 plain = {found["name"] for found in get(served, path)["resources"]}
                 assert plain == set(_names(version["resources"]))
 

@@ -43,10 +43,10 @@ def shown(obj: dict[str, Any]) -> list[Any]:
     return pods.row(obj, NOW)[1:4]
 
 
-RUNNING = {"running": {"startedAt": "2022-02-16T15:53:44Z"}}
-CREATING = {"waiting": {"reason": "ContainerCreating"}}
-INITIALIZING = {"waiting": {"reason": "PodInitializing"}}
-DONE = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+RUNNING: dict[str, Any] = {"running": {"startedAt": "2022-02-16T15:53:44Z"}}
+CREATING: dict[str, Any] = {"waiting": {"reason": "ContainerCreating"}}
+INITIALIZING: dict[str, Any] = {"waiting": {"reason": "PodInitializing"}}
+DONE: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
 INIT = [{"name": "i"}, {"name": "j"}]
 SIDECAR = [{"name": "s", "restartPolicy": "Always"}]
 
