@@ -77,6 +77,7 @@ class Cluster:
         self.name = state.name
         self.kernel = kernels.Kernel(state.now)
         self.kernel.steps = state.steps
+        self.kernel.on_crash = lambda task, error: self._bug(task.name, error)
         self.rand = Rand(state.seed)
         self.rand.state = state.rand
         self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)

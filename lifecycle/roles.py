@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from apiserver_app.machinery.kernel import SECOND, Kernel
 from controllers_app import controllermanager
 from controllers_app.kubelet import component as kubelet
 from controllers_app.runtime.component import Component
@@ -17,17 +18,26 @@ if TYPE_CHECKING:
 
 CONTROLLERS, SCHEDULER, KUBELET = "controllers", "scheduler", "kubelet"
 ACTIONS = ("start", "stop", "fail", "wake")
+RESTART_SECONDS = 5  # of virtual time, after a component ended by a bug of its own
 
 
 class Role:
     """Components that are started and stopped together, or one by one by name."""
 
     def __init__(
-        self, name: str, components: list[Component], *, first_only: bool = False
+        self,
+        kernel: Kernel,
+        name: str,
+        components: list[Component],
+        *,
+        first_only: bool = False,
     ) -> None:
+        self._kernel = kernel
         self.first_only = first_only
         self.name = name
         self.components = {one.name: one for one in components}
+        for one in components:
+            one.on_failure = self._restart_later
         # asked to have the role started; the worker process asks through the channel layer
         self.ask: Callable[[str], None] = lambda name: self.act("start")
 
@@ -52,6 +62,14 @@ class Role:
                 one.stop()
             elif action == "fail" and running:
                 one.fail()
+
+    def _restart_later(self, component: Component, _error: BaseException) -> None:
+        def start(_argument: object) -> None:
+            if component.state == "failed":
+                component.start()
+
+        due = self._kernel.now + RESTART_SECONDS * SECOND
+        self._kernel.call_at(due, start, None)
 
     def states(self) -> dict[str, str]:
         return {name: one.state for name, one in self.components.items()}
@@ -84,9 +102,9 @@ def build(cluster: Cluster) -> dict[str, Role]:
             kubelet.build(kernel, probe, cluster.rand, client, name, number, **_kubelet(inputs))
         )
     return {
-        CONTROLLERS: Role(CONTROLLERS, manager, first_only=True),
-        SCHEDULER: Role(SCHEDULER, [chooser]),
-        KUBELET: Role(KUBELET, nodes),
+        CONTROLLERS: Role(kernel, CONTROLLERS, manager, first_only=True),
+        SCHEDULER: Role(kernel, SCHEDULER, [chooser]),
+        KUBELET: Role(kernel, KUBELET, nodes),
     }
 
 

@@ -33,8 +33,9 @@ def read(cluster: ClusterContext, call: Call, info: ResourceInfo) -> Object:
         obj = protobuf.decode(body or b"")
     elif kind in ("", *_BODIES):
         obj, duplicates = jsonbody.decode(
-            body or b"", kind, find_duplicates=call.param("fieldValidation") != "Ignore"
-        )
+            body or b"", kind, find_duplicates=call.param("fieldValidation") != "Ignore",
+            into=f"{info.kind}",
+        )  # fmt: skip
         call.duplicates = duplicates
     else:
         raise errors.unsupported_media_type(kind, _BODIES)

@@ -9,7 +9,7 @@ import orjson
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import discovery, negotiation, openapi
+from apiserver_app.http import discovery, openapi
 from apiserver_app.machinery import errors
 
 HEALTH = ("/healthz", "/livez", "/readyz")
@@ -31,14 +31,10 @@ class PathHandler:
         path = call.path.rstrip("/") or "/"
         if call.verb not in ("get", "head"):
             return None
-        if path == "/version":
-            return _document(orjson.dumps(discovery.version_info(self._cluster.version)), _JSON)
-        if path == "/":
-            return _document(orjson.dumps({"paths": self._paths()}), _JSON)
         root = "/" + path.split("/", 2)[1]
         if root in HEALTH:
             return self._health(path, call)
-        if root in ("/api", "/apis"):
+        if root in ("/", "/version", "/api", "/apis"):
             return self._discover(path, call)
         if root == "/openapi":
             return self._describe(path, call)
@@ -51,25 +47,12 @@ class PathHandler:
         return None
 
     def _discover(self, path: str, call: Call) -> Outcome | None:
-        accept = call.headers.get("accept", "")
-        wanted = negotiation.discovery_version(accept) if path in ("/api", "/apis") else ""
-        found = self._discovery.document(path, wanted)
-        if found is None:
-            return None
-        kind = negotiation.discovery_type(wanted) if wanted else _JSON
-        if call.headers.get("if-none-match", "").strip() == found.etag:
-            return Outcome(304, value=b"", content_type=kind, headers=[("Etag", found.etag)])
-        headers = [("Etag", found.etag), ("Vary", "Accept")] if wanted else []
-        return Outcome(200, value=found.body, content_type=kind, headers=headers)
+        found = self._discovery.document(path, call.headers.get("accept", ""))
+        return found and _answer(*found.answer(call.headers.get("if-none-match", "")))
 
     def _describe(self, path: str, call: Call) -> Outcome | None:
-        found = self._openapi.document(path, call.headers.get("accept", ""))
-        if found is None:
-            return None
-        if call.headers.get("if-none-match", "").strip() == found.etag:
-            return Outcome(304, value=b"", content_type=found.content_type)
-        headers = [("Etag", found.etag), ("Vary", "Accept")]
-        return Outcome(200, value=found.body, content_type=found.content_type, headers=headers)
+        found = self._openapi.answer(path, call.params, call.headers)
+        return found and _answer(*found)
 
     def _health(self, path: str, call: Call) -> Outcome:
         root, _, check = path.strip("/").partition("/")
@@ -119,15 +102,11 @@ class PathHandler:
                 lines.append(f'{name}{{resource="{info.key}"}} {count}')
         return ("\n".join(lines) + "\n").encode()
 
-    def _paths(self) -> list[str]:
-        paths = ["/.well-known/openid-configuration", "/api", "/apis", "/healthz", "/livez"]
-        paths += ["/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz"]
-        paths += ["/version"]
-        for group, version in self._cluster.resources.group_versions():
-            paths.append(f"/apis/{group}/{version}" if group else f"/api/{version}")
-            if group:
-                paths.append(f"/apis/{group}")
-        return sorted(set(paths))
+
+def _answer(code: int, headers: list[tuple[str, str]], body: bytes) -> Outcome:
+    kind = dict(headers).get("Content-Type", _JSON)
+    rest = [pair for pair in headers if pair[0] != "Content-Type"]
+    return Outcome(code, value=body, content_type=kind, headers=rest)
 
 
 def _document(body: bytes, content_type: str, code: int = 200) -> Outcome:

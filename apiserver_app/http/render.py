@@ -13,8 +13,9 @@ import orjson
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import encode, negotiation, tables
+from apiserver_app.http import encode, negotiation
 from apiserver_app.http.negotiation import Accepted
+from apiserver_app.http.tables import table as tables
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import convert
 
@@ -25,6 +26,8 @@ def outcome(
     cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted
 ) -> tuple[int, Headers, bytes]:
     """(status, headers, body)."""
+    if found.code == 304:  # a Content-Type would replace the one the client has cached
+        return 304, found.headers, b""
     if found.content_type:
         assert found.value is not None
         return found.code, [("Content-Type", found.content_type), *found.headers], found.value
@@ -47,12 +50,10 @@ def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accep
             return encode.stored(found.value)
         return encode.document(obj)
     if accepted.is_table:
-        table = tables.table(
-            info, [obj], cluster.kernel.now, version=accepted.convert_version,
-            include_object=call.param("includeObject"),
-            metadata={"resourceVersion": obj["metadata"].get("resourceVersion", "")},
-        )  # fmt: skip
-        return encode.document(table)
+        return tables.one(
+            info.key, obj, cluster.kernel.now, version=accepted.convert_version,
+            include_object=tables.include_object(call.params),
+        ) + b"\n"  # fmt: skip
     return encode.document(partial(obj, accepted.convert_version))
 
 
@@ -72,11 +73,10 @@ def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepte
     objects = [cluster.storage.object(info, entry) for entry in page.entries]
     metadata = encode.list_metadata(revision, token, page.remaining)
     if accepted.is_table:
-        table = tables.table(
-            info, objects, cluster.kernel.now, version=accepted.convert_version,
-            include_object=call.param("includeObject"), metadata=metadata,
-        )  # fmt: skip
-        return encode.document(table)
+        return tables.document(
+            info.key, objects, metadata, cluster.kernel.now, version=accepted.convert_version,
+            include_object=tables.include_object(call.params),
+        ) + b"\n"  # fmt: skip
     listed = {
         "kind": "PartialObjectMetadataList",
         "apiVersion": f"meta.k8s.io/{accepted.convert_version}",

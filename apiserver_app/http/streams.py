@@ -11,8 +11,9 @@ import orjson
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import encode, render, statuses, tables
+from apiserver_app.http import encode, render, statuses
 from apiserver_app.http.negotiation import Accepted
+from apiserver_app.http.tables import table as tables
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -83,14 +84,11 @@ class Stream:
         info, accepted = self._info, self._accepted
         obj = convert.to_served(info, obj)
         if accepted.is_table:
-            table = tables.table(
-                info, [obj], self._cluster.kernel.now, version=accepted.convert_version,
-                include_object=self._call.param("includeObject"),
-                metadata={"resourceVersion": obj["metadata"].get("resourceVersion", "")},
-                with_columns=not self._columns_sent,
+            first, self._columns_sent = not self._columns_sent, True
+            return tables.one(
+                info.key, obj, self._cluster.kernel.now, version=accepted.convert_version,
+                include_object=tables.include_object(self._call.params), headers=first,
             )  # fmt: skip
-            self._columns_sent = True
-            return orjson.dumps(table)
         if accepted.convert:
             return orjson.dumps(render.partial(obj, accepted.convert_version))
         return orjson.dumps(obj)

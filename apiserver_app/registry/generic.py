@@ -29,6 +29,14 @@ from apiserver_app.store.errors import CompactedError, FutureRevError
 EVENT_TTL_SECONDS = 3600
 
 
+# the fields of ObjectMeta in the order in which upstream writes them
+_METADATA = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
+    "annotations", "ownerReferences", "finalizers", "managedFields",
+)  # fmt: skip
+
+
 class Page(NamedTuple):
     """One page of a list: the store's entries in key order."""
 
@@ -197,8 +205,9 @@ class Storage:
 
     def _stamped(self, obj: Object) -> Object:
         """A copy that carries the revision it is about to get."""
-        revision = str(self.store.revision + 1)
-        return {**obj, "metadata": {**obj["metadata"], "resourceVersion": revision}}
+        metadata = {**obj["metadata"], "resourceVersion": str(self.store.revision + 1)}
+        ordered = {name: metadata[name] for name in _METADATA if name in metadata}
+        return {**obj, "metadata": ordered}
 
     def _put(
         self,

@@ -66,7 +66,7 @@ class Scheduler:
         self._node_cache = self._informers.informer("nodes")
         self._replicasets = self._informers.informer("replicasets.apps")
         self._statefulsets = self._informers.informer("statefulsets.apps")
-        self._services = self._informers.informer("services")
+        self._services = self._informers.informer("services").index_by_namespace()
         for plugin in self.plugins:
             if isinstance(plugin, PodTopologySpread):
                 plugin.owner_selector = self._owner_selector
