@@ -32,7 +32,7 @@ class NoHost:
         )
 
 
-class RoleConsumer(AsyncConsumer):  # type: ignore[misc]
+class RoleConsumer(AsyncConsumer):
     """Hands role.start, role.stop, role.fail and role.wake to the host."""
 
     role = ""

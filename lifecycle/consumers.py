@@ -18,10 +18,13 @@ import msgspec
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from lifecycle.api import cast, states
 from lifecycle.hosting import edge_app, fanout, port
 from lifecycle.trace import storage
 
 READ_RECORDS_MAX = 1000  # of one frame that comes from the store
+READ_BYTES_MAX = 16 << 20  # a frame beyond this is read again in small pieces
+READ_RECORDS_LARGE = 16
 WORKER_WAIT_SECONDS = 15
 # codes a server may choose itself begin at 4000
 GOING_AWAY, BAD_REQUEST, NOT_FOUND, FAILED, TRY_LATER = 4001, 4400, 4404, 4500, 4503
@@ -35,14 +38,14 @@ _seqs = msgspec.json.Decoder(list[_Seq])
 _raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class Nothing(AsyncWebsocketConsumer):  # type: ignore[misc]
+class Nothing(AsyncWebsocketConsumer):
     """Any other WebSocket: refused before it opens."""
 
     async def connect(self) -> None:
         await self.close()
 
 
-class TraceConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+class TraceConsumer(AsyncWebsocketConsumer):
     """/ws/v1/clusters/<name>/trace?from=<seq>; without `from` it begins with the first record."""
 
     _feed: asyncio.Task[None] | None = None
@@ -87,7 +90,8 @@ class TraceConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         topic.listeners += 1
         try:
             topic.reach(state.get("seq", 0))
-            await self.send(text_data=_json({"hello": {"cluster": cluster, **state}}))
+            hello = {**states.shown(cluster, state), "users": list(cast.names())}
+            await self.send(text_data=_json({"hello": hello}))
             await self._follow(cluster, topic, start)
         finally:
             topic.listeners -= 1
@@ -116,6 +120,9 @@ class TraceConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Send what the store has of these records, a frame of them; the seq to go on with."""
         last = min(wanted.last, wanted.first + READ_RECORDS_MAX - 1)
         records, end = await _read(cluster, wanted.first, last)
+        if len(records) > READ_BYTES_MAX:
+            last = min(last, wanted.first + READ_RECORDS_LARGE - 1)
+            records, end = await _read(cluster, wanted.first, last)
         first = _seqs.decode(b"[" + records + b"]")[0].seq if records else last + 1
         if first > wanted.first:
             missing = {"first": wanted.first, "last": first - 1}

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from lifecycle.api import bridge, cast, manifests, serializers
+from lifecycle.api import bridge, cast, manifests, serializers, states
 from lifecycle.api.pages import from_and_limit, records_answer
 from lifecycle.trace import storage
 
@@ -36,7 +36,11 @@ class ClusterList(APIView):
         info = bridge.edge_of(request).port.info or {}
         names = info.get("clusters") or [info.get("cluster", "demo")]
         return Response(
-            {"clusters": [bridge.control(request, name, "state", {}) for name in names]}
+            {
+                "clusters": [
+                    states.shown(name, bridge.control(request, name, "state", {})) for name in names
+                ]
+            }
         )
 
 
@@ -44,7 +48,7 @@ class ClusterState(APIView):
     @extend_schema(responses=serializers.StateSerializer, operation_id="cluster_state")
     def get(self, request: Request, cluster: str) -> Response:
         """A cluster's clock, what holds it, and how far its trace is."""
-        return Response(bridge.control(request, cluster, "state", {}))
+        return Response(states.shown(cluster, bridge.control(request, cluster, "state", {})))
 
 
 class Control(APIView):
@@ -59,7 +63,8 @@ class Control(APIView):
         given.is_valid(raise_exception=True)
         args = dict(given.validated_data)
         action = args.pop("action")
-        return Response(bridge.control(request, cluster, ACTION_NAMES.get(action, action), args))
+        state = bridge.control(request, cluster, ACTION_NAMES.get(action, action), args)
+        return Response(states.shown(cluster, state))
 
 
 class Apply(APIView):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from django.http import HttpResponse
 from rest_framework import exceptions
 from rest_framework.request import Request
@@ -17,9 +20,10 @@ def from_and_limit(request: Request) -> tuple[int, int]:
     )
 
 
-def records_answer(records: bytes, last: int) -> HttpResponse:
+def records_answer(records: bytes, last: int, header: dict[str, Any] | None = None) -> HttpResponse:
     """Comma separated records as one JSON answer, without decoding them."""
-    body = b'{"records":[' + records + b'],"last":%d}' % last
+    lead = b"{" if header is None else b'{"header":' + json.dumps(header).encode() + b","
+    body = lead + b'"records":[' + records + b'],"last":%d}' % last
     return HttpResponse(body, content_type="application/json")
 
 

@@ -43,7 +43,7 @@ class StateSerializer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(choices=("run", "max", "paused"))
     speed = serializers.JSONField()
     now = serializers.IntegerField()
-    epoch = serializers.IntegerField()
+    epoch = serializers.CharField()
     frozen = serializers.BooleanField()
     held = serializers.JSONField(allow_null=True)
     breakpoints = BreakpointSerializer(many=True)
@@ -88,6 +88,10 @@ class ResultsSerializer(serializers.Serializer[Any]):
 class RecordsSerializer(serializers.Serializer[Any]):
     records = serializers.ListField(child=serializers.DictField())
     last = serializers.IntegerField(help_text="seq of the last record given; from - 1 if none")
+
+
+class SavedRecordsSerializer(RecordsSerializer):
+    header = serializers.DictField(help_text="the first line of the file")
 
 
 class TraceSerializer(serializers.Serializer[Any]):

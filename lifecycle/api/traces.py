@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import io
 from typing import Any
 
@@ -14,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apiserver_app.machinery import meta
 from lifecycle.api import bridge, serializers
 from lifecycle.api.pages import from_and_limit, records_answer
 from lifecycle.trace import archive, storage
@@ -75,13 +75,15 @@ class Trace(APIView):
 class TraceRecords(APIView):
     @extend_schema(
         parameters=[OpenApiParameter("from", int), OpenApiParameter("limit", int)],
-        responses=serializers.RecordsSerializer,
+        responses=serializers.SavedRecordsSerializer,
         operation_id="trace_records",
     )
     def get(self, request: Request, trace: str) -> Any:
         """Records of a saved trace."""
         first, limit = from_and_limit(request)
-        return records_answer(*_found(lambda: _archive(request).records(trace, first, limit)))
+        kept = _archive(request)
+        saved = _found(lambda: kept.get(trace))
+        return records_answer(*kept.records(trace, first, limit), header=saved.header)
 
 
 class Import(APIView):
@@ -114,11 +116,10 @@ def _found(look: Any) -> Any:
 
 
 def _header(cluster: str, state: dict[str, Any]) -> dict[str, Any]:
-    epoch = datetime.datetime.fromtimestamp(state["epoch"] / 1e6, datetime.UTC)
     return {
         "cluster": cluster,
         "kubernetes": state["version"],
-        "epoch": epoch.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "epoch": meta.rfc3339(state["epoch"]),
         "seed": state["seed"],
         "profile": state["profile"],
         "nodes": state["nodes"],

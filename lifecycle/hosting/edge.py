@@ -35,7 +35,9 @@ BODY_BYTES_MAX = 3 << 20
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
 UPLOADS = (b"/viz/v1/traces/import",)
 DRAIN_BYTES_MAX = 32 << 20  # of a body that is too long, read and dropped before the 413
-WEBSOCKET_BYTES_MAX = 64 << 10  # of one message from the page
+# Autobahn has one limit for messages of both directions; only what comes in has a frame limit
+WEBSOCKET_MESSAGE_BYTES_MAX = 64 << 20
+WEBSOCKET_FRAME_BYTES_MAX = 64 << 10
 LINGER_SECONDS = 10  # an application may take this long after its client is gone
 
 Application = Callable[..., Awaitable[None]]
@@ -69,7 +71,7 @@ class Gate:
             await waiter
 
 
-class EdgeRequest(http_protocol.WebRequest):  # type: ignore[misc]
+class EdgeRequest(http_protocol.WebRequest):
     """One HTTP request. A body over the limit gets 413 and never reaches the application."""
 
     def __init__(self, channel: Any, queued: object = None) -> None:
@@ -156,7 +158,7 @@ class EdgeRequest(http_protocol.WebRequest):  # type: ignore[misc]
             self.unregisterProducer()
 
 
-class EdgeFactory(http_protocol.HTTPFactory):  # type: ignore[misc]
+class EdgeFactory(http_protocol.HTTPFactory):
     """Makes the protocol of each connection. HTTP/1.1 only: WebSockets need it."""
 
     def buildProtocol(self, addr: Any) -> Any:
@@ -171,7 +173,7 @@ class EdgeFactory(http_protocol.HTTPFactory):  # type: ignore[misc]
         """No access log: the trace tells more, and a line a request costs time."""
 
 
-class EdgeServer(daphne_server.Server):  # type: ignore[misc]
+class EdgeServer(daphne_server.Server):
     """Serves one ASGI application on the given sockets until `stop`."""
 
     def __init__(self, application: Application, ready: Callable[[], None]) -> None:
@@ -181,8 +183,8 @@ class EdgeServer(daphne_server.Server):  # type: ignore[misc]
             signal_handlers=False,
             request_buffer_size=BODY_BYTES_MAX + 1,  # so that a body is one message
             websocket_timeout=-1,
-            websocket_max_message_size=WEBSOCKET_BYTES_MAX,
-            websocket_max_frame_size=WEBSOCKET_BYTES_MAX,
+            websocket_max_message_size=WEBSOCKET_MESSAGE_BYTES_MAX,
+            websocket_max_frame_size=WEBSOCKET_FRAME_BYTES_MAX,
             application_close_timeout=LINGER_SECONDS,
             ready_callable=ready,
             server_name="",

@@ -26,6 +26,7 @@ def call(
 def test_state_of_a_cluster_comes_from_its_worker(demo: Demo) -> None:
     status, state = call(demo, "GET", "clusters/demo")
     assert status == 200 and state["action"] == "state"
+    assert state["epoch"] == "1970-01-01T00:00:00Z"
     assert call(demo, "GET", "clusters")[1]["clusters"][0]["mode"] == "run"
 
 
@@ -142,7 +143,14 @@ def _save_and_import(demo: Demo) -> None:
     status, again = call(demo, "POST", "traces/import?name=Two", data)
     assert (status, again["id"]) == (201, "two")
     assert {one["id"] for one in call(demo, "GET", "traces")[1]["traces"]} >= {"one", "two"}
-    assert call(demo, "GET", "traces/two/records?from=1") == (200, {"records": [], "last": 0})
+    assert call(demo, "GET", "traces/two/records?from=1") == (
+        200,
+        {
+            "header": {**json.loads(gzip.decompress(data).splitlines()[0]), "name": "Two"},
+            "records": [],
+            "last": 0,
+        },
+    )
     for trace in ("one", "two"):
         assert demo.ask("DELETE", f"/viz/v1/traces/{trace}", b"").status == 204
     assert call(demo, "GET", "traces/two")[0] == 404

@@ -71,14 +71,14 @@ class Demo:
     def tls_authority(self) -> tuple[str, int]:
         return _authority(self.endpoints["https"])
 
-    def http(self) -> http.client.HTTPConnection:
+    def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(*self.authority, timeout=WAIT_SECONDS)
 
     def get(self, path: str, **headers: str) -> http.client.HTTPResponse:
         return self.ask("GET", path, b"", **headers)
 
     def ask(self, method: str, path: str, body: bytes, **headers: str) -> http.client.HTTPResponse:
-        connection = self.http()
+        connection = self.connect()
         connection.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
         return connection.getresponse()
 
@@ -166,6 +166,12 @@ def wait_for_end(pid: int) -> bool:
         return bool(select.select([descriptor], [], [], WAIT_SECONDS)[0])
     finally:
         os.close(descriptor)
+
+
+def rss_mib(pid: int) -> float:
+    """Resident memory of a process."""
+    with open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _authority(url: str) -> tuple[str, int]:

@@ -134,6 +134,7 @@ class Driver:
             self._loop.call_soon(self._flood, number)
 
     def _control(self, number: int, cluster: str, action: str, args: dict[str, Any]) -> None:
+        result: dict[str, Any]
         if cluster != "demo":
             result = {"error": f'there is no cluster "{cluster}"'}
         elif action == "pause":
@@ -152,7 +153,9 @@ class Driver:
         elif what == "trace":
             first = self._seq + 1
             self._seq += args["count"]
-            records = b",".join(b'{"seq":%d}' % seq for seq in range(first, self._seq + 1))
+            pad = b"x" * args.get("pad", 0)
+            seqs = range(first, self._seq + 1)
+            records = b",".join(b'{"seq":%d,"pad":"%s"}' % (seq, pad) for seq in seqs)
             self._send([("trace", "demo", first, self._seq, records)])
         elif what == "clock":
             self._send([("state", "demo", args)])

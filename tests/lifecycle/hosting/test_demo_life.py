@@ -50,7 +50,7 @@ def test_sigterm_ends_open_streams_cleanly(tmp_path: Path) -> None:
         for feed in feeds:
             feed.json()
         secured = demo.https_stream("/stream")
-        held = demo.http()
+        held = demo.connect()
         held.request("GET", "/never")
         demo.act("seen")
         began = time.monotonic()
@@ -69,7 +69,7 @@ def test_sigterm_ends_open_streams_cleanly(tmp_path: Path) -> None:
 def test_killed_worker_is_replaced_and_everything_goes_on(tmp_path: Path) -> None:
     with Demo(tmp_path) as demo:
         stream = demo.get("/stream")
-        held = demo.http()
+        held = demo.connect()
         held.request("GET", "/never")
         feed = WebSocket(demo.authority, "/ws/v1/clusters/demo/trace?from=5")
         feed.json()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting import edge
-from tests.lifecycle.hosting.running import Demo
+from tests.lifecycle.hosting.running import Demo, rss_mib
 
 
 def echo(answer: http.client.HTTPResponse) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_answers_are_dated_and_have_a_length(demo: Demo) -> None:
 
 
 def test_head_has_no_body_and_the_connection_goes_on(demo: Demo) -> None:
-    connection = demo.http()
+    connection = demo.connect()
     for _ in range(2):
         connection.request("HEAD", "/api")
         answer = connection.getresponse()
@@ -67,7 +67,7 @@ def test_body_at_the_limit_passes(demo: Demo) -> None:
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_body_over_the_limit_is_413_and_the_connection_goes_on(demo: Demo, chunked: bool) -> None:
-    connection = demo.http()
+    connection = demo.connect()
     body = b"x" * (edge.BODY_BYTES_MAX + 1)
     connection.request(
         "POST", "/api", iter([body]) if chunked else body, encode_chunked=chunked,
@@ -105,7 +105,7 @@ def test_stream_arrives_chunk_by_chunk_with_its_head_first(demo: Demo) -> None:
 
 def test_client_that_leaves_a_stream_cancels_it(demo: Demo) -> None:
     before = demo.act("seen")
-    connection = demo.http()
+    connection = demo.connect()
     connection.request("GET", "/stream")
     stream = connection.getresponse()
     assert demo.act("seen")["streams"] == before["streams"] + 1
@@ -131,7 +131,7 @@ def test_client_that_does_not_read_is_cut_off_and_costs_little(demo: Demo) -> No
         client.sendall(b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n")
         while demo.act("seen")["cancelled"] == before:
             pass
-        assert _rss_mib(demo.endpoints["pid"]) < 160
+        assert rss_mib(demo.endpoints["pid"]) < 160
 
 
 def test_large_answer_is_complete(demo: Demo) -> None:
@@ -185,8 +185,3 @@ def test_static_files_are_typed_revalidated_and_confined(demo: Demo) -> None:
                  "/static/%00", "/static//etc/passwd"):  # fmt: skip
         assert demo.get(path).status == 404
     assert demo.ask("POST", "/static/css/tokens.css", b"").status == 405
-
-
-def _rss_mib(pid: int) -> float:
-    with open(f"/proc/{pid}/statm") as file:
-        return int(file.read().split()[1]) * 4096 / 2**20

@@ -124,6 +124,13 @@ def test_every_seq_is_reachable_whatever_was_dropped() -> None:
     assert seen == list(range(1, 16))
 
 
+def test_a_commit_that_is_too_large_is_left_to_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fanout, "COMMIT_BYTES_MAX", 20)
+    topic, _ = listened()
+    topic.add(1, 9, records(1, 9))
+    assert topic.next(1) == Behind(1, 9)
+
+
 def test_without_listeners_nothing_is_kept() -> None:
     topic, _ = listened()
     topic.listeners = 0
@@ -152,11 +159,12 @@ def test_listeners_wake_for_records_for_the_clock_and_at_the_end() -> None:
         feed = fanout.Fanout(asyncio.get_running_loop())
         topic = feed.topic("demo")
         topic.listeners = 1
-        for change in (
+        changes: tuple[Callable[[], None], ...] = (
             lambda: feed.on_trace("demo", 1, 1, records(1, 1)),
             lambda: feed.on_state("demo", {"mode": "paused"}),
             feed.close,
-        ):
+        )
+        for change in changes:
             waiting = asyncio.ensure_future(topic.changed())
             await asyncio.sleep(0)
             assert not waiting.done()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.lifecycle.hosting.running import Demo, WebSocket
+from tests.lifecycle.hosting.running import Demo, WebSocket, rss_mib
 
 PATH = "/ws/v1/clusters/demo/trace"
 
@@ -109,6 +109,26 @@ def test_many_feeds_see_the_same(demo: Demo) -> None:
     for feed in feeds:
         assert collect(feed, seq + 1, seq + 1000) == list(range(seq + 1, seq + 1001))
         feed.close()
+
+
+def test_a_listener_that_does_not_read_costs_little_and_is_sent_to_the_store(demo: Demo) -> None:
+    seq = _seq(demo)
+    feed = WebSocket(demo.authority, f"{PATH}?from={seq + 1}")
+    feed.json()
+    for _ in range(60):
+        demo.act("trace", count=1000, pad=1000)
+    assert rss_mib(demo.endpoints["pid"]) < 160
+    covered: list[int] = []
+    gaps = 0
+    while not covered or covered[-1] < seq + 60_000:
+        frame = feed.json()
+        covered += [record["seq"] for record in frame.get("records", [])]
+        if "missing" in frame:  # the stand-in has no store
+            gaps += 1
+            covered += range(frame["missing"]["first"], frame["missing"]["last"] + 1)
+    assert covered == list(range(seq + 1, seq + 60_001))
+    assert gaps > 0
+    feed.close()
 
 
 def _seq(demo: Demo) -> int:
