@@ -96,7 +96,7 @@ def go_escaped(value: bytes) -> bytes:
     for char, escape in _GO_ESCAPES:
         if char in value:
             value = value.replace(char, escape)
-    if b"\xe2\x80" in value:
+    if b"\xe2" in value:  # one byte is found many times faster than two
         value = value.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return value
 

@@ -70,15 +70,15 @@ class Server:
             status, more, body = render.outcome(self.cluster, call, outcome, accepted)
             if request.method == "HEAD":
                 body = b""
-            reply.head(status, self._headers(call) + more, body)
+            reply.head(status, statuses.merged(self._headers(call), more), body)
         except errors.ApiError as error:
             status, more, body = statuses.render(error)
-            reply.head(status, self._headers(call) + more, body)
+            reply.head(status, statuses.merged(self._headers(call), more), body)
         except Exception as error:  # the edge of the process: a bug must not hang a client
             self.cluster.on_bug(f"{request.method} {request.path}", error)
             failure = errors.internal(f"{type(error).__name__}: {error}")
             status, more, body = statuses.render(failure)
-            reply.head(status, self._headers(call) + more, body)
+            reply.head(status, statuses.merged(self._headers(call), more), body)
 
     def _call(self, request: Request, headers: dict[str, str]) -> Call:
         path = urllib.parse.unquote(request.path, errors="replace")

@@ -62,6 +62,12 @@ def common_headers(
     return headers
 
 
+def merged(common: Headers, more: Headers) -> Headers:
+    """The common headers and an answer's own, which stand for common ones of the same name."""
+    own = {name for name, _ in more}
+    return [pair for pair in common if pair[0] not in own] + more
+
+
 def warnings(texts: Sequence[str]) -> Headers:
     """One Warning header a text, in order, repeated ones once; all of them bounded."""
     unique = list(dict.fromkeys(texts))

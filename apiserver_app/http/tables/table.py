@@ -96,6 +96,8 @@ def document(
 def one(key: str, obj: Object, now: int, **options: Any) -> bytes:
     """The Table of one object, as `kubectl get pod web` is answered."""
     metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+    if obj.get("kind") == "Scale":
+        key = forms.SCALE
     return document(key, (obj,), metadata, now, **options)
 
 

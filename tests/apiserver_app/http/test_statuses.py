@@ -39,6 +39,14 @@ def test_every_answer_has_upstreams_headers() -> None:
     assert statuses.common_headers("") == [("Cache-Control", "no-cache, private")]
 
 
+def test_an_answers_own_header_stands_for_the_common_one() -> None:
+    common = statuses.common_headers("id")
+    assert statuses.merged(common, [("Cache-Control", "public")]) == [
+        ("Audit-Id", "id"),
+        ("Cache-Control", "public"),
+    ]
+
+
 def test_warning_is_quoted_and_has_no_control_characters() -> None:
     assert statuses.warning('unknown field "spec.x"\n\\') == (
         '299 - "unknown field \\"spec.x\\" \\\\"'

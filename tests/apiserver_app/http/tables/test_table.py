@@ -252,6 +252,15 @@ def test_later_events_of_a_watch_have_no_column_definitions() -> None:
     assert (later["type"], later["object"]["columnDefinitions"]) == ("MODIFIED", None)
 
 
+def test_scale_of_a_resource_has_columns_of_its_own() -> None:
+    scale = obj({"replicas": 3}, {"replicas": 2}, kind="Scale")
+    body = orjson.loads(table.one("deployments.apps", scale, NOW))
+    assert [column["name"] for column in body["columnDefinitions"]] == [
+        "Name", "Desired", "Available", "Age",
+    ]  # fmt: skip
+    assert body["rows"][0]["cells"] == ["x", 3, 2, "4m22s"]
+
+
 def test_flow_schemas_are_listed_in_the_order_they_are_tried() -> None:
     found = [
         {"metadata": {"name": name}, "spec": {"matchingPrecedence": precedence}}
