@@ -24,6 +24,7 @@ from controllers_app.runtime.expectations import Expectations
 
 DAEMON_SETS = "daemonsets.apps"
 BURST = 250
+PACE = (5, 30)  # reconciles of one daemon set per second, and at once
 GENERATION = "deprecated.daemonset.template.generation"
 GENERATION_LABEL = "pod-template-generation"
 PREFIX = "node.kubernetes.io/"
@@ -60,6 +61,7 @@ class DaemonSetController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
+        self.queue.pace(*PACE)
         self._expected = Expectations(ctx.kernel)
         self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
         self._sets = ctx.informers.informer(DAEMON_SETS).index_by_namespace()

@@ -18,6 +18,7 @@ from controllers_app.controllers.ownership import Claims
 from controllers_app.runtime.controller import Context, Controller, Result
 
 RETRIES_MAX = 15
+PACE = (5, 30)  # reconciles of one deployment per second, and at once
 
 
 class DeploymentController(Controller):
@@ -28,6 +29,7 @@ class DeploymentController(Controller):
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._version = ctx.version
+        self.queue.pace(*PACE)
         self._deployments = ctx.informers.informer(DEPLOYMENTS).index_by_namespace()
         self._sets = ctx.informers.informer(REPLICA_SETS).index_by_controller()
         self._pods = ctx.informers.informer("pods").index_by_controller()

@@ -25,6 +25,7 @@ TRACKING = "batch.kubernetes.io/job-tracking"
 BACKOFF_SECONDS_BASE = 10.0
 BACKOFF_SECONDS_MAX = 600.0
 PODS_PER_SYNC_MAX = 500
+PACE = (1, 20)  # reconciles of one job per second (upstream's batch period), and at once
 
 LIMIT_REACHED = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 DEADLINE_PASSED = ("DeadlineExceeded", "Job was active longer than specified deadline")
@@ -51,6 +52,7 @@ class JobController(Controller):
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._rand = ctx.rand
+        self.queue.pace(*PACE)
         self._expected = Expectations(ctx.kernel)
         self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
         self._jobs = ctx.informers.informer(JOBS).index_by_namespace()

@@ -23,6 +23,7 @@ from controllers_app.runtime.expectations import Expectations
 
 BURST_REPLICAS = 500
 STATUS_RETRIES = 1
+PACE = (5, 30)  # reconciles of one replica set per second, and at once
 _CENSUS = "replicas"
 
 
@@ -46,6 +47,7 @@ class ReplicaSetController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
+        self.queue.pace(*PACE)
         self._expected = Expectations(ctx.kernel)
         self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
         self._sets = ctx.informers.informer(self.resource)

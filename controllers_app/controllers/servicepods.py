@@ -16,6 +16,7 @@ from controllers_app.runtime.controller import Context, Controller
 from controllers_app.runtime.informer import Informer
 
 HEADLESS = "service.kubernetes.io/headless"
+PACE = (1, 20)  # reconciles of one service per second, and at once
 TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
 
@@ -27,6 +28,7 @@ class ServiceController(Controller):
         self.services = ctx.informers.informer("services").index_by_namespace()
         self.pods: Informer = ctx.informers.informer("pods").index_by_namespace()
         self.triggers = Triggers()
+        self.queue.pace(*PACE)
         self.services.handle(self._changed, self._updated, self._changed)
         self.pods.handle(self._pod_added, self._pod_updated, self._pod_added)
 

@@ -177,7 +177,7 @@ class Recorder:
         if written is not None:
             written.count += 1  # also when the write is then held back as spam
         spam = _recall(self._spam, about, _spam_bucket)
-        if not spam.try_take(self._kernel.now):
+        if spam.try_take(self._kernel.now) > 0:
             return
         if written is not None:
             patch = {

@@ -11,6 +11,7 @@ default_rate_limiters).
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import NamedTuple
 
 from apiserver_app.machinery.kernel import SECOND, Kernel, Mailbox
@@ -21,6 +22,7 @@ BACKOFF_SECONDS_MAX = 1000.0
 BUCKET_PER_SECOND = 10
 BUCKET_BURST = 100
 CAUSES_MAX = 8
+PACED_MAX = 4096
 # a longer wait must not drag a fast clock along: a key that fails for ever would spin it
 FOREGROUND_SECONDS_MAX = 10.0
 
@@ -30,6 +32,14 @@ class Item(NamedTuple):
 
     key: str
     revs: tuple[int, ...]
+
+
+class _Wait(NamedTuple):
+    """A delayed add: when, the kernel's timer, and what it is owed to."""
+
+    due: int
+    timer: int
+    causes: list[int]
 
 
 class WorkQueue:
@@ -50,11 +60,21 @@ class WorkQueue:
         self._order: Mailbox[str] = Mailbox(kernel)
         self._dirty: dict[str, list[int]] = {}
         self._processing: dict[str, tuple[int, ...]] = {}
-        self._later: dict[str, tuple[int, int, tuple[int, ...]]] = {}  # due, timer, causes
+        self._later: dict[str, _Wait] = {}
         self._failures: dict[str, int] = {}
         self._bucket = Bucket(BUCKET_PER_SECOND, BUCKET_BURST)
         self._backoff_base = backoff_seconds_base
         self._backoff_max = backoff_seconds_max
+        self._pace: tuple[float, int] | None = None
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+
+    def pace(self, per_second: float, burst: int) -> None:
+        """Hold back keys that come back more often than that: many changes become one reconcile.
+
+        It stands for upstream's limit on a controller's requests (20 a second, burst 30), which
+        has the same effect there.
+        """
+        self._pace = (per_second, burst)
 
     def __len__(self) -> int:
         """How many keys wait for a worker."""
@@ -71,8 +91,7 @@ class WorkQueue:
         if key in self._processing:
             self._tell("dirty", key, revision)
             return
-        self._order.put(key)
-        self._tell("add", key, revision)
+        self._enqueue(key, revision)
 
     async def get(self) -> Item | None:
         """The next key, which is then being processed until `done`. None once shut down."""
@@ -87,9 +106,10 @@ class WorkQueue:
     def done(self, key: str) -> None:
         """The worker is finished with the key; if it became dirty meanwhile it waits again."""
         self._processing.pop(key, None)
-        if key in self._dirty:
-            self._order.put(key)
         self._tell("done", key, 0)
+        causes = self._dirty.get(key)
+        if causes is not None:
+            self._enqueue(key, causes[-1] if causes else 0)
 
     def add_after(
         self, key: str, seconds: float, revision: int = 0, *, background: bool | None = None
@@ -100,14 +120,15 @@ class WorkQueue:
             return
         due = self._kernel.now + int(seconds * SECOND)
         waiting = self._later.get(key)
-        if waiting is not None and waiting[0] <= due:
+        if waiting is not None and waiting.due <= due:
+            _remember(waiting.causes, revision)
             return
         self._wait("later", key, due, self._causes(key, revision), background)
 
     def set_after(self, key: str, seconds: float, *, background: bool | None = None) -> None:
         """As `add_after`, but instead of any wait there was; 0 ends the wait."""
         waiting = self._later.get(key)
-        if waiting is not None and waiting[0] == self._kernel.now + int(seconds * SECOND):
+        if waiting is not None and waiting.due == self._kernel.now + int(seconds * SECOND):
             return
         self._end_wait(key)
         if seconds > 0:
@@ -121,7 +142,7 @@ class WorkQueue:
         seconds = max(backoff, self._bucket.take(self._kernel.now))
         due = self._kernel.now + int(seconds * SECOND)
         waiting = self._later.get(key)
-        if waiting is None or waiting[0] > due:
+        if waiting is None or waiting.due > due:
             self._wait("retry", key, due, self._causes(key, 0), None)
         return seconds
 
@@ -138,19 +159,46 @@ class WorkQueue:
             self._end_wait(key)
         self._order.close()
 
-    def _causes(self, key: str, revision: int) -> tuple[int, ...]:
+    def _enqueue(self, key: str, revision: int) -> None:
+        """Let a dirty key wait for a worker, or first for its turn if it came too often."""
+        seconds = self._seconds_too_early(key)
+        if seconds > 0:
+            causes = self._dirty.pop(key)
+            due = self._kernel.now + int(seconds * SECOND)
+            waiting = self._later.get(key)
+            if waiting is not None and waiting.due <= due:
+                for cause in causes:
+                    _remember(waiting.causes, cause)
+                self._tell("dirty", key, revision)
+            else:
+                self._wait("later", key, due, causes, False)
+            return
+        self._order.put(key)
+        self._tell("add", key, revision)
+
+    def _seconds_too_early(self, key: str) -> float:
+        if self._pace is None:
+            return 0.0
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = Bucket(*self._pace)
+            if len(self._buckets) > PACED_MAX:
+                self._buckets.popitem(last=False)
+        return bucket.try_take(self._kernel.now)
+
+    def _causes(self, key: str, revision: int) -> list[int]:
         """What a delayed add is owed to: the given revision, else what is being worked on."""
-        return (revision,) if revision else self._processing.get(key, ())
+        return [revision] if revision else list(self._processing.get(key, ()))
 
     def _wait(
-        self, op: str, key: str, due: int, causes: tuple[int, ...], background: bool | None
+        self, op: str, key: str, due: int, causes: list[int], background: bool | None
     ) -> None:
         self._end_wait(key)
         seconds = (due - self._kernel.now) / SECOND
         if background is None:
             background = op == "retry" and seconds > FOREGROUND_SECONDS_MAX
         timer = self._kernel.call_at(due, self._ripen, key, background=background)
-        self._later[key] = (due, timer, causes)
+        self._later[key] = _Wait(due, timer, causes)
         self._probe.tell(
             "queue", self.name, op, key, len(self._order), causes[-1] if causes else 0, seconds
         )
@@ -158,19 +206,16 @@ class WorkQueue:
     def _end_wait(self, key: str) -> None:
         waiting = self._later.pop(key, None)
         if waiting is not None:
-            self._kernel.drop(waiting[1])
+            self._kernel.drop(waiting.timer)
 
     def _ripen(self, key: str) -> None:
-        _, _, causes = self._later.pop(key)
+        causes = self._later.pop(key).causes
         if self._order.closed:
             return
-        known = self._dirty.get(key)
-        if known is not None:
-            for revision in causes:
-                _remember(known, revision)
-        self.add(key, causes[-1] if causes else 0)
-        if known is None and len(causes) > 1:
-            self._dirty[key] = list(causes)
+        if not causes:
+            self.add(key)
+        for cause in causes:
+            self.add(key, cause)
 
     def _tell(self, op: str, key: str, revision: int) -> None:
         self._probe.tell("queue", self.name, op, key, len(self._order), revision, 0)
@@ -190,13 +235,14 @@ class Bucket:
         self._free_at = start + self._gap
         return max(0, self._free_at - self._slack - now) / SECOND
 
-    def try_take(self, now: int) -> bool:
-        """Take one token if there is one now."""
+    def try_take(self, now: int) -> float:
+        """Take one token if there is one now; else the seconds until there is one."""
         start = max(self._free_at, now)
-        if start + self._gap - self._slack > now:
-            return False
+        early = start + self._gap - self._slack - now
+        if early > 0:
+            return early / SECOND
         self._free_at = start + self._gap
-        return True
+        return 0.0
 
 
 def _remember(causes: list[int], revision: int) -> None:

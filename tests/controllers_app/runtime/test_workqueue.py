@@ -141,5 +141,37 @@ def test_shutting_down_ends_the_workers(kernel: Kernel, probe: RecordingProbe) -
 def test_bucket_lets_a_burst_pass_and_then_one_per_gap() -> None:
     bucket = Bucket(10, 3)
     assert [bucket.take(0) for _ in range(5)] == [0, 0, 0, 0.1, 0.2]
-    assert not bucket.try_take(0)
-    assert bucket.try_take(1_000_000)
+    assert bucket.try_take(0) == 0.3
+    assert bucket.try_take(1_000_000) == 0
+
+
+def test_a_key_that_comes_back_too_often_is_held_back_with_all_its_causes(
+    kernel: Kernel, probe: RecordingProbe
+) -> None:
+    queue = WorkQueue(kernel, probe, "q")
+    queue.pace(1, 2)
+    for revision in (1, 2):
+        queue.add("a", revision)
+        assert take(kernel, queue) == Item("a", (revision,))
+        queue.done("a")
+    queue.add("a", 3)
+    queue.add("a", 4)
+    queue.add("b", 5)
+    assert take(kernel, queue) == Item("b", (5,))
+    assert take(kernel, queue) is None
+    advance(kernel, 1)
+    assert take(kernel, queue) == Item("a", (3, 4))
+
+
+def test_a_held_back_key_becomes_dirty_again_only_once_while_it_is_processed(
+    kernel: Kernel, probe: RecordingProbe
+) -> None:
+    queue = WorkQueue(kernel, probe, "q")
+    queue.pace(1, 1)
+    queue.add("a", 1)
+    assert take(kernel, queue) == Item("a", (1,))
+    queue.add("a", 2)
+    queue.done("a")
+    assert take(kernel, queue) is None
+    advance(kernel, 1)
+    assert take(kernel, queue) == Item("a", (2,))
