@@ -122,14 +122,11 @@ def _amounts(
         if low is None or high is None or resources.nano(low) <= resources.nano(high):
             continue
         text = sentence.format(resources.canonical(low), resources.canonical(high))
-        value = resources.canonical(low if field == greater else high)
-        found.append(
-            errors.invalid_value(f"{path}.{field}[{name}]", errors.GoText(value), text)
-        )
+        value = resources.quantity_text(low if field == greater else high)
+        found.append(errors.invalid_value(f"{path}.{field}[{name}]", value, text))
     ratio = (item.get("maxLimitRequestRatio") or {}).get(name)
     if ratio is not None and resources.nano(ratio) < 10**9:
         written = resources.canonical(ratio)
         at = f"{path}.maxLimitRequestRatio[{name}]"
-        found.append(
-            errors.invalid_value(at, errors.GoText(written), f"ratio {written} is less than 1")
-        )
+        text = f"ratio {written} is less than 1"
+        found.append(errors.invalid_value(at, resources.quantity_text(ratio), text))

@@ -90,7 +90,17 @@ def quantity(name: str, value: Any, path: str, found: list[FieldError]) -> None:
     if amount < 0:
         found.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
     if (name in _INTEGER or is_extended(name)) and amount % _WHOLE:
-        found.append(errors.invalid_value(path, canonical(value), NOT_INTEGER))
+        found.append(errors.invalid_value(path, quantity_text(value), NOT_INTEGER))
+
+
+def quantity_text(value: Any) -> errors.GoText:
+    """A resource.Quantity as a bad value: its Go struct."""
+    amount = quantities.parse(quantities.canonical(value))
+    return errors.GoText(
+        f"resource.Quantity{{i:resource.int64Amount{{value:{amount.value}, "
+        f"scale:{amount.scale}}}, d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, "
+        f's:"{amount.text}", Format:"{amount.format}"}}'
+    )
 
 
 def positive(value: Any, path: str, found: list[FieldError]) -> None:

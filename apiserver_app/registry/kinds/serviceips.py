@@ -11,6 +11,7 @@ pkg/registry/core/service/ipallocator.
 from __future__ import annotations
 
 import ipaddress
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -221,7 +222,7 @@ def _free_port(ctx: Context, taken: set[int]) -> int:
         number = first + ctx.rand.below(high - first + 1)
         if number not in taken:
             return number
-    for other in (*range(first, high + 1), *range(low, first)):
+    for other in itertools.chain(range(first, high + 1), range(low, first)):
         if other not in taken:
             return other
     raise errors.internal("failed to allocate a nodePort: range is full")
