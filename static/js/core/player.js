@@ -40,6 +40,7 @@ export class Player {
       mode: 'run', speed: 1, now: 0, frozen: false, held: null, breakpoints: [],
     };
     this.pace = new Pace();
+    /** the hop shown repeats what was shown before, so it is not drawn in full */ this.quick = false;
     this._rest = 0;
   }
 
@@ -108,6 +109,7 @@ export class Player {
       const shown = record && isStop(record);
       const dwell = shown
         ? this.pace.dwell(this.history.index, record, this._backlog(), this.speed) : 0;
+      if (shown) this.quick = this.pace.isRepeated(this.history.index, record);
       if (this._rest < dwell) break;
       this._rest -= dwell;
       this.cursor = next;
@@ -178,12 +180,14 @@ export class Player {
   /** @param {number} seq */
   _moveTo(seq) {
     this.cursor = seq;
+    this.quick = false;
     this._rest = 0;
     if (!this.behind && this.live) this.past = false;
   }
 
   _arriveAtEnd() {
     this.cursor = this.head;
+    this.quick = false;
     this.past = false;
     this._rest = 0;
     if (!this.live) this.playing = false;

@@ -1,0 +1,139 @@
+// @ts-check
+/**
+ * One request's way through the eleven gates as it stands at a record: each gate's verdict, its
+ * tries and plugins, where the ticket stands and what is written on it. Pure.
+ */
+import { GATES, READ_GATES, httpMethod, kindOf } from './records.js';
+import { shortPath } from './yaml.js';
+
+/** @typedef {import('./index.js').Index} Index */
+/** @typedef {import('./index.js').Span} Span */
+
+/**
+ * @typedef {Object} GateRow
+ * @property {string} gate
+ * @property {string} verdict   allow, change, skip, noop, deny, hold, work (being passed), wait
+ * @property {string} said      the gate's own verdict once it has one
+ * @property {any} detail
+ * @property {any} record       the gate's record, or the plugin's while plugins are asked
+ * @property {any[]} plugins
+ * @property {boolean} passed
+ */
+
+const PHASES = new Set(['mutating', 'validating']);
+
+/**
+ * @param {Span|null} span @param {number} seq
+ * @param {{at: number}|null} held @returns {GateRow[]}
+ */
+export function gateRows(span, seq, held) {
+  /** @type {Map<string, any>} */ const gates = new Map();
+  /** @type {Record<string, any[]>} */ const plugins = { mutating: [], validating: [] };
+  let answered = false;
+  for (const record of span ? span.records : []) {
+    if (record.seq > seq) break;
+    const any = /** @type {any} */ (record);
+    if (record.kind === 'gate') gates.set(any.gate, any);
+    else if (record.kind === 'plugin') (plugins[any.phase] ||= []).push(any);
+    else if (record.kind === 'response') answered = true;
+  }
+  const isRead = span ? span.cls === 'read' : false;
+  return GATES.map((gate) => {
+    const record = gates.get(gate) || null;
+    const asked = PHASES.has(gate) ? plugins[gate] : [];
+    const last = asked[asked.length - 1];
+    const inside = !record && asked.length > 0;
+    const heldHere = !!held && (held.at === record?.seq || asked.some((p) => p.seq === held.at));
+    let verdict = record ? record.verdict : inside ? 'work' : 'wait';
+    if (inside && last.verdict === 'deny') verdict = 'deny';
+    if (heldHere) verdict = 'hold';
+    if (!record && answered && isRead && !READ_GATES.includes(gate)) verdict = 'skip';
+    return {
+      gate, verdict, said: record ? record.verdict : '', detail: (record && record.detail) || {},
+      record: record || last || null, plugins: asked, passed: !!record && !heldHere,
+    };
+  });
+}
+
+/** Where the ticket stands: the gate that comes next, or the one it is in. -1 when it is gone. */
+export function ticketStop(/** @type {GateRow[]} */ rows, /** @type {Span|null} */ span,
+  /** @type {number} */ seq) {
+  if (!span || span.seq > seq || (span.close && span.close.seq <= seq)) return -1;
+  const here = rows.findIndex((row) => row.verdict === 'hold' || row.verdict === 'work');
+  if (here >= 0) return here;
+  if (rows.some((row) => row.verdict === 'deny')) return -1;
+  const next = rows.findIndex((row) => row.verdict === 'wait');
+  return next < 0 ? rows.length - 1 : next;
+}
+
+/**
+ * The plugins not asked yet in the phase the request is in.
+ * @param {Index} index @param {GateRow} row
+ */
+export function stillToAsk(index, row) {
+  if (row.gate !== 'mutating' || !row.plugins.length) return [];
+  const last = row.plugins[row.plugins.length - 1].plugin;
+  const at = index.plugins.indexOf(last);
+  return at < 0 ? [] : index.plugins.slice(at + 1);
+}
+
+/**
+ * What is written on the ticket.
+ * @param {Index} index @param {Span} span @param {GateRow[]} rows
+ */
+export function ticketOf(index, span, rows) {
+  const { verb, resource, subresource } = /** @type {any} */ (span.open);
+  const changes = rows.flatMap((row) => row.plugins).filter((p) => p.verdict === 'change');
+  const last = changes[changes.length - 1];
+  const punches = rows.filter((row) => row.passed).map((row) => row.said);
+  if (last && rows.some((row) => row.verdict === 'hold')) punches.push('change');
+  const prepared = rows.some((row) => row.gate === 'prepare' && row.passed);
+  return {
+    verb: `${httpMethod(verb)} ${subresource ? subresource : kindOf(resource)}`,
+    name: nameOf(index, span),
+    unnamed: verb === 'create' && !subresource && !prepared && !(/** @type {any} */ (span.open).name),
+    punches: punches.slice(-5),
+    changed: last ? [...new Set((last.ops || []).map((/** @type {any} */ o) => shortPath(o.path)))]
+      : [],
+  };
+}
+
+/** A name that is not given yet is told by its maker's, with a question mark. */
+export function nameOf(/** @type {Index} */ index, /** @type {Span} */ span) {
+  const { name, verb } = /** @type {any} */ (span.open);
+  if (name || verb !== 'create') return name || '';
+  const maker = index.spans.get(span.parent);
+  const key = maker && maker.type === 'work' ? /** @type {any} */ (maker.open).key : '';
+  return key ? `${key.slice(key.indexOf('/') + 1)}-?` : '?';
+}
+
+/** The write a request made at or before seq, if it made one. @param {Span} span */
+export function writeOf(span, seq = Infinity) {
+  return /** @type {import('./records.js').WriteRecord|undefined} */ (
+    span.records.find((r) => r.kind === 'write' && r.seq <= seq)) || null;
+}
+
+/** How many answers came when, for the crowd's corridor: requests per virtual second. */
+export function rateAt(/** @type {Index} */ index, /** @type {number} */ seq,
+  /** @type {number} */ windowUs) {
+  const record = index.record(seq);
+  if (!record) return 0;
+  const from = record.t - windowUs;
+  let count = 0;
+  for (let i = lastStarted(index.requests, seq); i >= 0; i -= 1) {
+    if (index.requests[i].t < from) break;
+    count += 1;
+  }
+  return (count * 1e6) / windowUs;
+}
+
+/** @param {Span[]} spans @param {number} seq */
+function lastStarted(spans, seq) {
+  let low = 0;
+  let high = spans.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (spans[middle].seq <= seq) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}

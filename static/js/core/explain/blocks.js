@@ -1,0 +1,47 @@
+// @ts-check
+/** Small makers of the inspector's blocks, and the tabs that every explanation has. */
+import { yaml } from '../yaml.js';
+
+/** @typedef {import('./index.js').Block} Block */
+/** @typedef {import('../words.js').Words} Words */
+
+/** @param {Words} words @param {string} key @param {any} [params] @returns {Block} */
+export const p = (words, key, params) => ({ type: 'p', text: words.rich(key, params) });
+
+/** A sentence that came with the record, as it is. @param {string} text @returns {Block} */
+export const said = (text) => ({ type: 'p', text: [{ text, as: '' }] });
+
+/** @param {string} text @param {string} [glyph] @param {string} [tone] @returns {Block} */
+export const h = (text, glyph, tone) => ({ type: 'h', text, glyph, tone });
+
+/** @param {string} text @returns {Block} */
+export const code = (text) => ({ type: 'code', text });
+
+/** @param {[string, any][]} rows @returns {Block} */
+export const facts = (rows) => ({
+  type: 'facts',
+  rows: /** @type {[string, string][]} */ (rows.filter(([, v]) => v !== '' && v !== undefined
+    && v !== null).map(([k, v]) => [k, String(v)])),
+});
+
+/** @param {any} value @returns {Block} */
+export const json = (value) => ({ type: 'code', text: JSON.stringify(value, null, 2) });
+
+/** @param {any} object @returns {Block} */
+export const asYaml = (object) => ({ type: 'code', text: yaml(object).join('\n') });
+
+/** @param {Words} words @param {string} id @param {Block[]} blocks */
+export const tab = (words, id, blocks) => ({ id, label: words.t(`tab.${id}`), blocks });
+
+/**
+ * @param {{crumb: string, title: string, voice?: string, tabs: any[], badge: string, source?: string}} parts
+ * @returns {import('./index.js').Explanation}
+ */
+export function explanation(parts) {
+  return { voice: parts.title, source: '', ...parts };
+}
+
+/** The path that upstream's file has, with its version in front. */
+export function sourceText(/** @type {string} */ version, /** @type {string} */ source) {
+  return source ? `v${version} ${source}` : '';
+}

@@ -1,0 +1,82 @@
+// @ts-check
+/** Many pods at once: where they wait, how fast they move, and which stage holds them up. */
+import { countStages, objectsOf, podsOf } from '../cluster.js';
+import { explanation, h, json, p, said, sourceText, tab } from './blocks.js';
+
+/** @typedef {import('./index.js').Model} Model */
+/** @typedef {import('../words.js').Words} Words */
+
+/** How many pods all Deployments and bare ReplicaSets want. @param {Model['state']} state */
+export function wantedPods(state) {
+  let wanted = 0;
+  for (const write of objectsOf(state, 'deployments.apps').values()) {
+    if (write.namespace !== 'kube-system') wanted += write.object?.spec?.replicas ?? 1;
+  }
+  return wanted;
+}
+
+/** @param {Model} model */
+export function crowdCounts(model) {
+  const pods = podsOf(model.state).filter((pod) => !pod.system);
+  const stages = countStages(pods);
+  const wanted = Math.max(wantedPods(model.state), pods.length);
+  return {
+    wanted, made: pods.length, missing: wanted - pods.length, queued: stages.stored,
+    starting: stages.bound, running: stages.running + stages.ready, ready: stages.ready,
+    failed: stages.failed,
+  };
+}
+
+/** @param {Model} model @param {Words} words */
+export function explainCrowd(model, words) {
+  const counts = crowdCounts(model);
+  const stage = bottleneck(counts);
+  const rates = ratesOf(model);
+  const rows = [
+    [words.t('crowd.created'), words.number(rates.created, 1), words.number(counts.made)],
+    [words.t('crowd.bound'), words.number(rates.bound, 1), words.number(counts.starting + counts.running)],
+    [words.t('crowd.ready'), words.number(rates.ready, 1), words.number(counts.ready)],
+  ];
+  return explanation({
+    crumb: words.t('crumb.crowd', { n: counts.wanted }),
+    title: words.t(`crowd.${stage}.title`, { n: counts.running, of: counts.wanted }),
+    tabs: [
+      tab(words, 'why', [
+        p(words, `crowd.${stage}.why`, counts),
+        {
+          type: 'table', head: ['', words.t('crowd.perSecond'), words.t('crowd.soFar')], rows,
+          foot: [words.t('crowd.wanted'), '', words.number(counts.wanted)],
+        },
+        h(words.t('crowd.readable')), p(words, 'crowd.squares'),
+      ]),
+      tab(words, 'raw', [model.current.hop ? json(model.current.hop) : said('')]),
+    ],
+    badge: words.t('badge.modelled'),
+    source: sourceText(model.version, 'pkg/controller/replicaset/replica_set.go slowStartBatch'),
+  });
+}
+
+/** @param {ReturnType<typeof crowdCounts>} counts */
+function bottleneck(counts) {
+  if (counts.wanted && counts.ready >= counts.wanted) return 'done';
+  const waiting = [['creation', counts.missing], ['scheduling', counts.queued], ['starting', counts.starting]];
+  waiting.sort((a, b) => Number(b[1]) - Number(a[1]));
+  return Number(waiting[0][1]) > 0 ? String(waiting[0][0]) : 'done';
+}
+
+const RATE_US = 1_000_000;
+
+/** What happened to pods in the last virtual second. @param {Model} model */
+function ratesOf(model) {
+  const rates = { created: 0, bound: 0, ready: 0 };
+  const { writes } = model.index;
+  for (let i = writes.length - 1; i >= 0; i -= 1) {
+    const write = writes[i];
+    if (write.seq > model.state.seq || write.resource !== 'pods') continue;
+    if (write.t < model.state.t - RATE_US) break;
+    if (write.op === 'create') rates.created += 1;
+    else if (write.subresource === 'binding') rates.bound += 1;
+    else if (write.object?.status?.phase === 'Running') rates.ready += 1;
+  }
+  return rates;
+}

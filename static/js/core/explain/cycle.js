@@ -1,0 +1,142 @@
+// @ts-check
+/** Why the scheduler chose this node and not that one, from its own scores. */
+import { cycleAt, outcome, taintIn } from '../schedule.js';
+import { lastPart, objectsOf, podOf } from '../cluster.js';
+import { keyOf } from '../records.js';
+import { asYaml, code, explanation, h, json, p, sourceText, tab } from './blocks.js';
+
+/** @typedef {import('./index.js').Model} Model */
+/** @typedef {import('./index.js').Block} Block */
+/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../index.js').Span} Span */
+
+/** @param {Model} model @param {Span} span @param {Words} words */
+export function explainCycle(model, span, words) {
+  const cycle = cycleAt(span, model.state.seq);
+  const result = outcome(cycle);
+  const key = keyOf('pods', cycle.pod);
+  const write = model.index.objectAt(key, model.state.seq);
+  const name = cycle.pod.slice(cycle.pod.indexOf('/') + 1);
+  return explanation({
+    crumb: words.t('crumb.cycle', { number: cycle.number, pod: name }),
+    title: titleOf(model, cycle, result, words),
+    tabs: [
+      tab(words, 'why', whyBlocks(model, cycle, result, words)),
+      tab(words, 'whynot', whyNotBlocks(cycle, words)),
+      tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
+      tab(words, 'raw', span.records.filter((r) => r.seq <= model.state.seq
+        && r.kind === 'schedule').map(json)),
+    ],
+    badge: words.t('badge.modelled'),
+    source: sourceText(model.version, 'pkg/scheduler/schedule_one.go schedulePod'),
+  });
+}
+
+/** @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result @param {Words} words */
+function titleOf(model, cycle, result, words) {
+  if (cycle.message) return words.t('cycle.none');
+  const pod = lastPart(cycle.pod);
+  if (!cycle.chosen) {
+    if (Object.keys(cycle.total).length) return words.t('cycle.scoring', { pod });
+    if (!cycle.nodes.length) return words.t('cycle.begins', { pod });
+    return words.t('cycle.filtered', { n: result.feasible.length, of: cycle.nodes.length, pod });
+  }
+  if (!result.second) return words.t('cycle.only', { node: result.winner });
+  if (result.margin === 0) return words.t('cycle.tie', { node: result.winner, other: result.second });
+  const [most] = result.parts;
+  const params = { node: result.winner, other: result.second, n: result.margin, plugin: most.name };
+  const because = `cycle.because.${most.name}`;
+  if (most.name === 'PodTopologySpread' && !siblings(model, cycle, result.second)) {
+    return words.t('cycle.wins', params);
+  }
+  return words.t(words.has(because) ? because : 'cycle.wins', params);
+}
+
+/** How many pods of the same owner a node holds. */
+function siblings(/** @type {Model} */ model, /** @type {any} */ cycle, /** @type {string} */ node) {
+  const write = model.index.objectAt(keyOf('pods', cycle.pod), model.state.seq);
+  if (!write) return 0;
+  const { owner } = podOf(write);
+  let count = 0;
+  for (const other of objectsOf(model.state, 'pods').values()) {
+    const pod = podOf(other);
+    if (owner && pod.owner === owner && pod.node === node && pod.key !== write.key) count += 1;
+  }
+  return count;
+}
+
+/** @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result @param {Words} words */
+function whyBlocks(model, cycle, result, words) {
+  /** @type {Block[]} */ const blocks = [];
+  if (cycle.message) blocks.push(code(cycle.message), p(words, 'cycle.again'));
+  if (cycle.chosen) {
+    blocks.push(h(words.t('cycle.whyThis', { node: cycle.chosen }), 'star', 'hold'));
+    if (!result.second) blocks.push(p(words, 'cycle.whyOnly', { node: cycle.chosen }));
+    else if (!result.margin) blocks.push(p(words, 'cycle.whyTie', { points: result.points }));
+    else blocks.push(...partBlocks(model, cycle, result, words));
+  } else if (!cycle.message) blocks.push(p(words, 'cycle.under'));
+  const failed = Object.entries(cycle.failed);
+  for (const [node, [plugin, message]] of failed.slice(0, 3)) {
+    blocks.push(h(words.t('cycle.whyNot', { node }), 'deny', 'deny'), {
+      type: 'p', text: words.rich('cycle.failedBy', { plugin, message }),
+    });
+  }
+  if (failed.length > 3) blocks.push(p(words, 'cycle.more', { n: failed.length - 3 }));
+  blocks.push(...changeBlocks(cycle, words));
+  return blocks;
+}
+
+/** @param {Model} model @param {any} cycle @param {any} result @param {Words} words @returns {Block[]} */
+function partBlocks(model, cycle, result, words) {
+  const [first, ...rest] = result.parts;
+  const there = siblings(model, cycle, result.second);
+  const spread = first.name === 'PodTopologySpread' && there;
+  /** @type {Block[]} */ const blocks = [
+    p(words, spread ? 'cycle.partSpread' : 'cycle.part', {
+      points: first.points, margin: result.margin, plugin: first.name, other: result.second, n: there,
+    }),
+  ];
+  for (const part of rest.slice(0, 2)) {
+    blocks.push(p(words, part.points > 0 ? 'cycle.partMore' : 'cycle.partLess', {
+      points: Math.abs(part.points), plugin: part.name, other: result.second, node: result.winner,
+    }));
+  }
+  return blocks;
+}
+
+/** @param {import('../schedule.js').Cycle} cycle @param {Words} words @returns {Block[]} */
+function changeBlocks(cycle, words) {
+  /** @type {{code: string, small: string}[]} */ const items = [];
+  for (const [node, [plugin, message]] of Object.entries(cycle.failed).slice(0, 2)) {
+    const taint = taintIn(message);
+    if (taint) {
+      items.push({ code: `kubectl taint nodes ${node} ${taint[0]}-`, small: words.t('cycle.untaint', { node }) });
+      items.push({
+        code: `tolerations:\n- key: ${taint[0]}\n  value: ${JSON.stringify(taint[1])}`,
+        small: words.t('cycle.tolerate'),
+      });
+    } else if (plugin === 'NodeUnschedulable') {
+      items.push({ code: `kubectl uncordon ${node}`, small: words.t('cycle.uncordon', { node }) });
+    } else if (plugin === 'NodeResourcesFit') {
+      items.push({ code: 'resources:\n  requests: …', small: words.t('cycle.lessRequests') });
+    }
+  }
+  return items.length ? [h(words.t('why.change')), { type: 'ways', items }] : [];
+}
+
+/** @param {import('../schedule.js').Cycle} cycle @param {Words} words @returns {Block[]} */
+function whyNotBlocks(cycle, words) {
+  const failed = Object.entries(cycle.failed);
+  /** @type {Block[]} */ const blocks = failed.flatMap(([node, [plugin, message]]) => [
+    h(node, 'deny', 'deny'), p(words, 'cycle.failedBy', { plugin, message }),
+  ]);
+  const others = Object.entries(cycle.total).filter(([node]) => node !== cycle.chosen)
+    .sort((a, b) => b[1] - a[1]).slice(0, 12);
+  if (others.length && cycle.chosen) {
+    blocks.push({
+      type: 'table', head: [words.t('cycle.node'), words.t('cycle.points'), words.t('cycle.behind')],
+      rows: others.map(([node, total]) => [node, String(total), String(total - cycle.total[cycle.chosen])]),
+    });
+  }
+  return blocks.length ? blocks : [p(words, 'cycle.nobodyOut')];
+}

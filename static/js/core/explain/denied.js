@@ -1,0 +1,143 @@
+// @ts-check
+/** Why a request was refused: the rules looked at, the closest one, and the smallest change. */
+import { httpMethod, pluralOf } from '../records.js';
+import { code, explanation, h, json, p, said, sourceText, tab } from './blocks.js';
+import { SOURCES, whatBlocks } from './gates.js';
+
+/** @typedef {import('./index.js').Model} Model */
+/** @typedef {import('./index.js').Block} Block */
+/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../index.js').Span} Span */
+
+/**
+ * @param {Model} model @param {Span} span @param {any} row @param {any} record
+ * @param {string} crumb @param {Words} words
+ */
+export function explainDenied(model, span, row, record, crumb, words) {
+  const close = /** @type {any} */ (span.close);
+  const detail = record.detail || {};
+  const open = /** @type {any} */ (span.open);
+  const params = {
+    user: span.user?.name || open.client, verb: open.verb, resource: open.resource,
+    what: `${httpMethod(open.verb)} ${pluralOf(open.resource)}`, plugin: record.plugin || '',
+    code: String(close?.code || ''), n: (detail.errors || []).length,
+    namespace: open.namespace || '',
+  };
+  const isAuthorization = row.gate === 'authorization';
+  const title = titleOf(row, record, params, words);
+  const message = detail.message || close?.message || record.why || '';
+  const why = isAuthorization ? authorizationWhy(detail, params, words)
+    : otherWhy(row, record, detail, message, words);
+  const tabs = [tab(words, 'why', why)];
+  if (isAuthorization) tabs.push(tab(words, 'rules', ruleBlocks(detail, words)));
+  else tabs.push(tab(words, 'what', whatBlocks(model, span, row.gate, words)));
+  tabs.push(tab(words, 'object', [p(words, 'object.refused')]));
+  tabs.push(tab(words, 'raw', [json(record), ...(close ? [json(close)] : [])]));
+  return explanation({
+    crumb, title, voice: `${params.code} ${title}`, tabs, badge: words.t('badge.modelled'),
+    source: sourceText(model.version, record.source || detail.source || SOURCES[row.gate]),
+  });
+}
+
+/** @param {any} row @param {any} record @param {any} params @param {Words} words */
+function titleOf(row, record, params, words) {
+  if (row.gate === 'authorization') {
+    const denied = (record.detail?.tries || []).find((/** @type {any} */ t) => t.verdict === 'deny');
+    return denied ? words.t('denied.byOne', { ...params, name: denied.name })
+      : words.t('denied.nobody', params);
+  }
+  if (record.kind === 'plugin') return words.t('denied.plugin', params);
+  const key = `denied.${row.gate}`;
+  return words.t(words.has(key) ? key : 'denied.other', params);
+}
+
+/** @param {any} detail @param {any} params @param {Words} words @returns {Block[]} */
+function authorizationWhy(detail, params, words) {
+  const looked = detail.rules || [];
+  /** @type {Block[]} */ const blocks = [
+    p(words, looked.length ? 'denied.rbac' : 'denied.rbacNone', { ...params, n: looked.length }),
+  ];
+  if (looked.length) blocks.push({ type: 'rules', items: rank(looked, params, words).slice(0, 4) });
+  blocks.push(h(words.t('denied.smallest'), 'allow', 'allow'), code(smallestRule(params)));
+  const role = `${pluralOf(params.resource)}-${params.verb}`;
+  const where = params.namespace ? ` -n ${params.namespace}` : '';
+  const [kind, binding] = params.namespace ? ['role', 'rolebinding'] : ['clusterrole', 'clusterrolebinding'];
+  blocks.push({
+    type: 'ways',
+    items: [{
+      code: `kubectl create ${kind} ${role} --verb=${params.verb} --resource=${params.resource}${where}\n`
+        + `kubectl create ${binding} ${role}-${params.user} --${kind}=${role} --user=${params.user}${where}`,
+      small: words.t('denied.grant'),
+    }],
+  });
+  return blocks;
+}
+
+/** @param {any} params */
+function smallestRule(params) {
+  const at = params.resource.indexOf('.');
+  const group = at < 0 ? '' : params.resource.slice(at + 1);
+  return `rules:\n- apiGroups: ["${group}"]\n  resources: ["${pluralOf(params.resource)}"]\n  verbs: ["${params.verb}"]`;
+}
+
+/** @param {any[]} looked @param {any} params @param {Words} words */
+function rank(looked, params, words) {
+  const resource = pluralOf(params.resource);
+  return looked.map((entry) => {
+    const rules = entry.rules || (entry.rule ? [entry.rule] : []);
+    const near = rules.find((/** @type {any} */ r) => (r.resources || []).includes(resource));
+    return {
+      near: near ? 1 : 0,
+      verdict: near ? 'skip' : 'noop',
+      tone: near ? 'change' : 'noop',
+      title: [{ text: short(entry.role || entry.name || '?'), as: /** @type {'b'} */ ('b') },
+        { text: entry.binding ? words.t('denied.by', { binding: short(entry.binding) }) : '', as: /** @type {''} */ ('') }],
+      small: near ? words.t('denied.near', { resource, verbs: (near.verbs || []).join(', ') })
+        : ruleText(rules, words) || entry.why || '',
+    };
+  }).sort((a, b) => a.near - b.near).slice(-4);
+}
+
+/** "ClusterRole view" -> "view" @param {string} name */
+const short = (name) => name.replace(/^(ClusterRole|Role) /, '');
+
+/** @param {any[]} rules @param {Words} words */
+function ruleText(rules, words) {
+  const urls = rules.flatMap((r) => r.nonResourceURLs || []);
+  if (urls.length) return words.t('denied.urls', { urls: urls.slice(0, 5).join(', ') });
+  return rules.slice(0, 2)
+    .map((r) => `${(r.verbs || []).join(', ')}: ${(r.resources || []).slice(0, 4).join(', ')}`).join('; ');
+}
+
+/** @param {any} detail @param {Words} words @returns {Block[]} */
+function ruleBlocks(detail, words) {
+  const looked = detail.rules || [];
+  if (!looked.length) return [p(words, 'denied.noRules')];
+  return looked.flatMap((/** @type {any} */ entry) => [
+    h(entry.role || entry.name || ''),
+    said(entry.binding || ''),
+    code(JSON.stringify(entry.rules || entry.rule || entry, null, 2)),
+  ]);
+}
+
+/** @param {any} row @param {any} record @param {any} detail @param {string} message @param {Words} words */
+function otherWhy(row, record, detail, message, words) {
+  /** @type {Block[]} */ const blocks = [];
+  if (message) blocks.push(code(message));
+  if (words.has(`denied.${row.gate}.why`)) blocks.push(p(words, `denied.${row.gate}.why`));
+  for (const error of detail.errors || []) {
+    blocks.push(said(typeof error === 'string' ? error
+      : `${error.field || ''}: ${error.message || error.detail || ''}`));
+  }
+  const { tries } = detail;
+  if (tries && tries.length) {
+    blocks.push({
+      type: 'rules',
+      items: tries.map((/** @type {any} */ t) => ({
+        verdict: t.verdict, title: [{ text: t.name, as: 'b' }], small: t.why || '',
+      })),
+    });
+  }
+  blocks.push(p(words, 'denied.nothing'));
+  return blocks;
+}

@@ -1,0 +1,276 @@
+// @ts-check
+/** What a gate, an admission plugin or a whole request did, and what would have changed it. */
+import { GATES, httpMethod, kindOf, pluralOf } from '../records.js';
+import { difference, patchLines } from '../yaml.js';
+import { gateRows, nameOf, writeOf } from '../corridor.js';
+import { asYaml, code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
+import { explainDenied } from './denied.js';
+
+/** @typedef {import('./index.js').Model} Model */
+/** @typedef {import('./index.js').Block} Block */
+/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../index.js').Span} Span */
+
+// where upstream does it, when the record does not say
+/** @type {Record<string, string>} */
+export const SOURCES = {
+  authentication: 'staging/src/k8s.io/apiserver/pkg/endpoints/filters/authentication.go',
+  audit: 'staging/src/k8s.io/apiserver/pkg/endpoints/filters/audit.go',
+  flowcontrol: 'staging/src/k8s.io/apiserver/pkg/server/filters/priority-and-fairness.go',
+  authorization: 'staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go',
+  routing: 'cmd/kube-apiserver/app/server.go CreateServerChain',
+  decode: 'staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go',
+  mutating: 'staging/src/k8s.io/apiserver/pkg/admission/chain.go Admit',
+  prepare: 'staging/src/k8s.io/apiserver/pkg/registry/rest/create.go BeforeCreate',
+  validation: 'staging/src/k8s.io/apiserver/pkg/registry/rest/create.go Validate',
+  validating: 'staging/src/k8s.io/apiserver/pkg/admission/chain.go Validate',
+  etcd: 'staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go Create',
+};
+
+/** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
+function crumb(model, span, gate, words) {
+  const open = /** @type {any} */ (span.open);
+  return words.t('crumb.gate', {
+    number: numberOf(model, span), what: `${httpMethod(open.verb)} ${open.subresource
+      || pluralOf(open.resource)}`, at: GATES.indexOf(gate) + 1, of: GATES.length,
+  });
+}
+
+/** Which request of its command this is, from 1. @param {Model} model @param {Span} span */
+export function numberOf(model, span) {
+  const root = span.roots[span.roots.length - 1];
+  let number = 0;
+  const { requests } = model.index;
+  for (let i = requests.length - 1; i >= 0 && requests[i].seq >= root; i -= 1) {
+    const other = requests[i];
+    if (other.seq <= span.seq && other.cls === 'change' && other.roots.includes(root)) number += 1;
+  }
+  return Math.max(1, number);
+}
+
+/**
+ * @param {Model} model @param {Span} span @param {string} gate @param {Words} words
+ * @param {number} [plugin]  seq of the plugin meant, else the gate as a whole
+ */
+export function explainGate(model, span, gate, words, plugin = 0) {
+  const rows = gateRows(span, model.state.seq, model.state.held);
+  const row = rows[GATES.indexOf(gate)];
+  const record = plugin ? row.plugins.find((r) => r.seq === plugin) || row.record : row.record;
+  const verdict = record ? record.verdict : 'wait';
+  if (verdict === 'deny') return explainDenied(model, span, row, record, crumb(model, span, gate, words), words);
+  const isPlugin = !!record && record.kind === 'plugin';
+  const params = paramsOf(model, span, row, record);
+  const title = isPlugin ? pluginTitle(record, params, words) : gateTitle(gate, verdict, params, words);
+  const why = isPlugin ? pluginWhy(record, params, words) : gateWhy(row, params, words);
+  const source = (record && (record.source || record.detail?.source))
+    || (isPlugin ? pluginSource(record.plugin) : SOURCES[gate]);
+  return explanation({
+    crumb: crumb(model, span, gate, words), title,
+    tabs: [
+      tab(words, 'why', why),
+      tab(words, 'what', whatBlocks(model, span, gate, words)),
+      tab(words, 'object', objectBlocks(model, span, record, words)),
+      tab(words, 'raw', record ? [json(record)] : [p(words, 'raw.none')]),
+    ],
+    badge: words.t('badge.modelled'), source: sourceText(model.version, source),
+  });
+}
+
+/** @param {Model} model @param {Span} span @param {any} row @param {any} record */
+function paramsOf(model, span, row, record) {
+  const open = /** @type {any} */ (span.open);
+  const changed = row.plugins.filter((/** @type {any} */ r) => r.verdict === 'change');
+  const ops = (record && (record.ops || record.detail?.ops)) || [];
+  return {
+    user: span.user?.name || open.client, verb: open.verb, resource: open.resource,
+    kind: kindOf(open.resource), what: open.subresource || pluralOf(open.resource),
+    client: open.client, name: nameOf(model.index, span), namespace: open.namespace,
+    word: row.detail.word || '', server: row.detail.server || row.detail.word || 'kube-apiserver',
+    rev: writeOf(span)?.rev || row.detail.rev || '',
+    n: ops.length, changed: changed.length, asked: row.plugins.length,
+    plugin: record?.plugin || '', plugins: changed.map((/** @type {any} */ r) => r.plugin).join(', '),
+  };
+}
+
+/** @param {string} gate @param {string} verdict @param {any} params @param {Words} words */
+function gateTitle(gate, verdict, params, words) {
+  for (const key of [`gate.${gate}.${verdict}.title`, `gate.${gate}.title`]) {
+    if (words.has(key)) return words.t(key, params);
+  }
+  return words.t(`gate.${gate}`);
+}
+
+/** @param {any} row @param {any} params @param {Words} words @returns {Block[]} */
+function gateWhy(row, params, words) {
+  /** @type {Block[]} */ const blocks = [];
+  if (!row.record) return [p(words, 'gate.waiting'), p(words, `gate.${row.gate}.what`, params)];
+  const key = `gate.${row.gate}.${row.said || row.verdict}.why`;
+  if (words.has(key)) blocks.push(p(words, key, params));
+  if (row.detail.why) blocks.push(said(row.detail.why));
+  const { tries } = row.detail;
+  if (tries && tries.length) {
+    blocks.push({
+      type: 'rules',
+      items: tries.map((/** @type {any} */ t) => ({
+        verdict: t.verdict, title: [{ text: t.name, as: 'b' }], small: t.why || '',
+      })),
+    });
+  }
+  if (row.plugins.length) blocks.push(pluginList(row.plugins));
+  const ops = row.detail.ops || [];
+  if (ops.length) blocks.push({ type: 'diff', lines: patchLines(ops) });
+  if (!blocks.length) blocks.push(p(words, `gate.${row.gate}.what`, params));
+  return blocks;
+}
+
+/** @param {any[]} plugins @returns {Block} */
+function pluginList(plugins) {
+  return {
+    type: 'rules',
+    items: plugins.filter((r) => r.verdict !== 'skip').map((r) => ({
+      verdict: r.verdict, title: [{ text: r.plugin, as: 'b' }], small: r.why || '',
+    })),
+  };
+}
+
+/** @param {any} record @param {any} params @param {Words} words */
+function pluginTitle(record, params, words) {
+  const own = `plugin.${record.plugin}.${record.verdict}.title`;
+  return words.t(words.has(own) ? own : `plugin.${record.verdict}.title`, params);
+}
+
+/** @param {any} record @param {any} params @param {Words} words @returns {Block[]} */
+function pluginWhy(record, params, words) {
+  /** @type {Block[]} */ const blocks = [];
+  const base = `plugin.${record.plugin}`;
+  if (record.verdict === 'change' && words.has(`${base}.why`)) {
+    blocks.push(p(words, `${base}.why`, { ...params, ...pluginFacts(record) }));
+  } else if (record.why) blocks.push(said(`${record.why[0].toUpperCase()}${record.why.slice(1)}.`.replace(/\.\.$/, '.')));
+  if (record.ops && record.ops.length) blocks.push({ type: 'diff', lines: patchLines(record.ops) });
+  if (record.verdict === 'change' && words.has(`${base}.prevent`)) {
+    blocks.push(h(words.t('why.prevent')), p(words, `${base}.prevent`, params));
+  }
+  if (!blocks.length) blocks.push(p(words, 'plugin.skip.why', params));
+  return blocks;
+}
+
+/** Numbers a plugin's own sentence wants, read from what it added. @param {any} record */
+function pluginFacts(record) {
+  const text = JSON.stringify(record.ops || []);
+  const seconds = /"expirationSeconds":(\d+)/.exec(text) || /"tolerationSeconds":(\d+)/.exec(text);
+  const account = (record.ops || []).find((/** @type {any} */ o) => o.path === '/spec/serviceAccountName');
+  const priority = (record.ops || []).find((/** @type {any} */ o) => o.path === '/spec/priority');
+  return {
+    seconds: seconds ? Number(seconds[1]) : '', account: account ? account.value : 'default',
+    priority: priority ? String(priority.value) : '0',
+  };
+}
+
+/** @param {string} plugin */
+function pluginSource(plugin) {
+  return `plugin/pkg/admission/${plugin.toLowerCase()}/admission.go`;
+}
+
+/** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
+export function whatBlocks(model, span, gate, words) {
+  const open = /** @type {any} */ (span.open);
+  return [
+    p(words, `gate.${gate}.what`),
+    facts([
+      [words.t('fact.request'), `${httpMethod(open.verb)} ${open.path}`],
+      [words.t('fact.client'), open.client],
+      [words.t('fact.user'), span.user?.name],
+      [words.t('fact.groups'), (span.user?.groups || []).join(', ')],
+      [words.t('fact.answer'), span.close && span.close.seq <= model.state.seq
+        ? /** @type {any} */ (span.close).code : words.t('fact.open')],
+    ]),
+  ];
+}
+
+/** @param {Model} model @param {Span} span @param {any} record @param {Words} words */
+export function objectBlocks(model, span, record, words) {
+  const ops = record && (record.ops || record.detail?.ops);
+  const write = writeOf(span, model.state.seq);
+  /** @type {Block[]} */ const blocks = [];
+  if (ops && ops.length) {
+    blocks.push(h(words.t('object.step')), { type: 'diff', lines: patchLines(ops) });
+  }
+  if (write) {
+    const before = model.index.before(write);
+    const lines = before ? difference(before.object, write.object) : [];
+    if (lines.length) {
+      blocks.push(h(words.t('object.diff', { rev: String(write.rev), before: String(before?.rev) })),
+        { type: 'diff', lines });
+    } else blocks.push(h(words.t('object.at', { rev: String(write.rev) })), asYaml(write.object));
+  } else {
+    const all = span.records.filter((r) => r.seq <= model.state.seq)
+      .flatMap((r) => /** @type {any} */ (r).ops || r.detail?.ops || []);
+    if (all.length > (ops || []).length) {
+      blocks.push(h(words.t('object.sofar')), { type: 'diff', lines: patchLines(all) });
+    }
+  }
+  return blocks.length ? blocks : [p(words, 'object.none')];
+}
+
+/** @param {Model} model @param {Span} span @param {Words} words */
+export function explainRequest(model, span, words) {
+  const close = /** @type {any} */ (span.close);
+  const answered = close && close.seq <= model.state.seq;
+  const rows = gateRows(span, model.state.seq, model.state.held);
+  const denied = rows.find((row) => row.verdict === 'deny' || row.said === 'deny');
+  if (denied) return explainGate(model, span, denied.gate, words);
+  if (!answered) {
+    const last = [...rows].reverse().find((row) => row.record);
+    if (last) return explainGate(model, span, last.gate, words);
+  }
+  const open = /** @type {any} */ (span.open);
+  const write = writeOf(span, model.state.seq);
+  const params = paramsOf(model, span, rows[rows.length - 1], null);
+  const key = answered ? close.code >= 400 ? 'request.failed' : write ? `request.${write.op}`
+    : 'request.read' : 'request.begins';
+  const what = { ...params, rev: String(write?.rev || ''), code: String(close?.code || '') };
+  return explanation({
+    crumb: words.t('crumb.request', {
+      number: numberOf(model, span), what: `${httpMethod(open.verb)} ${params.what}`,
+    }),
+    title: words.t(open.subresource === 'binding' && answered && write ? 'request.bound' : key, {
+      ...what, node: write?.object?.spec?.nodeName || '',
+    }),
+    tabs: [
+      tab(words, 'why', answeredBlocks(model, span, write, words)),
+      tab(words, 'what', whatBlocks(model, span, 'authentication', words).slice(1)),
+      tab(words, 'object', objectBlocks(model, span, null, words)),
+      tab(words, 'raw', [json(span.open), ...(answered ? [json(close)] : [])]),
+    ],
+    badge: words.t('badge.modelled'), source: sourceText(model.version, SOURCES.etcd),
+  });
+}
+
+/** @param {Model} model @param {Span} span @param {any} write @param {Words} words */
+function answeredBlocks(model, span, write, words) {
+  const close = /** @type {any} */ (span.close);
+  /** @type {Block[]} */ const blocks = [];
+  if (close && close.message && close.seq <= model.state.seq) blocks.push(code(close.message));
+  const maker = model.index.spans.get(span.parent);
+  if (maker && maker.type === 'work') {
+    const { component, key } = /** @type {any} */ (maker.open);
+    blocks.push(p(words, 'request.maker', { component, key }));
+  }
+  if (!write) return blocks.length ? blocks : [p(words, 'request.nothing')];
+  const before = model.index.before(write);
+  blocks.push(p(words, 'request.wrote', { rev: String(write.rev), key: write.key }));
+  const lines = before ? difference(before.object, write.object, 1) : [];
+  if (lines.length) blocks.push({ type: 'diff', lines });
+  const woken = (model.index.caused.get(write.rev) || []).map((seq) => model.index.spans.get(seq))
+    .filter((s) => s && s.seq <= model.state.seq);
+  if (woken.length) {
+    blocks.push(h(words.t('request.woke')), {
+      type: 'links',
+      items: woken.slice(0, 6).map((s) => {
+        const { component, key } = /** @type {any} */ (/** @type {Span} */ (s).open);
+        return { text: `${component}: ${key}`, seq: /** @type {Span} */ (s).seq };
+      }),
+    });
+  }
+  return blocks;
+}

@@ -1,0 +1,107 @@
+// @ts-check
+/**
+ * The inspector's words about one moment: the sentence first, then why, why not, what would have to
+ * change, the object and the raw record. Everything is computed from the records of this very run.
+ * Gives blocks of words and data; drawing them is the view's business.
+ */
+import { explainCrowd } from './crowd.js';
+import { explainGate, explainRequest } from './gates.js';
+import { explainCycle } from './cycle.js';
+import { explainKubelet, explainNode } from './kubelet.js';
+import { explainObject, explainPod } from './objects.js';
+import { explainWork } from './work.js';
+import { explainStart } from './start.js';
+
+/** @typedef {import('../words.js').Piece} Piece */
+/** @typedef {import('../yaml.js').Line} Line */
+
+/**
+ * @typedef {{type: 'p', text: Piece[]}
+ *   | {type: 'h', text: string, glyph?: string, tone?: string}
+ *   | {type: 'diff', lines: Line[], note?: string}
+ *   | {type: 'code', text: string}
+ *   | {type: 'rules', items: {verdict: string, tone?: string, title: Piece[], small: string}[]}
+ *   | {type: 'ways', items: {code: string, small: string}[]}
+ *   | {type: 'story', rows: import('../story.js').Row[], at: number}
+ *   | {type: 'facts', rows: [string, string][]}
+ *   | {type: 'table', head: string[], rows: string[][], foot?: string[]}
+ *   | {type: 'cards'} | {type: 'legend'}
+ *   | {type: 'links', items: {text: string, seq: number}[]}} Block
+ */
+/**
+ * @typedef {Object} Explanation
+ * @property {string} crumb
+ * @property {string} title
+ * @property {string} voice   what is read aloud when it comes up
+ * @property {{id: string, label: string, blocks: Block[]}[]} tabs
+ * @property {string} badge
+ * @property {string} source
+ */
+/**
+ * @typedef {Object} Model   what is explained
+ * @property {import('../index.js').Index} index
+ * @property {import('../reducer.js').State} state
+ * @property {import('../follow.js').Current} current
+ * @property {Selected|null} selected
+ * @property {boolean} crowd
+ * @property {string} version
+ */
+/**
+ * @typedef {{type: 'gate', span: number, gate: string, seq?: number}
+ *   | {type: 'span', seq: number} | {type: 'pod', key: string} | {type: 'object', key: string}
+ *   | {type: 'rev', rev: number} | {type: 'node', name: string}
+ *   | {type: 'component', name: string}} Selected
+ */
+/** @typedef {import('../words.js').Words} Words */
+
+/** @param {Model} model @param {Words} words @returns {Explanation} */
+export function explain(model, words) {
+  const chosen = model.selected && explainSelected(model, model.selected, words);
+  return chosen || explainMoment(model, words);
+}
+
+/** @param {Model} model @param {Selected} selected @param {Words} words */
+function explainSelected(model, selected, words) {
+  const { index } = model;
+  switch (selected.type) {
+    case 'gate': {
+      const span = index.spans.get(selected.span);
+      return span ? explainGate(model, span, selected.gate, words, selected.seq) : null;
+    }
+    case 'span': return explainSpan(model, index.spans.get(selected.seq) || null, words);
+    case 'pod': return explainPod(model, selected.key, words);
+    case 'object': return explainObject(model, selected.key, words);
+    case 'rev': {
+      const write = index.byRev.get(selected.rev);
+      return write ? explainObject(model, write.key, words, write) : null;
+    }
+    case 'node': return explainNode(model, selected.name, words);
+    default: return explainWork(model, selected.name, null, words);
+  }
+}
+
+/** @param {Model} model @param {Words} words @returns {Explanation} */
+function explainMoment(model, words) {
+  const { hop, span } = model.current;
+  if (!hop) return explainStart(model, words);
+  if (model.crowd) return explainCrowd(model, words);
+  if (hop.kind === 'kubelet') return explainKubelet(model, hop, words);
+  if (!span) return explainStart(model, words);
+  if (span.type === 'work') return explainSpan(model, span, words) || explainStart(model, words);
+  if (hop.kind === 'gate') {
+    return explainGate(model, span, /** @type {any} */ (hop).gate, words);
+  }
+  if (hop.kind === 'plugin') {
+    return explainGate(model, span, /** @type {any} */ (hop).phase, words, hop.seq);
+  }
+  return explainRequest(model, span, words);
+}
+
+/** @param {Model} model @param {import('../index.js').Span|null} span @param {Words} words */
+function explainSpan(model, span, words) {
+  if (!span) return null;
+  if (span.type === 'request') return explainRequest(model, span, words);
+  const { component } = /** @type {any} */ (span.open);
+  if (component === 'scheduler') return explainCycle(model, span, words);
+  return explainWork(model, component, span, words);
+}

@@ -1,0 +1,99 @@
+// @ts-check
+/** What a controller saw and did in one reconcile, or what a component is when it rests. */
+import { httpMethod, pluralOf } from '../records.js';
+import { cause } from '../follow.js';
+import { cacheOf, queueOf } from '../cluster.js';
+import { writeOf } from '../corridor.js';
+import { duration } from '../words.js';
+import { explanation, facts, h, json, p, sourceText, tab } from './blocks.js';
+
+/** @typedef {import('./index.js').Model} Model */
+/** @typedef {import('./index.js').Block} Block */
+/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../index.js').Span} Span */
+
+/** @type {Record<string, string>} */
+const SOURCES = {
+  deployment: 'pkg/controller/deployment/deployment_controller.go syncDeployment',
+  replicaset: 'pkg/controller/replicaset/replica_set.go syncReplicaSet',
+  endpointslice: 'pkg/controller/endpointslice/endpointslice_controller.go syncService',
+  serviceaccount: 'pkg/controller/serviceaccount/serviceaccounts_controller.go syncNamespace',
+  namespace: 'pkg/controller/namespace/namespace_controller.go syncNamespaceFromKey',
+  garbagecollector: 'pkg/controller/garbagecollector/garbagecollector.go',
+  rootca: 'pkg/controller/certificates/rootcacertpublisher/publisher.go syncNamespace',
+  scheduler: 'pkg/scheduler/schedule_one.go',
+};
+
+/** @param {Model} model @param {string} component @param {Span|null} span @param {Words} words */
+export function explainWork(model, component, span, words) {
+  const work = span || latest(model, component);
+  const params = { component, key: work ? /** @type {any} */ (work.open).key : '' };
+  const made = work ? requestsOf(model, work) : [];
+  const write = work ? cause(model.index, work) : null;
+  const title = !work ? words.t('work.idle', params)
+    : made.length ? words.t('work.acts', { ...params, n: made.length }) : words.t('work.looks', params);
+  /** @type {Block[]} */ const blocks = [];
+  if (write) {
+    blocks.push(p(words, 'work.woken', {
+      rev: String(write.rev), what: `${write.subresource || write.op} ${write.key}`, ...params,
+    }));
+  }
+  if (words.has(`work.${component}.why`)) blocks.push(p(words, `work.${component}.why`, params));
+  if (made.length) {
+    blocks.push(h(words.t('work.requests')), {
+      type: 'links',
+      items: made.slice(0, 12).map((request) => ({
+        text: requestText(request, model.state.seq), seq: request.seq,
+      })),
+    });
+  } else if (work) blocks.push(p(words, work.close ? 'work.nothing' : 'work.compares', params));
+  return explanation({
+    crumb: words.t('crumb.work', params), title,
+    tabs: [
+      tab(words, 'why', blocks.length ? blocks : [p(words, 'work.waits', params)]),
+      tab(words, 'what', whatBlocks(model, component, work, words)),
+      tab(words, 'raw', work ? [json(work.open), ...(work.close ? [json(work.close)] : [])] : []),
+    ],
+    badge: words.t('badge.modelled'), source: sourceText(model.version, SOURCES[component] || ''),
+  });
+}
+
+/** @param {Span} request @param {number} seq */
+function requestText(request, seq) {
+  const open = /** @type {any} */ (request.open);
+  const write = writeOf(request, seq);
+  return `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}${write ? ` → r${write.rev}` : ''}`;
+}
+
+/** @param {Model} model @param {string} component @returns {Span|null} */
+function latest(model, component) {
+  const { works } = model.index;
+  for (let i = works.length - 1; i >= 0; i -= 1) {
+    if (works[i].seq <= model.state.seq
+      && /** @type {any} */ (works[i].open).component === component) return works[i];
+  }
+  return null;
+}
+
+/** @param {Model} model @param {Span} work */
+function requestsOf(model, work) {
+  return work.requests.filter((seq) => seq <= model.state.seq)
+    .map((seq) => /** @type {Span} */ (model.index.spans.get(seq)))
+    .filter((request) => request.cls === 'change');
+}
+
+/** @param {Model} model @param {string} component @param {Span|null} work @param {Words} words */
+function whatBlocks(model, component, work, words) {
+  const queue = queueOf(model.state, component);
+  return [
+    p(words, 'work.what'),
+    facts([
+      ...cacheOf(model.state, component).map(({ resource, count }) => /** @type {[string, any]} */ (
+        [words.t('fact.cached', { what: pluralOf(resource) }), count])),
+      [words.t('fact.queue'), queue.length],
+      [words.t('fact.took'), work && work.close ? duration(work.close.t - work.t) : ''],
+      [words.t('fact.result'), work && work.close ? /** @type {any} */ (work.close).result : ''],
+      [words.t('fact.state'), model.state.components.get(component)?.state],
+    ]),
+  ];
+}

@@ -1,0 +1,109 @@
+// @ts-check
+/**
+ * One scheduling cycle as two tables, filter and score, and what decided it. Pure; all numbers are
+ * the scheduler's own.
+ */
+
+/** @typedef {import('./index.js').Span} Span */
+
+/**
+ * @typedef {Object} Cycle
+ * @property {Span} span
+ * @property {number} number
+ * @property {string} pod       "namespace/name"
+ * @property {string[]} nodes
+ * @property {{name: string, cells: ('allow'|'deny'|'unasked')[]}[]} filters
+ * @property {Record<string, [string, string]>} failed  node -> plugin, upstream's message
+ * @property {string[]} filterSkipped
+ * @property {{name: string, weight: number, cells: ({raw: any, points: number, sum: number}|null)[]}[]} scores
+ * @property {string[]} scoreSkipped
+ * @property {Record<string, number>} total
+ * @property {string} chosen
+ * @property {string} why
+ * @property {string} phase     the newest phase seen
+ * @property {string} message   of a failure
+ * @property {string[]} unschedulable
+ */
+
+/** @param {Span} span @param {number} seq @returns {Cycle} */
+export function cycleAt(span, seq) {
+  /** @type {Record<string, any>} */ const details = {};
+  let phase = '';
+  for (const record of span.records) {
+    if (record.seq > seq || record.kind !== 'schedule') continue;
+    phase = /** @type {any} */ (record).phase;
+    details[phase] = record.detail || {};
+  }
+  const filter = details.filter || {};
+  const score = details.score || {};
+  const nodes = filter.nodes || Object.keys(score.total || {});
+  const failed = filter.failed || {};
+  return {
+    span, number: /** @type {any} */ (span).cycle || 1, pod: /** @type {any} */ (span.open).key,
+    nodes, failed, filters: filterTable(filter, nodes, failed),
+    filterSkipped: filter.skipped || details.prefilter?.skipped || [],
+    scores: scoreTable(score, nodes), scoreSkipped: score.skipped || [],
+    total: score.total || {},
+    chosen: details.select?.node || details.bind?.node || '', why: details.select?.why || '',
+    phase, message: details.fail?.message || '', unschedulable: details.fail?.unschedulable || [],
+  };
+}
+
+/** @param {any} filter @param {string[]} nodes @param {Record<string, [string, string]>} failed */
+function filterTable(filter, nodes, failed) {
+  const ran = (filter.plugins || []).filter((/** @type {any} */ p) => p.ran !== false);
+  const order = ran.map((/** @type {any} */ p) => p.name);
+  return ran.map((/** @type {any} */ plugin, /** @type {number} */ i) => ({
+    name: plugin.name,
+    cells: nodes.map((node) => {
+      const by = failed[node] ? order.indexOf(failed[node][0]) : -1;
+      if (failed[node] && by < 0) return 'unasked';
+      return by < 0 || i < by ? 'allow' : i === by ? 'deny' : 'unasked';
+    }),
+  }));
+}
+
+/** @param {any} score @param {string[]} nodes */
+function scoreTable(score, nodes) {
+  return (score.plugins || []).map((/** @type {any} */ plugin) => ({
+    name: plugin.name,
+    weight: plugin.weight,
+    cells: nodes.map((node) => {
+      const points = (plugin.normalized || {})[node];
+      if (points === undefined) return null;
+      return { raw: (plugin.raw || {})[node], points, sum: points * plugin.weight };
+    }),
+  }));
+}
+
+/**
+ * Who won against whom, by how much, and which plugins made the difference, largest first.
+ * @param {Cycle} cycle
+ */
+export function outcome(cycle) {
+  const ranked = Object.entries(cycle.total).sort((a, b) => b[1] - a[1]);
+  const winner = cycle.chosen || (ranked[0] || [''])[0];
+  const second = ranked.find(([node]) => node !== winner);
+  const feasible = cycle.nodes.filter((node) => !cycle.failed[node]);
+  if (!second) {
+    return { winner, second: '', margin: 0, parts: [], feasible, points: cycle.total[winner] };
+  }
+  const at = cycle.nodes.indexOf(winner);
+  const other = cycle.nodes.indexOf(second[0]);
+  const parts = cycle.scores
+    .map((row) => ({
+      name: row.name, points: (row.cells[at]?.sum || 0) - (row.cells[other]?.sum || 0),
+    }))
+    .filter((part) => part.points !== 0)
+    .sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+  return {
+    winner, second: second[0], margin: (cycle.total[winner] || 0) - second[1], parts, feasible,
+    points: cycle.total[winner],
+  };
+}
+
+/** The taint upstream's message names, e.g. "{dedicated: gpu}" -> ["dedicated", "gpu"]. */
+export function taintIn(/** @type {string} */ message) {
+  const found = /untolerated taint \{([^:}]+):\s*([^}]*)\}/.exec(message);
+  return found ? [found[1].trim(), found[2].trim()] : null;
+}

@@ -1,0 +1,352 @@
+// @ts-check
+/**
+ * The followed way as lanes of bars on a time axis, with the causes between them as arrows. Gives
+ * times and names only; pixels are the view's business. Past and future of the cursor alike.
+ */
+import { ancestry, cause, trailOf } from './follow.js';
+import { compareNames } from './cluster.js';
+import { lastAtMost } from './index.js';
+import { httpMethod, laneOf, pluralOf } from './records.js';
+import { writeOf } from './corridor.js';
+
+/** @typedef {import('./index.js').Index} Index */
+/** @typedef {import('./index.js').Span} Span */
+/** @typedef {import('./follow.js').Follow} Follow */
+
+/**
+ * @typedef {Object} Bar
+ * @property {number} from  virtual µs
+ * @property {number} to
+ * @property {string} label
+ * @property {''|'now'|'deny'|'ghost'} tone
+ * @property {number} seq   record to go to
+ * @property {string} title
+ */
+/**
+ * @typedef {Object} Lane
+ * @property {string} id
+ * @property {Bar[]} bars
+ * @property {boolean} on
+ * @property {{t: number, code: number, gate: string}[]} marks
+ */
+/** @typedef {{from: [string, number], to: [string, number], tone: ''|'now'|'ghost'}} Arrow */
+
+const BARS_MAX = 400;
+const ARROWS_MAX = 60;
+
+/**
+ * @param {Index} index @param {Follow} follow @param {number} seq
+ * @param {{from: number, to: number}} range
+ */
+export function timelineAt(index, follow, seq, range) {
+  const trail = trailOf(index, follow, seq);
+  const draft = new Draft(index, seq, range);
+  const seen = new Set();
+  let current = 0;
+  for (let i = 0; i < trail.length && draft.count < BARS_MAX; i += 1) {
+    const record = index.record(trail[i]);
+    if (!record) continue;
+    const span = index.spanOf(record);
+    if (record.kind === 'kubelet') draft.step(/** @type {any} */ (record));
+    if (!span || seen.has(span.seq)) continue;
+    seen.add(span.seq);
+    if (span.seq <= seq && span.cls !== 'minor' && span.cls !== 'read') current = span.seq;
+    draft.span(span);
+  }
+  const here = trail[lastAtMost(trail, seq)];
+  const span = here ? index.spanOf(/** @type {any} */ (index.record(here))) : null;
+  return draft.finish(span && span.cls !== 'minor' ? span : index.spans.get(current) || null);
+}
+
+class Draft {
+  /** @param {Index} index @param {number} seq @param {{from: number, to: number}} range */
+  constructor(index, seq, range) {
+    this.index = index;
+    this.seq = seq;
+    this.range = range;
+    /** @type {Map<string, Lane>} */ this.lanes = new Map();
+    /** @type {Arrow[]} */ this.arrows = [];
+    /** @type {Map<string, any>} open kubelet steps */ this.steps = new Map();
+    this.count = 0;
+    for (const id of ['kubectl', 'apiserver', 'etcd']) this.lane(id);
+  }
+
+  /** @param {string} id @returns {Lane} */
+  lane(id) {
+    let lane = this.lanes.get(id);
+    if (!lane) this.lanes.set(id, lane = { id, bars: [], on: false, marks: [] });
+    return lane;
+  }
+
+  /** @param {string} id @param {Bar} bar */
+  bar(id, bar) {
+    const lane = this.lane(id);
+    if (bar.to < this.range.from || bar.from > this.range.to) return false;
+    lane.bars.push(bar);
+    this.count += 1;
+    return true;
+  }
+
+  /** When a span ends as known so far; what is open reaches to the cursor. @param {Span} span */
+  end(span) {
+    if (span.close) return span.close.t;
+    return Math.max(span.t, this.index.record(this.index.last)?.t || span.t);
+  }
+
+  /** @param {Span} span */
+  span(span) {
+    if (span.type === 'work') this.work(span);
+    else if (span.cls === 'change' || span.roots[0] === span.seq) this.request(span);
+  }
+
+  /** @param {Span} span */
+  request(span) {
+    const open = /** @type {any} */ (span.open);
+    const close = /** @type {any} */ (span.close);
+    const isRoot = span.roots.includes(span.seq);
+    const ghost = span.seq > this.seq;
+    const refused = close && close.code >= 400;
+    const end = this.end(span);
+    const what = open.subresource || pluralOf(open.resource);
+    const label = isRoot ? `${httpMethod(open.verb)} ${what}`
+      : open.subresource || httpMethod(open.verb);
+    const title = `${httpMethod(open.verb)} ${open.path}`;
+    const tone = ghost ? 'ghost' : refused ? 'deny' : '';
+    if (isRoot) {
+      this.bar('kubectl', {
+        from: span.t, to: end, label: `${open.verb} ${what}`, tone: ghost ? 'ghost' : '',
+        seq: span.seq, title,
+      });
+      this.arrow('kubectl', span.t, 'apiserver', span.t + 100, ghost);
+    }
+    this.bar('apiserver', { from: span.t, to: end, label, tone, seq: span.seq, title });
+    if (refused && !ghost && close.seq <= this.seq) this.refusal(span, close);
+    const write = writeOf(span);
+    if (write) this.write(span, write, ghost);
+    const maker = this.index.spans.get(span.parent);
+    if (maker && maker.type === 'work' && !isRoot) {
+      const from = laneOf(/** @type {any} */ (maker.open).component);
+      this.arrow(from, span.t - 60, 'apiserver', span.t, ghost);
+    }
+  }
+
+  /** @param {Span} span @param {any} close */
+  refusal(span, close) {
+    const denied = /** @type {any} */ (span.records.find((r) => r.kind === 'gate'
+      && /** @type {any} */ (r).verdict === 'deny'));
+    this.lane('apiserver').marks.push({
+      t: close.t, code: close.code, gate: denied ? denied.gate : '',
+    });
+  }
+
+  /** @param {Span} span @param {any} write @param {boolean} ghost */
+  write(span, write, ghost) {
+    const before = span.records[span.records.indexOf(write) - 1];
+    const from = before ? Math.max(before.t, write.t - 900) : write.t - 200;
+    const late = ghost || write.seq > this.seq;
+    this.bar('etcd', {
+      from, to: Math.max(write.t, from + 60), label: String(write.rev), tone: late ? 'ghost' : '',
+      seq: write.seq, title: `${write.rev} ${write.op} ${write.key}`,
+    });
+    this.arrow('apiserver', from, 'etcd', from + 60, late);
+  }
+
+  /** @param {Span} span */
+  work(span) {
+    const { component, key } = /** @type {any} */ (span.open);
+    if (component.startsWith('kubelet/')) return;
+    const ghost = span.seq > this.seq;
+    const short = key.slice(key.lastIndexOf('/') + 1);
+    const label = component === 'scheduler' ? short.slice(short.lastIndexOf('-') + 1) : 'sync';
+    this.bar(component, {
+      from: span.t, to: this.end(span), label, tone: ghost ? 'ghost' : '', seq: span.seq,
+      title: `${component}: ${key}`,
+    });
+    const write = cause(this.index, span);
+    if (write) this.arrow('etcd', write.t, component, span.t, ghost);
+  }
+
+  /** @param {any} record */
+  step(record) {
+    const id = `${record.pod} ${record.step}`;
+    if (record.state === 'begin') {
+      this.steps.set(id, record);
+      return;
+    }
+    const began = this.steps.get(id);
+    this.steps.delete(id);
+    this.stepBar(began || record, record);
+  }
+
+  /** @param {any} began @param {any} ended */
+  stepBar(began, ended) {
+    const short = began.pod.slice(began.pod.lastIndexOf('-') + 1);
+    const ghost = began.seq > this.seq;
+    const failed = ended && ended.state === 'fail';
+    const end = ended ? ended.t : this.index.record(this.index.last)?.t || began.t;
+    this.bar(laneOf(began.node), {
+      from: began.t, to: end, label: `${short}: ${began.step}`, seq: began.seq,
+      tone: ghost ? 'ghost' : failed ? 'deny' : '', title: `${began.pod} ${began.step}`,
+    });
+  }
+
+  /**
+   * @param {string} from @param {number} t1 @param {string} to @param {number} t2
+   * @param {boolean} ghost
+   */
+  arrow(from, t1, to, t2, ghost) {
+    if (this.arrows.length >= ARROWS_MAX || t2 < this.range.from || t1 > this.range.to) return;
+    this.arrows.push({ from: [from, t1], to: [to, t2], tone: ghost ? 'ghost' : '' });
+  }
+
+  /** @param {Span|null} span  the one at the cursor */
+  finish(span) {
+    for (const began of this.steps.values()) this.stepBar(began, null);
+    const { t } = this.index.record(this.seq) || { t: 0 };
+    const marked = new Set();
+    for (const { span: link } of ancestry(this.index, span).slice(0, 3)) marked.add(link.seq);
+    for (const lane of this.lanes.values()) this.settle(lane, t, marked, span);
+    for (const arrow of this.arrows) if (this.isLink(arrow, marked)) arrow.tone = 'now';
+    const ids = [...this.lanes.keys()];
+    const lanes = sortLanes(ids).map((id) => /** @type {Lane} */ (this.lanes.get(id)));
+    return { lanes, arrows: this.arrows };
+  }
+
+  /** @param {Lane} lane @param {number} t @param {Set<number>} marked @param {Span|null} span */
+  settle(lane, t, marked, span) {
+    for (const bar of lane.bars) {
+      const write = lane.id === 'etcd' ? this.index.record(bar.seq) : null;
+      const owner = write ? write.span : bar.seq;
+      if (bar.tone !== 'ghost' && bar.to > t) bar.to = Math.max(bar.from, t);
+      if (!span || bar.tone) continue;
+      const isHere = owner === span.seq || (marked.has(owner) && !this.closed(owner));
+      if (isHere) {
+        bar.tone = 'now';
+        lane.on = true;
+      }
+    }
+  }
+
+  /** @param {number} seq */
+  closed(seq) {
+    const span = this.index.spans.get(seq);
+    return !!span && !!span.close && span.close.seq <= this.seq;
+  }
+
+  /** @param {Arrow} arrow @param {Set<number>} marked */
+  isLink(arrow, marked) {
+    if (arrow.tone) return false;
+    for (const seq of marked) {
+      const span = /** @type {Span} */ (this.index.spans.get(seq));
+      const lane = span.type === 'work' ? laneOf(/** @type {any} */ (span.open).component)
+        : 'apiserver';
+      if (arrow.to[0] === lane && arrow.to[1] === span.t) return true;
+    }
+    return false;
+  }
+}
+
+const ORDER = ['kubectl', 'apiserver', 'etcd', 'deployment', 'replicaset', 'endpointslice'];
+
+/** @param {string[]} ids */
+function sortLanes(ids) {
+  const rank = (/** @type {string} */ id) => {
+    const at = ORDER.indexOf(id);
+    if (at >= 0) return at;
+    if (id === 'scheduler') return 90;
+    return /^node/.test(id) ? 100 : 50;
+  };
+  return ids.sort((a, b) => rank(a) - rank(b) || compareNames(a, b));
+}
+
+/** A width that reads well: 1, 2 or 5 times a power of ten. @param {number} us */
+export function niceWidth(us) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(us, 1)));
+  for (const step of [1, 1.5, 2, 3, 4, 5, 6, 8, 10]) if (us <= step * power) return step * power;
+  return 10 * power;
+}
+
+/**
+ * What part of time to show so that the last hops can be told apart. Zoom is a factor, 1 as chosen.
+ * @param {Index} index @param {Follow} follow @param {number} seq @param {number} zoom
+ */
+export function rangeAt(index, follow, seq, zoom) {
+  const trail = trailOf(index, follow, seq);
+  const t = index.record(seq)?.t || 0;
+  const at = lastAtMost(trail, seq);
+  if (at < 0) return { from: t - 10_000_000, to: t + 400_000, origin: t, empty: true };
+  const origin = index.record(trail[0])?.t || 0;
+  const back = index.record(trail[Math.max(0, at - 170)])?.t || origin;
+  const ahead = index.record(trail[Math.min(trail.length - 1, at + 60)])?.t || t;
+  const room = Math.min(Math.max(ahead - t, (t - back) * 0.35), (t - back) * 0.6 + 2000);
+  const width = niceWidth(Math.max(4000, (t - back + room) * 1.08)) / zoom;
+  const from = t - origin < width * 0.8 ? origin : t - width * 0.68;
+  return { from, to: from + width, origin, empty: false };
+}
+
+/** @param {{from: number, to: number, origin: number}} range @param {number} most */
+export function ticksOf(range, most) {
+  const step = niceStep((range.to - range.from) / most);
+  const ticks = [];
+  const first = Math.ceil((range.from - range.origin) / step) * step;
+  for (let at = first; range.origin + at <= range.to; at += step) ticks.push(at);
+  return ticks;
+}
+
+/** @param {number} us */
+function niceStep(us) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(us, 1)));
+  return [1, 2, 5, 10].map((s) => s * power).find((s) => s >= us) || power * 10;
+}
+
+/**
+ * For a crowd: how many pods were made, bound and ready in each slice of time.
+ * @param {Index} index @param {number} seq @param {{from: number, to: number}} range
+ * @param {number} slices
+ */
+export function areasAt(index, seq, range, slices) {
+  const areas = {
+    created: new Array(slices).fill(0), bound: new Array(slices).fill(0),
+    ready: new Array(slices).fill(0), failed: new Array(slices).fill(0),
+  };
+  const width = (range.to - range.from) / slices;
+  const { writes } = index;
+  for (let i = writes.length - 1; i >= 0; i -= 1) {
+    const write = writes[i];
+    if (write.t < range.from) break;
+    if (write.seq > seq || write.resource !== 'pods' || write.namespace === 'kube-system') continue;
+    const slot = Math.min(slices - 1, Math.floor((write.t - range.from) / width));
+    const what = podChange(index, write);
+    if (what && slot >= 0) areas[what][slot] += 1;
+  }
+  return areas;
+}
+
+/** @type {WeakMap<object, 'created'|'bound'|'ready'|'failed'|null>} */
+const changes = new WeakMap();
+
+/** @param {Index} index @param {import('./records.js').WriteRecord} write */
+function podChange(index, write) {
+  const kept = changes.get(write);
+  if (kept !== undefined) return kept;
+  const what = describe(index, write);
+  changes.set(write, what);
+  return what;
+}
+
+/** @param {Index} index @param {import('./records.js').WriteRecord} write */
+function describe(index, write) {
+  if (write.op === 'create') return 'created';
+  if (write.op === 'delete') return null;
+  if (write.subresource === 'binding') return 'bound';
+  const { status = {} } = write.object || {};
+  const before = index.before(write)?.object?.status || {};
+  if (status.phase === 'Failed' && before.phase !== 'Failed') return 'failed';
+  return isReady(status) && !isReady(before) ? 'ready' : null;
+}
+
+/** @param {any} status */
+function isReady(status) {
+  return (status.conditions || [])
+    .some((/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True');
+}

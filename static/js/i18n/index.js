@@ -1,0 +1,15 @@
+// @ts-check
+/** The languages of the page. */
+import { words } from '../core/words.js';
+import en from './en.js';
+import enExplain from './en-explain.js';
+import zh from './zh.js';
+import zhExplain from './zh-explain.js';
+
+export const ENGLISH = { ...en, ...enExplain };
+export const CHINESE = { ...zh, ...zhExplain };
+
+/** @param {string} lang  "en" or "zh" */
+export function wordsFor(lang) {
+  return lang === 'zh' ? words('zh-Hans', CHINESE, ENGLISH) : words('en', ENGLISH, ENGLISH);
+}

@@ -1,0 +1,14 @@
+// @ts-check
+/** The page's beginning: finds its parts, and opens the live cluster or the recording asked for. */
+import { App } from './views/app.js';
+
+const names = ['bar', 'bench', 'map', 'inspector', 'timeline', 'dialogs', 'narrator'];
+const hosts = Object.fromEntries(names.map((name) => [
+  name, /** @type {HTMLElement} */ (document.getElementById(name)),
+]));
+const { cluster = 'default', version = '' } = document.body.dataset;
+const app = new App(hosts, { cluster, version });
+app.start();
+const recording = new URLSearchParams(location.search).get('trace');
+if (recording) app.openSaved(recording).catch(() => app.openLive());
+else app.openLive();

@@ -1,0 +1,63 @@
+// @ts-check
+/** The product API as the page uses it. Answers are handed on as they come; nothing is kept. */
+
+const BASE = '/viz/v1';
+
+/** Django's token for requests that change something, if there is one. */
+function csrf() {
+  const found = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
+  return found ? { 'X-CSRFToken': decodeURIComponent(found[1]) } : {};
+}
+
+/** @param {string} path @param {RequestInit} [options] */
+async function ask(path, options = {}) {
+  const response = await fetch(`${BASE}${path}`, options);
+  const text = await response.text();
+  const type = response.headers.get('Content-Type') || '';
+  const body = type.includes('json') && text ? JSON.parse(text) : text;
+  if (!response.ok) throw new ApiFailure(response.status, body);
+  return body;
+}
+
+/** @param {string} path @param {any} body */
+const post = (path, body) => ask(path, {
+  method: 'POST', headers: { 'Content-Type': 'application/json', ...csrf() }, body: JSON.stringify(body),
+});
+
+export class ApiFailure extends Error {
+  /** @param {number} code @param {any} body */
+  constructor(code, body) {
+    super(typeof body === 'object' && body
+      ? body.message || body.detail || body.error || `HTTP ${code}` : `HTTP ${code}`);
+    this.code = code;
+    this.body = body;
+  }
+}
+
+/** @param {string} cluster */
+export function clusterApi(cluster) {
+  const base = `/clusters/${encodeURIComponent(cluster)}`;
+  return {
+    state: () => ask(base),
+    /** @param {any} body */
+    control: (body) => post(`${base}/control`, body),
+    /** @param {string} manifest @param {string} user */
+    apply: (manifest, user) => ask(`${base}/apply?as=${encodeURIComponent(user)}`, {
+      method: 'POST', headers: { 'Content-Type': 'application/yaml', ...csrf() }, body: manifest,
+    }),
+  };
+}
+
+export const traces = {
+  list: () => ask('/traces'),
+  /** @param {string} name @param {string} cluster */
+  save: (name, cluster) => post('/traces', { name, cluster }),
+  /** @param {string} id */
+  fileUrl: (id) => `${BASE}/traces/${encodeURIComponent(id)}`,
+  /** @param {string} id @param {number} from @param {number} limit */
+  records: (id, from, limit) => ask(`/traces/${encodeURIComponent(id)}/records?from=${from}&limit=${limit}`),
+  /** @param {Blob} file */
+  import: (file) => ask('/traces/import', {
+    method: 'POST', headers: { 'Content-Type': 'application/octet-stream', ...csrf() }, body: file,
+  }),
+};

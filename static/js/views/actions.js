@@ -1,0 +1,274 @@
+// @ts-check
+/** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
+import { traces as tracesApi } from '../net/api.js';
+import { pluralOf } from '../core/records.js';
+
+/** @typedef {import('./app.js').App} App */
+
+export const NGINX = deployment('nginx', 3);
+
+/** What `kubectl create deployment NAME --image=nginx --replicas=N` sends. @param {string} name @param {number} replicas */
+export function deployment(name, replicas) {
+  return `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ${name}
+  labels:
+    app: ${name}
+spec:
+  replicas: ${replicas}
+  selector:
+    matchLabels:
+      app: ${name}
+  template:
+    metadata:
+      labels:
+        app: ${name}
+    spec:
+      containers:
+      - name: nginx
+        image: nginx
+`;
+}
+
+export const PRESETS = [
+  { id: 'token', label: 'breaks.token', kind: 'plugin', plugin: 'ServiceAccount', phase: 'mutating', resource: 'pods', verb: 'create' },
+  { id: 'decision', label: 'breaks.decision', kind: 'schedule', phase: 'select' },
+  { id: 'image', label: 'breaks.image', kind: 'kubelet', step: 'image', state: 'begin' },
+  { id: 'refusal', label: 'breaks.refusal', kind: 'gate', gate: 'authorization', verdict: 'deny', outside: true },
+];
+
+/** @param {App} app */
+export function actionsOf(app) {
+  return { ...transport(app), ...looking(app), ...asking(app), ...recordings(app) };
+}
+
+/** @param {App} app */
+function transport(app) {
+  const { ui } = app;
+  const sent = (/** @type {any[]} */ list) => {
+    app.player.server.breakpoints = list;
+    app.control({ action: 'breakpoint', set: list.map(({ label, ...rest }) => rest) });
+    app.draw();
+  };
+  const points = () => app.player.server.breakpoints || [];
+  return {
+    toggle() { app.player.toggle(); app.draw(); },
+    /** @param {1|-1} direction @param {boolean} byRequest */
+    step(direction, byRequest) {
+      ui.selected = null;
+      app.moved();
+      app.player.step(direction, byRequest);
+      app.draw();
+    },
+    goLive() {
+      ui.selected = null;
+      app.moved();
+      app.player.goLive();
+      app.draw();
+    },
+    /** @param {number|'max'} speed */
+    speed(speed) { ui.menu = ''; app.player.setSpeed(speed); app.draw(); },
+    /** @param {number} seq */
+    visit(seq) { app.moved(); ui.selected = null; app.player.seek(seq); app.draw(); },
+    /** @param {number} t */
+    scrub(t) { app.moved(); app.player.seek(app.history.seqAtTime(t)); app.draw(); },
+    /** @param {number} factor */
+    zoom(factor) { ui.zoom = Math.max(1 / 64, Math.min(64, ui.zoom * factor)); app.draw(); },
+    presets: () => PRESETS,
+    /** @param {any} point */
+    breakpoint(point) {
+      const list = points();
+      const has = list.some((/** @type {any} */ b) => b.id === point.id);
+      sent(has ? list.filter((/** @type {any} */ b) => b.id !== point.id) : [...list, point]);
+    },
+    /** @param {any[]} list */
+    setBreakpoints: sent,
+    clearBreakpoints() { ui.menu = ''; sent([]); },
+    /** @param {string} gate */
+    hasBreakpoint: (gate) => points().some((/** @type {any} */ b) => b.kind === 'gate' && b.gate === gate
+      || b.kind === 'plugin' && b.phase === gate),
+    /** Stop requests like the one on view at this gate; at rest, any from outside. @param {string} gate */
+    breakAtGate(gate) {
+      const list = points();
+      const here = list.filter((/** @type {any} */ b) => b.gate === gate || (b.kind === 'plugin' && b.phase === gate));
+      if (here.length) {
+        sent(list.filter((/** @type {any} */ b) => !here.includes(b)));
+        return;
+      }
+      const { request, root } = app.context().current;
+      const about = request && request.seq !== root
+        ? { verb: /** @type {any} */ (request.open).verb, resource: /** @type {any} */ (request.open).resource }
+        : { outside: true };
+      sent([...list, { id: `gate-${gate}`, kind: 'gate', gate, ...about }]);
+    },
+  };
+}
+
+/** @param {App} app */
+function looking(app) {
+  const { ui } = app;
+  const set = (/** @type {any} */ change) => { Object.assign(ui, change); app.draw(); };
+  return {
+    /** @param {string} name */
+    menu(name) { set({ menu: ui.menu === name ? '' : name }); },
+    /** @param {string} theme */
+    theme(theme) { app.setTheme(theme); set({ menu: '' }); },
+    language() { app.setLanguage(ui.lang === 'zh' ? 'en' : 'zh'); },
+    /** @param {boolean} on */
+    help(on) { set({ dialog: on ? 'help' : '', menu: '' }); },
+    close() { set({ dialog: '', menu: '' }); },
+    /** @param {string} tab */
+    tab(tab) { set({ tab }); },
+    /** @param {any} selected */
+    select(selected) { app.moved(); set({ selected, tab: 'why' }); },
+    /** @param {string} key */
+    selectPod(key) { app.moved(); set({ selected: { type: 'pod', key }, tab: 'story' }); },
+    /** @param {any} write */
+    selectRev(write) {
+      if (write.seq > app.player.cursor || app.player.past) {
+        app.moved();
+        app.player.seek(write.seq);
+      }
+      set({ selected: { type: 'rev', rev: write.rev }, tab: 'why' });
+    },
+    /** @param {string} gate @param {number} [seq] */
+    selectGate(gate, seq = 0) {
+      const { request } = app.context().current;
+      if (!request) return;
+      set({ selected: { type: 'gate', span: request.seq, gate, seq }, tab: 'why' });
+    },
+    /** @param {string} focus */
+    focus(focus) { app.moved(); set({ focus: ui.focus === focus ? '' : focus }); },
+    /** @param {string} key */
+    followPod(key) { app.player.follow = { pod: key }; app.draw(); },
+    unfollow() { app.player.follow = {}; set({ selected: null }); },
+    /** @param {string} namespace */
+    namespace(namespace) { set({ namespace }); },
+    /** @param {string} benchTab */
+    benchTab(benchTab) { set({ benchTab }); },
+    /** Leave whatever is open or pinned, the last one first. */
+    escape() {
+      if (ui.dialog || ui.menu) set({ dialog: '', menu: '' });
+      else if (ui.selected) set({ selected: null });
+      else if (ui.focus) set({ focus: '' });
+      else if (app.player.behind && app.player.live) app.act.goLive();
+    },
+  };
+}
+
+/** @param {App} app */
+function asking(app) {
+  const { ui } = app;
+  const apply = async (/** @type {string} */ manifest, /** @type {string} */ user, command = '') => {
+    if (app.player.past) app.player.goLive();
+    ui.selected = null;
+    ui.focus = '';
+    ui.benchTab = 'answers';
+    ui.sending += 1;
+    ui.lastApplied = manifest;
+    app.player.playing = true;
+    const answer = { id: Date.now() + Math.random(), command: `${command || summary(manifest)}  # ${user}`, lines: /** @type {any[]} */ ([]) };
+    ui.answers = [...ui.answers.slice(-19), answer];
+    app.draw();
+    try {
+      answer.lines = answerLines(await app.api.apply(manifest, user));
+    } catch (error) {
+      answer.lines = failureLines(error, app.words());
+    }
+    ui.sending -= 1;
+    app.draw();
+  };
+  return {
+    /** @param {string} user */
+    user(user) { ui.user = user; app.draw(); },
+    /** @param {string} manifest */
+    manifest(manifest) { ui.manifest = manifest; },
+    send: () => apply(ui.manifest, ui.user),
+    runIt: () => apply(NGINX, ui.user, 'kubectl create deployment nginx --image=nginx --replicas=3'),
+    resend() { ui.user = app.meta.users[0]; return apply(ui.lastApplied, ui.user); },
+    /** @param {string} name */
+    card(name) {
+      if (name === 'refused') {
+        ui.user = 'student';
+        return apply(NGINX, 'student', 'kubectl create deployment nginx --image=nginx --replicas=3');
+      }
+      if (name === 'crowd') {
+        return apply(deployment('crowd', 1000), app.meta.users[0], 'kubectl create deployment crowd --image=nginx --replicas=1000');
+      }
+      const point = PRESETS.find((p) => p.id === (name === 'token' ? 'token' : 'decision'));
+      app.act.setBreakpoints([point]);
+      return apply(NGINX, app.meta.users[0], 'kubectl create deployment nginx --image=nginx --replicas=3');
+    },
+  };
+}
+
+/** @param {string} manifest */
+function summary(manifest) {
+  const kinds = [...manifest.matchAll(/^\s*"?kind"?:\s*"?(\w+)/gm)].map((m) => m[1]);
+  return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
+}
+
+/** Each document's answer in kubectl's form; upstream's words for refusals. @param {any} body */
+export function answerLines(body) {
+  const list = Array.isArray(body) ? body : body.results || body.items || body.answers || [body];
+  return list.map((/** @type {any} */ entry) => {
+    const object = entry.object || entry.status?.kind && entry.status || entry.body || entry;
+    if (object.kind === 'Status' && object.status !== 'Success') {
+      const reason = object.reason ? ` (${object.reason})` : '';
+      return { failed: true, text: `Error from server${reason}: ${object.message}` };
+    }
+    const group = (object.apiVersion || '').includes('/') ? `.${object.apiVersion.split('/')[0]}` : '';
+    const name = object.metadata?.name || '';
+    return { failed: false, text: `${(object.kind || 'object').toLowerCase()}${group}/${name} created` };
+  });
+}
+
+/** @param {any} error @param {any} words */
+function failureLines(error, words) {
+  if (error.body && typeof error.body === 'object') {
+    const lines = answerLines(error.body);
+    if (lines.some((/** @type {any} */ line) => line.failed)) return lines;
+  }
+  return [{ failed: true, text: words.t('bench.failed', { message: error.message }) }];
+}
+
+/** @param {App} app */
+function recordings(app) {
+  const { ui } = app;
+  const list = async () => {
+    try {
+      const body = await tracesApi.list();
+      ui.traces = Array.isArray(body) ? body : body.traces || body.results || [];
+    } catch (error) { fail(error); }
+    app.draw();
+  };
+  const fail = (/** @type {any} */ error) => { ui.traceError = error.message; app.draw(); };
+  return {
+    openTraces() { Object.assign(ui, { dialog: 'traces', traceError: '', menu: '' }); app.draw(); return list(); },
+    /** @param {string} name */
+    traceName(name) { ui.traceName = name; },
+    async saveTrace() {
+      try {
+        await tracesApi.save(ui.traceName || `${app.meta.cluster} r${app.history.head.rev}`, app.meta.cluster);
+        ui.traceName = '';
+        await list();
+      } catch (error) { fail(error); }
+    },
+    /** @param {File} file */
+    async importTrace(file) {
+      if (!file) return;
+      try {
+        if (app.meta.server) await tracesApi.import(file).then(list, fail);
+        await app.openFile(file);
+      } catch (error) { fail(error); }
+    },
+    /** @param {string} id */
+    openTrace: (id) => app.openSaved(id).catch(fail),
+    /** @param {string} id */
+    traceUrl: (id) => tracesApi.fileUrl(id),
+    backToLive() { app.openLive(); },
+  };
+}
+
+export { pluralOf };

@@ -1,0 +1,273 @@
+// @ts-check
+/**
+ * The page put together: one player, one context for all views, one frame for all drawing. Views
+ * are called only when something they show may have changed, and never call each other.
+ */
+import { currentAt } from '../core/follow.js';
+import { History } from '../core/history.js';
+import { Player } from '../core/player.js';
+import { wordsFor } from '../i18n/index.js';
+import { clusterApi } from '../net/api.js';
+import { Feed } from '../net/feed.js';
+import { readFile, readSaved } from '../net/recording.js';
+import { actionsOf, NGINX } from './actions.js';
+import { renderBar } from './bar.js';
+import { renderBench } from './bench.js';
+import { renderDialogs } from './dialogs.js';
+import { focusAt } from './focus.js';
+import { explanationOf, renderInspector } from './inspector.js';
+import { listenToKeys, listenToTimeline } from './keys.js';
+import { renderMap } from './map.js';
+import { narrate } from './narrator.js';
+import { renderTimeline } from './timeline.js';
+
+// idle, the clock and the lease ages are drawn this often
+const IDLE_MS = 250;
+// a seek or a step lets the map change its centre at once, for this long
+const MOVED_MS = 400;
+
+export class App {
+  /** @param {Record<string, HTMLElement>} hosts @param {{cluster: string, version: string}} given */
+  constructor(hosts, given) {
+    this.hosts = hosts;
+    this.meta = metaOf(given);
+    this.ui = {
+      lang: document.documentElement.lang.startsWith('zh') ? 'zh' : 'en',
+      theme: document.documentElement.dataset.theme || 'light',
+      selected: null, tab: 'why', focus: '', menu: '', dialog: '', zoom: 1, namespace: 'default',
+      benchTab: 'create', manifest: NGINX, user: this.meta.users[0], answers: /** @type {any[]} */ ([]), sending: 0,
+      lastApplied: '', traces: null, traceName: '', traceError: '', moved: false,
+    };
+    this.history = new History();
+    this.player = new Player(this.history, { live: true });
+    this.api = clusterApi(given.cluster);
+    /** @type {Feed|null} */ this.feed = null;
+    this._words = wordsFor(this.ui.lang);
+    this._asked = false;
+    this._frameAt = 0;
+    this._drawnAt = 0;
+    this._movedAt = -1e9;
+    /** @type {Record<string, (...args: any[]) => any>} */ this.act = actionsOf(this);
+  }
+
+  start() {
+    listenToKeys(this);
+    listenToTimeline(this.hosts.timeline, this);
+    addEventListener('resize', () => this.draw());
+    document.fonts?.ready.then(() => this.draw());
+    const frame = (/** @type {number} */ now) => {
+      this._frame(now);
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  words() { return this._words; }
+
+  /** Ask for a drawing in the next frame. */
+  draw() { this._asked = true; }
+
+  /** The user went somewhere: the map may change at once. */
+  moved() { this._movedAt = performance.now(); }
+
+  /** @param {any} body */
+  async control(body) {
+    try {
+      const said = await this.api.control(body);
+      if (said) this._clock(said);
+    } catch (error) {
+      this.ui.traceError = /** @type {any} */ (error).message;
+    }
+    this.draw();
+  }
+
+  /** @returns {import('./parts.js').Context} */
+  context() {
+    const state = this.player.state();
+    const current = currentAt(this.history.index, this.player.follow, state.seq);
+    const context = {
+      player: this.player, index: this.history.index, state, current, words: this._words, ui: this.ui,
+      meta: this.meta, compact: document.documentElement.dataset.layout === 'compact', focus: 'api', act: this.act,
+    };
+    this.ui.moved = performance.now() - this._movedAt < MOVED_MS;
+    context.focus = focusAt(context, performance.now());
+    return context;
+  }
+
+  // -- sources of records -----------------------------------------------------------------------
+
+  openLive() {
+    this._reset(true);
+    this.feed = new Feed(this.meta.cluster, {
+      hello: (hello) => this._hello(hello),
+      records: (records) => this._take(records),
+      clock: (clock) => { this._clock(clock); this.draw(); },
+      connection: (on) => {
+        this.meta.connected = on;
+        if (on) this.meta.opened = true;
+        this.draw();
+      },
+    }, () => this.history.last + 1);
+    this.feed.open();
+    this.api.state().then((state) => {
+      this.meta.server = true;
+      if (state.users?.length) this.meta.users = state.users.map((/** @type {any} */ u) => u.name || u);
+      this._clock(state.clock || state);
+      this.draw();
+    }, () => this.draw());
+  }
+
+  /** @param {string} id */
+  async openSaved(id) {
+    this._reset(false);
+    await readSaved(id, (header, records) => {
+      if (header) this._header(header);
+      this._take(records);
+    });
+    this._begin();
+  }
+
+  /** @param {Blob} file */
+  async openFile(file) {
+    const { header, records } = await readFile(file);
+    this._reset(false);
+    this._header(header);
+    this._take(records);
+    this._begin();
+  }
+
+  /** @param {boolean} live */
+  _reset(live) {
+    this.feed?.close();
+    this.feed = null;
+    this.history = new History();
+    this.player = new Player(this.history, { live, control: (body) => this.control(body) });
+    Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
+    Object.assign(this.meta, { connected: !live, opened: !live });
+    this.moved();
+    this.draw();
+  }
+
+  /** A recording opens where its first command begins. */
+  _begin() {
+    const [root] = this.history.index.roots;
+    this.player.cursor = root ? root - 1 : this.history.first;
+    this.draw();
+  }
+
+  /** @param {any} header */
+  _header(header) {
+    const { meta } = this;
+    meta.epoch = header.epoch || meta.epoch;
+    meta.version = header.version || header.kubernetesVersion || meta.version;
+    meta.cluster = header.cluster || header.name || meta.cluster;
+  }
+
+  /** @param {any} hello */
+  _hello(hello) {
+    this._header(hello);
+    if (!this.player.knownUpTo) this.player.knownUpTo = hello.seq || 0;
+    if (hello.users) this.meta.users = hello.users;
+    this._clock(hello);
+    this.draw();
+  }
+
+  /** @param {any[]} records */
+  _take(records) {
+    this.history.append(records);
+    this.player.arrived();
+    this.meta.heard(this.history.head.t);
+    this.draw();
+  }
+
+  /** @param {any} clock */
+  _clock(clock) {
+    const known = ['mode', 'speed', 'now', 'frozen', 'held', 'breakpoints'].filter((name) => clock[name] !== undefined);
+    const said = /** @type {any} */ (Object.fromEntries(known.map((name) => [name, clock[name]])));
+    if (said.now !== undefined) said.now = this.meta.sinceEpoch(said.now);
+    this.player.serverSaid(said);
+    if (said.now !== undefined) this.meta.heard(said.now);
+    this.meta.running = () => (this.player.stopped ? 0 : Number(this.player.server.speed) || 0);
+  }
+
+  // -- looks ------------------------------------------------------------------------------------
+
+  /** @param {string} theme */
+  setTheme(theme) {
+    this.ui.theme = theme;
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem('theme', theme);
+    fitLayout();
+    this.draw();
+  }
+
+  /** @param {string} lang */
+  setLanguage(lang) {
+    this.ui.lang = lang;
+    this._words = wordsFor(lang);
+    document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : 'en';
+    localStorage.setItem('lang', lang);
+    this.draw();
+  }
+
+  // -- frames -----------------------------------------------------------------------------------
+
+  /** @param {number} now */
+  _frame(now) {
+    const passed = Math.min(100, now - this._frameAt);
+    this._frameAt = now;
+    const moved = this.player.tick(passed);
+    const idle = now - this._drawnAt > IDLE_MS;
+    if (!moved && !this._asked && !idle) return;
+    const full = moved || this._asked || !this.history.index.roots.length || now - this._movedAt < 2000;
+    this._asked = false;
+    this._drawnAt = now;
+    const context = this.context();
+    renderBar(this.hosts.bar, context);
+    if (full) this._draw(context, now);
+  }
+
+  /** @param {import('./parts.js').Context} context @param {number} now */
+  _draw(context, now) {
+    fitLayout();
+    const said = explanationOf(context);
+    renderBench(this.hosts.bench, context);
+    renderMap(this.hosts.map, context);
+    renderInspector(this.hosts.inspector, context, said);
+    renderTimeline(this.hosts.timeline, context);
+    renderDialogs(this.hosts.dialogs, context);
+    narrate(this.hosts.narrator, said.voice, now);
+    document.title = `${said.title} · ${this._words.t('app.name')}`;
+    document.body.classList.toggle('is-past', this.player.past);
+  }
+}
+
+/** Roomy or compact, by the window's width; the projector is always compact. */
+function fitLayout() {
+  const root = document.documentElement;
+  const layout = root.dataset.theme === 'projector' || innerWidth < 1600 ? 'compact' : 'roomy';
+  if (root.dataset.layout !== layout) root.dataset.layout = layout;
+}
+
+/** What is known of the cluster, and its clock between two messages. @param {{cluster: string, version: string}} given */
+function metaOf(given) {
+  let at = 0;
+  let heardAt = performance.now();
+  const meta = {
+    cluster: given.cluster, version: given.version, epoch: '', users: ['kubernetes-admin', 'student'],
+    connected: false, opened: false, server: false, running: () => 0,
+    /** @param {number} t */
+    heard(t) {
+      if (t < at) return;
+      at = t;
+      heardAt = performance.now();
+    },
+    now: () => at + (performance.now() - heardAt) * 1000 * meta.running(),
+    /** The clock may count from 1970; the trace counts from its epoch. @param {number} us */
+    sinceEpoch(us) {
+      const start = Date.parse(meta.epoch) * 1000;
+      return us > 1e15 && start ? us - start : us;
+    },
+  };
+  return meta;
+}

@@ -1,0 +1,56 @@
+// @ts-check
+/** Which part of the map takes the centre: the gates, the scheduling tables, all, or the crowd. */
+import { objectsOf, podsOf } from '../core/cluster.js';
+
+/** @typedef {import('./parts.js').Context} Context */
+
+const CROWD_PODS = 40;
+const CROWD_NODES = 9;
+// automatic changes of the centre are at least this far apart, so that nothing flickers
+const STAY_MS = 1100;
+
+let now = 'api';
+let since = 0;
+
+/** @param {Context} ctx @param {number} wall  ms */
+export function focusAt(ctx, wall) {
+  const { ui, player } = ctx;
+  if (ui.focus) return ui.focus;
+  const wanted = wantedFocus(ctx);
+  if (wanted === now) return now;
+  const jumped = player.past || !player.isRunning || ui.moved;
+  if (!jumped && wall - since < STAY_MS) return now;
+  now = wanted;
+  since = wall;
+  return now;
+}
+
+/** @param {Context} ctx */
+function wantedFocus(ctx) {
+  const { state, current, player, ui } = ctx;
+  if (isCrowd(ctx)) return 'crowd';
+  const { hop, span } = current;
+  if (!hop || !span && hop.kind !== 'kubelet') return 'api';
+  if (ui.selected?.type === 'pod') return 'all';
+  if (hop.kind === 'schedule') return player.quick ? now : 'scheduler';
+  if (hop.kind === 'kubelet') return 'all';
+  const open = /** @type {any} */ (span ? span.open : {});
+  if (open.component === 'scheduler') return now === 'scheduler' ? now : 'api';
+  const answered = span && span.close && span.close.seq <= state.seq;
+  const rests = answered && !player.behind && !state.requests.has(span.seq);
+  const refused = answered && /** @type {any} */ (span.close).code >= 400;
+  if (rests && !refused) return 'all';
+  if ((open.client || '').startsWith('kubelet/')) return 'all';
+  return player.quick ? now : 'api';
+}
+
+/** @param {Context} ctx */
+export function isCrowd(ctx) {
+  const { state } = ctx;
+  if (objectsOf(state, 'pods').size < CROWD_NODES) return false;
+  if (objectsOf(state, 'nodes').size > CROWD_NODES) return true;
+  if (objectsOf(state, 'pods').size < CROWD_PODS) return false;
+  let own = 0;
+  for (const pod of podsOf(state)) if (!pod.system) own += 1;
+  return own > CROWD_PODS;
+}

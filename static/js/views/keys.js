@@ -1,0 +1,76 @@
+// @ts-check
+/** The keyboard, and dragging and turning the wheel on the timeline. */
+import { remPixels } from './dom.js';
+import { rangeOf } from './timeline.js';
+
+/** @typedef {import('./app.js').App} App */
+
+const TYPING = new Set(['INPUT', 'TEXTAREA', 'SELECT']);
+
+/** @param {App} app */
+export function listenToKeys(app) {
+  document.addEventListener('keydown', (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.key === 'Escape') {
+      if (TYPING.has(target.tagName)) target.blur();
+      app.act.escape();
+      return;
+    }
+    if (TYPING.has(target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const pressed = KEYS[event.key];
+    if (!pressed || app.ui.dialog && event.key !== '?') return;
+    if (event.key === ' ' && target.tagName === 'BUTTON' && !target.classList.contains('main')) return;
+    if (event.key.startsWith('Arrow') && target.getAttribute('role') === 'tab') return;
+    event.preventDefault();
+    pressed(app, event, target);
+  });
+  document.addEventListener('pointerdown', (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (app.ui.menu && !target.closest('.anchor')) app.act.menu('');
+  });
+}
+
+/** @type {Record<string, (app: App, event: KeyboardEvent, target: HTMLElement) => void>} */
+const KEYS = {
+  ' ': (app) => app.act.toggle(),
+  ArrowLeft: (app, event) => app.act.step(-1, event.shiftKey),
+  ArrowRight: (app, event) => app.act.step(1, event.shiftKey),
+  b(app, event, target) {
+    const gate = target.closest('.gate')?.querySelector('[data-gate]')?.getAttribute('data-gate');
+    const here = document.querySelector('.gate.is-hold [data-gate], .gate.is-deny [data-gate]')?.getAttribute('data-gate');
+    app.act.breakAtGate(gate || here || 'mutating');
+  },
+  l: (app) => app.act.goLive(),
+  '?': (app) => app.act.help(app.ui.dialog !== 'help'),
+  '+': (app) => app.act.zoom(2),
+  '=': (app) => app.act.zoom(2),
+  '-': (app) => app.act.zoom(0.5),
+};
+
+/** @param {HTMLElement} host @param {App} app */
+export function listenToTimeline(host, app) {
+  let dragging = false;
+  const to = (/** @type {PointerEvent} */ event) => {
+    const plot = /** @type {HTMLElement} */ (host.querySelector('.plot'));
+    const box = plot.getBoundingClientRect();
+    const range = rangeOf(app.context());
+    const rem = remPixels();
+    const pad = 0.6 * rem;
+    const share = (event.clientX - box.left - pad) / Math.max(50, box.width - 2 * pad - 3 * rem);
+    app.act.scrub(range.from + share * (range.to - range.from));
+  };
+  host.addEventListener('pointerdown', (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (!target.closest('.plot') || event.button || target.classList.contains('bar-box')) return;
+    dragging = true;
+    host.setPointerCapture(event.pointerId);
+    to(event);
+  });
+  host.addEventListener('pointermove', (event) => { if (dragging) to(event); });
+  host.addEventListener('pointerup', () => { dragging = false; });
+  host.addEventListener('wheel', (event) => {
+    if (!(/** @type {HTMLElement} */ (event.target)).closest('.plot')) return;
+    event.preventDefault();
+    app.act.zoom(event.deltaY < 0 ? 1.25 : 0.8);
+  }, { passive: false });
+}

@@ -1,0 +1,60 @@
+// Facts about the words: both languages say everything the page asks for, data is never markup.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CHINESE, ENGLISH, wordsFor } from '../../static/js/i18n/index.js';
+import { duration } from '../../static/js/core/words.js';
+
+const SOURCE = new URL('../../static/js/', import.meta.url).pathname;
+
+/** @param {string} folder @returns {string[]} */
+function files(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'i18n' ? [] : files(path);
+    return path.endsWith('.js') ? [path] : [];
+  });
+}
+
+test('both languages have the same sentences', () => {
+  assert.deepEqual(Object.keys(CHINESE).sort(), Object.keys(ENGLISH).sort());
+});
+
+test('both languages use the same parameters in a sentence', () => {
+  const names = (text) => [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort();
+  for (const key of Object.keys(ENGLISH)) {
+    const extra = names(CHINESE[key]).filter((n) => !ENGLISH[key].includes(`{${n}`));
+    assert.deepEqual(extra, [], key);
+  }
+});
+
+test('every sentence that the page asks for by name exists', () => {
+  const missing = [];
+  for (const path of files(SOURCE)) {
+    const text = readFileSync(path, 'utf8');
+    const found = [...text.matchAll(/(?:\bt|\brich|\bp)\((?:words, )?'([a-z][\w]*\.[\w.]+)'/g),
+      ...text.matchAll(/'((?:story|cycle|request|denied|moment|work)\.[a-zA-Z.]+)'/g)];
+    for (const [, key] of found) if (!(key in ENGLISH)) missing.push(`${path}: ${key}`);
+  }
+  assert.deepEqual(missing, []);
+});
+
+test('marks in data stay data', () => {
+  const words = wordsFor('en');
+  const pieces = words.rich('request.wrote', { rev: '*7*', key: 'a`b`' });
+  assert.ok(pieces.some((piece) => piece.as === 'b' && piece.text === '*7*'));
+  assert.ok(pieces.some((piece) => piece.as === 'code' && piece.text === 'a`b`'));
+  assert.equal(words.t('request.wrote', { rev: '*7*', key: 'x' }), 'It wrote revision *7* of x.');
+});
+
+test('a plural follows its number', () => {
+  const words = wordsFor('en');
+  assert.equal(words.t('objects.count', { n: 1 }), '1 object');
+  assert.equal(words.t('objects.count', { n: 1200 }), '1,200 objects');
+});
+
+test('durations are read in the shortest honest form', () => {
+  assert.deepEqual([400, 21_000, 2300, 6_410_000, 200_000_000].map(duration),
+    ['0.4 ms', '21 ms', '2.3 ms', '6.41 s', '3 min 20 s']);
+});
