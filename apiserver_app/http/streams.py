@@ -115,8 +115,7 @@ def open_watch(
     if selects is not None and convert.is_converted(info):
         plain = selects
         selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
-    kind = "application/json;stream=watch" if accepted.convert else "application/json"
-    reply.head(200, [*headers, ("Content-Type", kind)], b"", more=True)
+    reply.head(200, [*headers, ("Content-Type", accepted.media_type)], b"", more=True)
     reply.on_cancel(stream.close)
     subscription = Subscription(
         call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,

@@ -120,30 +120,6 @@ def include_object(params: Mapping[str, Sequence[str]]) -> str:
     return "Metadata"
 
 
-def partial(obj: Object, version: str = "v1") -> bytes:
-    """The object's metadata alone, as `as=PartialObjectMetadata` asks for it; no newline."""
-    return encode.go_escaped(orjson.dumps(_partial(obj, version)))
-
-
-def partial_list(objects: Iterable[Object], metadata: Object, version: str = "v1") -> bytes:
-    """The same of a list; no newline."""
-    body = {
-        "kind": "PartialObjectMetadataList",
-        "apiVersion": f"{_GROUP}/{version}",
-        "metadata": metadata,
-        "items": [_partial(obj, version) for obj in objects],
-    }
-    return encode.go_escaped(orjson.dumps(body))
-
-
-def _partial(obj: Object, version: str) -> Object:
-    return {
-        "kind": "PartialObjectMetadata",
-        "apiVersion": f"{_GROUP}/{version}",
-        "metadata": obj["metadata"],
-    }
-
-
 @functools.cache
 def _columns_file() -> tuple[dict[str, list[list[Any]]], dict[str, str]]:
     """Columns by form, and the descriptions that many of them share."""

@@ -280,13 +280,3 @@ def test_unknown_include_object_is_refused_with_upstreams_sentence() -> None:
         'Unable to convert to Table as requested: includeObject: Invalid value: "All": '
         "must be 'Metadata', 'Object', 'None', or empty"
     )
-
-
-def test_partial_metadata_keeps_nothing_but_metadata() -> None:
-    body = orjson.loads(table.partial_list([obj()], {"resourceVersion": "7"}))
-    assert body == {
-        "kind": "PartialObjectMetadataList",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": {"resourceVersion": "7"},
-        "items": [orjson.loads(table.partial(obj()))],
-    }
