@@ -30,7 +30,8 @@ Fields = dict[str, dict[str, list[str]]]
 _SCALARS = {
     "string": "s", "bool": "b", "int32": "i", "int64": "l", "double": "d", "bytes": "y",
 }  # fmt: skip
-_VERSIONS = ("1.25", "1.26", "1.29", "1.31", "1.33", "1.34", "1.37")
+# the last that has a definition says what it requires
+_VERSIONS = ("1.25", "1.26", "1.29", "1.31", "1.37", "1.34", "1.33")
 
 
 def main(protobuf_file: str, go_file: str, out_file: str) -> None:
@@ -47,7 +48,7 @@ def main(protobuf_file: str, go_file: str, out_file: str) -> None:
 
 
 def _properties() -> dict[str, dict[str, Any]]:
-    """Field names of every definition of every version, and the ones required in the newest."""
+    """Field names of every definition of every version, and the required ones."""
     found: dict[str, dict[str, Any]] = {}
     for version in _VERSIONS:
         document = orjson.loads(schemas.path_of(version).read_bytes())
