@@ -65,6 +65,7 @@ def _sqlite(name: str) -> dict[str, Any]:
 # two files, so that SQLite's one writer is never waited for: the edge writes `default` (rooms,
 # recordings), the worker that owns the cluster writes `store` (the log and the trace)
 DATABASES = {"default": _sqlite("rooms.sqlite3"), "store": _sqlite("store.sqlite3")}
+DATABASES["store"]["TEST"] = {"DEPENDENCIES": []}  # either is tested without the other
 DATABASE_ROUTERS = ["lifecycle.routers.StoreRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -1,0 +1,264 @@
+"""The kernel: order, virtual time, timers, freezing, cancelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.kernel import OUTSIDE, SECOND, Kernel, Mailbox, Signal
+
+
+def drive(kernel: Kernel, *, target: int = 0, jump: bool = True) -> None:
+    while kernel.run_ready(1000) or kernel.fire_timer(target, jump=jump):
+        pass
+
+
+def test_ready_tasks_run_in_the_order_in_which_they_became_ready() -> None:
+    kernel, seen = Kernel(), []
+
+    async def note(name: str) -> None:
+        seen.append(name)
+        await kernel.pause()
+        seen.append(name + "2")
+
+    for name in "abc":
+        kernel.spawn(name, note(name))
+    drive(kernel)
+    assert seen == ["a", "b", "c", "a2", "b2", "c2"]
+
+
+def test_outside_tasks_run_before_inside_ones() -> None:
+    kernel, seen = Kernel(), []
+
+    async def note(name: str) -> None:
+        seen.append(name)
+
+    kernel.spawn("inside", note("inside"))
+    kernel.spawn("outside", note("outside"), lane=OUTSIDE)
+    drive(kernel)
+    assert seen == ["outside", "inside"]
+
+
+def test_sleep_moves_virtual_time_to_the_timer_and_no_further() -> None:
+    kernel = Kernel(now=5 * SECOND)
+
+    async def nap() -> None:
+        await kernel.sleep(2.5)
+
+    kernel.spawn("nap", nap())
+    drive(kernel)
+    assert kernel.now == int(7.5 * SECOND)
+
+
+def test_timers_fire_by_due_time_and_then_by_sequence() -> None:
+    kernel, seen = Kernel(), []
+    for due, name in ((3, "c"), (1, "a"), (3, "d"), (2, "b")):
+        kernel.call_at(due, seen.append, name)
+    drive(kernel)
+    assert seen == ["a", "b", "c", "d"]
+
+
+def test_a_timer_waits_while_something_is_ready() -> None:
+    kernel, seen = Kernel(), []
+    kernel.call_at(0, seen.append, "timer")
+
+    async def twice() -> None:
+        seen.append("task")
+        await kernel.pause()
+        seen.append("task")
+
+    kernel.spawn("twice", twice())
+    kernel.run_ready(1)
+    assert kernel.has_ready()
+    drive(kernel)
+    assert seen == ["task", "task", "timer"]
+
+
+def test_without_a_jump_no_timer_beyond_the_target_fires() -> None:
+    kernel, seen = Kernel(), []
+    kernel.call_at(10, seen.append, "late")
+    assert not kernel.fire_timer(9, jump=False)
+    assert kernel.fire_timer(10, jump=False)
+    assert seen == ["late"]
+
+
+def test_a_jump_ignores_background_timers() -> None:
+    kernel, seen = Kernel(), []
+    kernel.call_at(10 * SECOND, seen.append, "housekeeping", background=True)
+    assert not kernel.fire_timer(0, jump=True)
+    assert seen == [] and kernel.now == 0
+
+
+def test_a_jump_fires_the_background_work_it_passes_once_at_the_new_time() -> None:
+    kernel, beats = Kernel(), []
+
+    async def heartbeat() -> None:
+        while True:
+            await kernel.sleep(10, background=True)
+            beats.append(kernel.now)
+
+    async def pull() -> None:
+        await kernel.sleep(60)
+
+    kernel.spawn("heartbeat", heartbeat(), background=True)
+    kernel.spawn("pull", pull())
+    drive(kernel)
+    assert beats == [60 * SECOND]
+
+
+def test_a_child_task_inherits_span_and_background() -> None:
+    kernel, seen = Kernel(), []
+
+    async def child() -> None:
+        assert kernel.current is not None
+        seen.append((kernel.current.span, kernel.current.background))
+
+    async def parent() -> None:
+        assert kernel.current is not None
+        kernel.current.span = 7
+        kernel.spawn("child", child())
+
+    kernel.spawn("parent", parent(), background=True)
+    drive(kernel)
+    assert seen == [(7, True)]
+
+
+def test_hold_freezes_everything_and_the_holder_goes_on_first() -> None:
+    kernel, seen = Kernel(), []
+
+    async def holder() -> None:
+        seen.append("before")
+        await kernel.hold()
+        seen.append("after")
+
+    async def other() -> None:
+        seen.append("other")
+
+    kernel.spawn("holder", holder())
+    kernel.spawn("other", other())
+    kernel.call_at(1, seen.append, "timer")
+    drive(kernel, target=100)
+    assert seen == ["before"] and kernel.frozen
+    kernel.frozen = False
+    drive(kernel, target=100)
+    assert seen == ["before", "after", "other", "timer"]
+
+
+def test_the_same_inputs_give_the_same_steps_with_and_without_a_pause() -> None:
+    def run(pause: bool) -> tuple[int, int]:
+        kernel = Kernel()
+
+        async def work() -> None:
+            for _ in range(3):
+                await kernel.sleep(1)
+                if pause:
+                    await kernel.hold()
+
+        kernel.spawn("work", work())
+        for _ in range(20):
+            drive(kernel)
+            kernel.frozen = False
+        return kernel.now, len(kernel.tasks)
+
+    assert run(pause=False) == run(pause=True)
+
+
+def test_cancel_reaches_a_sleeping_task_at_once_and_runs_its_clean_up() -> None:
+    kernel, seen = Kernel(), []
+
+    async def sleeper() -> None:
+        try:
+            await kernel.sleep(1000)
+        finally:
+            seen.append("cleaned")
+
+    task = kernel.spawn("sleeper", sleeper())
+    kernel.run_ready(1)
+    kernel.cancel(task)
+    kernel.run_ready(1)
+    assert seen == ["cleaned"] and task.done and kernel.now == 0
+    assert isinstance(task.error, kernels.Cancelled)
+
+
+def test_a_wake_up_that_comes_too_late_is_ignored() -> None:
+    kernel, seen = Kernel(), []
+    signal = Signal(kernel)
+
+    async def waiter() -> None:
+        seen.append(await signal.wait(timeout_seconds=1))
+        await kernel.sleep(10)
+        seen.append("slept")
+
+    kernel.spawn("waiter", waiter())
+    kernel.run_ready(1)
+    signal.set()
+    kernel.run_ready(1)
+    drive(kernel)
+    assert seen == [True, "slept"] and kernel.now == 10 * SECOND
+
+
+def test_signal_wait_gives_up_after_its_timeout() -> None:
+    kernel, seen = Kernel(), []
+    signal = Signal(kernel)
+
+    async def waiter() -> None:
+        seen.append(await signal.wait(timeout_seconds=3))
+
+    kernel.spawn("waiter", waiter())
+    drive(kernel)
+    assert seen == [False] and kernel.now == 3 * SECOND
+
+
+def test_mailbox_gives_each_item_to_one_reader_and_none_after_close() -> None:
+    kernel, seen = Kernel(), []
+    box: Mailbox[int] = Mailbox(kernel)
+
+    async def reader() -> None:
+        while (item := await box.get()) is not None:
+            seen.append(item)
+        seen.append(None)
+
+    kernel.spawn("r1", reader())
+    kernel.spawn("r2", reader())
+    kernel.run_ready(10)
+    for number in (1, 2, 3):
+        box.put(number)
+    kernel.run_ready(10)
+    box.close()
+    kernel.run_ready(10)
+    assert seen == [1, 2, 3, None, None]
+
+
+def test_an_error_in_a_task_is_told_and_ends_only_that_task() -> None:
+    kernel, crashes, seen = Kernel(), [], []
+    kernel.on_crash = lambda task, error: crashes.append((task.name, str(error)))
+
+    async def broken() -> None:
+        raise ValueError("no")
+
+    async def fine() -> None:
+        seen.append("fine")
+
+    kernel.spawn("broken", broken())
+    kernel.spawn("fine", fine())
+    drive(kernel)
+    assert crashes == [("broken", "no")] and seen == ["fine"]
+
+
+def test_an_error_nobody_is_told_of_is_raised() -> None:
+    kernel = Kernel()
+
+    async def broken() -> None:
+        raise ValueError("no")
+
+    kernel.spawn("broken", broken())
+    with pytest.raises(ValueError, match="no"):
+        kernel.run_ready(1)
+
+
+def test_time_never_goes_back() -> None:
+    kernel = Kernel(now=50)
+    kernel.advance(10)
+    assert kernel.now == 50
+    kernel.advance(60)
+    assert kernel.now == 60

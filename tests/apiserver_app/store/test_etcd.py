@@ -1,0 +1,230 @@
+"""The store: the same facts hold for the log in memory and in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import IntegrityError
+
+from apiserver_app.store.backend import Backend, ClusterState, InputRow, MemoryBackend, Segment
+from apiserver_app.store.errors import CompactedError, FutureRevError, UnsupportedError
+from apiserver_app.store.etcd import Compare, Etcd, Event, Op
+from apiserver_app.store.log import DatabaseBackend
+
+POD = "/registry/pods/default/"
+
+
+class Stored:
+    """A store with what it needs to commit and to come back after a restart."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.state = ClusterState("test", 1, "1.33", "default", 0)
+        self.etcd = Etcd(backend)
+
+    def commit(self, segment: Segment | None = None, inputs: list[InputRow] | None = None) -> None:
+        rows, self.etcd.pending = self.etcd.pending, []
+        self.state.revision, self.state.compacted = self.etcd.revision, self.etcd.compacted
+        self.backend.commit(self.state, rows, segment, inputs or [])
+
+    def reopened(self) -> Etcd:
+        backend = self.backend
+        if isinstance(backend, DatabaseBackend):
+            backend = DatabaseBackend("test", backend.alias)
+        state = backend.load()
+        assert state is not None
+        fresh = Etcd(backend)
+        fresh.recover(state.revision, state.compacted)
+        return fresh
+
+
+@pytest.fixture(params=["memory", "database"])
+def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
+    if request.param == "memory":
+        yield Stored(MemoryBackend())
+    else:
+        request.getfixturevalue("store_db")
+        yield Stored(DatabaseBackend("test"))
+
+
+@pytest.fixture
+def store_db(transactional_db: None) -> None:
+    """The database alias `store`, empty."""
+
+
+pytestmark = pytest.mark.django_db(databases=["store"], transaction=True)
+
+
+def test_every_write_gets_the_next_revision_across_all_kinds(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    etcd.put("/registry/minions/n", b"2")
+    etcd.delete(POD + "a")
+    stored.commit()
+    rows = list(stored.backend.since("/registry/", 0))
+    assert [row.revision for row in rows] == [1, 2, 3]
+    assert etcd.revision == 3
+
+
+def test_a_put_with_a_stale_guard_changes_nothing(stored: Stored) -> None:
+    etcd = stored.etcd
+    first = etcd.put(POD + "a", b"1", expect=0)
+    assert first is not None
+    assert etcd.put(POD + "a", b"2", expect=0) is None
+    assert etcd.put(POD + "a", b"2", expect=first.mod_revision) is not None
+    assert etcd.put(POD + "a", b"3", expect=first.mod_revision) is None
+    assert etcd.revision == 2 and etcd.get(POD + "a").value == b"2"  # type: ignore[union-attr]
+
+
+def test_versions_count_from_one_again_after_a_delete(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    etcd.put(POD + "a", b"2")
+    etcd.delete(POD + "a")
+    again = etcd.put(POD + "a", b"3")
+    stored.commit()
+    assert again is not None
+    assert (again.create_revision, again.mod_revision, again.version) == (4, 4, 1)
+
+
+def test_a_recreated_key_follows_on_its_delete_also_after_a_restart(stored: Stored) -> None:
+    stored.etcd.put(POD + "a", b"1")
+    stored.etcd.delete(POD + "a")
+    stored.commit()
+    fresh = stored.reopened()
+    fresh.put(POD + "a", b"2")
+    stored.etcd = fresh
+    stored.commit()
+    row = list(stored.backend.since(POD, 2))[0]
+    assert row.prev_revision == 2
+
+
+def test_range_gives_keys_in_order_pages_and_counts(stored: Stored) -> None:
+    etcd = stored.etcd
+    for name in ("c", "a", "b"):
+        etcd.put(POD + name, name.encode())
+    etcd.put("/registry/pods/other/z", b"z")
+    found = etcd.range(POD, limit=2)
+    assert [entry.value for entry in found.entries] == [b"a", b"b"] and found.count == 3
+    rest = etcd.range(POD, after=found.entries[-1].key, limit=2)
+    assert [entry.value for entry in rest.entries] == [b"c"]
+    assert etcd.count("/registry/") == 4
+
+
+def test_range_at_an_old_revision_shows_what_was_there(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    etcd.put(POD + "b", b"2")
+    etcd.put(POD + "a", b"3")
+    etcd.delete(POD + "b")
+    stored.commit()
+    etcd.put(POD + "c", b"4")
+    assert [one.value for one in etcd.range_at(POD, 2).entries] == [b"1", b"2"]
+    assert [one.value for one in etcd.range_at(POD, 4).entries] == [b"3"]
+    assert [one.value for one in etcd.range_at(POD, 5).entries] == [b"3", b"4"]
+    assert etcd.get_at(POD + "b", 3).value == b"2"  # type: ignore[union-attr]
+    with pytest.raises(FutureRevError):
+        etcd.range_at(POD, 6)
+
+
+def test_a_watch_gets_history_first_and_then_what_happens(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    etcd.put(POD + "a", b"2")
+    stored.commit()
+    etcd.delete(POD + "a")
+    seen: list[Event] = []
+    etcd.watch(POD, seen.append, after=1)
+    etcd.put(POD + "b", b"3")
+    etcd.put("/registry/minions/n", b"4")
+    assert [event.revision for event in seen] == [2, 3, 4]
+    assert seen[0].previous is not None and seen[0].previous.value == b"1"
+    assert seen[1].entry is None and seen[1].previous is not None
+    assert seen[1].previous.value == b"2"
+    assert seen[2].previous is None
+
+
+def test_history_knows_what_a_delete_removed_when_the_write_before_it_is_older(
+    stored: Stored,
+) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"old")
+    etcd.put(POD + "b", b"x")
+    etcd.delete(POD + "a")
+    stored.commit()
+    events = etcd.history(POD, 2)
+    assert [event.previous.value for event in events if event.previous] == [b"old"]
+
+
+def test_compaction_keeps_current_values_and_refuses_older_reads(stored: Stored) -> None:
+    etcd = stored.etcd
+    for number in range(5):
+        etcd.put(POD + "a", b"%d" % number)
+    etcd.put(POD + "b", b"b")
+    etcd.delete(POD + "b")
+    stored.commit()
+    assert etcd.compact(7) == 6
+    stored.commit()
+    assert etcd.get(POD + "a").value == b"4"  # type: ignore[union-attr]
+    with pytest.raises(CompactedError):
+        etcd.range_at(POD, 3)
+    with pytest.raises(CompactedError):
+        etcd.history(POD, 3)
+    with pytest.raises(CompactedError):
+        etcd.compact(3)
+    fresh = stored.reopened()
+    assert [one.value for one in fresh.range(POD).entries] == [b"4"]
+    assert fresh.compacted == 7
+
+
+def test_what_was_committed_is_there_after_a_restart_and_nothing_else(stored: Stored) -> None:
+    stored.etcd.put(POD + "a", b"1")
+    stored.etcd.put(POD + "b", b"2", lease=60)
+    stored.commit(Segment(1, 2, 0, b"zip"), [InputRow(1, 10, 5, 1, b"in")])
+    stored.etcd.put(POD + "lost", b"3")
+    fresh = stored.reopened()
+    assert [one.value for one in fresh.range(POD).entries] == [b"1", b"2"]
+    assert fresh.revision == 2 and fresh.lease_keys(60) == [POD + "b"]
+    assert [one.data for one in stored.backend.segments(2, 9)] == [b"zip"]
+    assert [one.data for one in stored.backend.inputs()] == [b"in"]
+    assert stored.backend.values(1, 1) == {1: b"1"}
+
+
+def test_a_transaction_does_the_one_or_the_other(stored: Stored) -> None:
+    etcd = stored.etcd
+    absent = Compare(POD + "lock", "version", "=", 0)
+    take = Op("put", POD + "lock", b"me")
+    look = Op("get", POD + "lock")
+    assert etcd.txn([absent], [take], [look])[0] is True
+    ok, answers = etcd.txn([absent], [take], [look])
+    assert ok is False and answers[0] is not None and answers[0].value == b"me"
+
+
+def test_a_transaction_that_writes_twice_is_refused_by_name(stored: Stored) -> None:
+    ops = [Op("put", POD + "a", b"1"), Op("put", POD + "b", b"2")]
+    with pytest.raises(UnsupportedError, match="writes more than one key"):
+        stored.etcd.txn([], ops, [])
+    assert stored.etcd.revision == 0
+
+
+def test_revoking_a_lease_deletes_its_keys(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1", lease=7)
+    etcd.put(POD + "b", b"2", lease=7)
+    etcd.put(POD + "c", b"3")
+    assert etcd.revoke(7) == 2
+    assert [one.key for one in etcd.range(POD).entries] == [POD + "c"]
+
+
+def test_two_writers_of_one_revision_collide_in_the_database(store_db: None) -> None:
+    first, second = DatabaseBackend("test"), DatabaseBackend("test")
+    one = Stored(first)
+    one.etcd.put(POD + "a", b"1")
+    one.commit()
+    second.load()
+    two = Stored(second)
+    two.etcd.put(POD + "a", b"2")
+    with pytest.raises(IntegrityError):
+        two.commit()
+    assert one.reopened().get(POD + "a").value == b"1"  # type: ignore[union-attr]
