@@ -1,0 +1,241 @@
+"""One whole run on the real pipeline: from the request to running containers, and its trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.trace.scripted import Session
+
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+
+
+def deployment(name: str = "nginx", replicas: int = 3) -> dict[str, Any]:
+    labels = {"app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "nginx", "image": "nginx"}]},
+            },
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def run() -> Session:
+    session = Session()
+    session.begin = session.cluster.recorder.seq  # type: ignore[attr-defined]
+    answer = session.request("POST", DEPLOYMENTS, deployment())
+    assert answer.status == 201
+    return session
+
+
+@pytest.fixture(scope="module")
+def records(run: Session) -> list[dict[str, Any]]:
+    return run.records()
+
+
+def pods(session: Session) -> list[dict[str, Any]]:
+    answer = session.request("GET", "/api/v1/namespaces/default/pods")
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
+
+
+def test_a_deployment_of_three_brings_three_pods_to_running(run: Session) -> None:
+    found = pods(run)
+    assert [pod["status"]["phase"] for pod in found] == ["Running"] * 3
+    conditions = {one["type"]: one["status"] for one in found[0]["status"]["conditions"]}
+    assert set(conditions.values()) == {"True"} and len(conditions) == 5
+
+
+def test_the_replica_set_has_the_name_a_real_cluster_gives_it(run: Session) -> None:
+    answer = run.request("GET", "/apis/apps/v1/namespaces/default/replicasets")
+    assert [one["metadata"]["name"] for one in answer.json()["items"]] == ["nginx-5869d7778c"]
+
+
+def test_the_three_pods_are_spread_over_the_three_nodes(run: Session) -> None:
+    assert {pod["spec"]["nodeName"] for pod in pods(run)} == {"node-1", "node-2", "node-3"}
+
+
+def test_every_pod_has_an_address_of_its_nodes_range(run: Session) -> None:
+    addresses = [pod["status"]["podIP"] for pod in pods(run)]
+    assert len(set(addresses)) == 3
+    for pod in pods(run):
+        number = pod["spec"]["nodeName"].rpartition("-")[2]
+        assert pod["status"]["podIP"].startswith(f"10.244.{number}.")
+
+
+def test_the_deployment_reports_three_available(run: Session) -> None:
+    status = run.request("GET", f"{DEPLOYMENTS}/nginx").json()["status"]
+    assert status["readyReplicas"] == status["availableReplicas"] == status["replicas"] == 3
+
+
+def test_every_write_request_passes_the_eleven_gates_in_order(
+    run: Session, records: list[dict[str, Any]]
+) -> None:
+    request = next(
+        one for one in records if one["kind"] == "request" and one["path"] == DEPLOYMENTS
+    )
+    gates = [
+        one["gate"] for one in records if one["kind"] == "gate" and one["span"] == request["seq"]
+    ]
+    assert gates == [
+        "authentication", "audit", "flowcontrol", "authorization", "routing", "decode",
+        "mutating", "prepare", "validation", "validating", "etcd",
+    ]  # fmt: skip
+
+
+def test_the_service_account_plugin_is_told_with_the_patch_it_made(
+    records: list[dict[str, Any]],
+) -> None:
+    created = next(
+        one for one in records
+        if one["kind"] == "request" and one["resource"] == "pods" and one["verb"] == "create"
+        and not one["subresource"]
+    )  # fmt: skip
+    plugin = next(
+        one for one in records
+        if one["kind"] == "plugin" and one["span"] == created["seq"]
+        and one["plugin"] == "ServiceAccount" and one["phase"] == "mutating"
+    )  # fmt: skip
+    assert plugin["verdict"] == "change"
+    assert any(op["path"].startswith("/spec/volumes") for op in plugin["ops"])
+    assert created["client"] == "replicaset"
+
+
+def chain_back(records: list[dict[str, Any]], revision: int) -> list[str]:
+    """From a revision back to what caused it, as `component or client` names."""
+    by_seq = {one["seq"]: one for one in records}
+    writes = {one["rev"]: one for one in records if one["kind"] == "write"}
+    names: list[str] = []
+    while revision:
+        request = by_seq[writes[revision]["span"]]
+        names.append(f"{request['client']} {request['verb']} {request['resource']}")
+        parent = by_seq.get(request["parent"])
+        if parent is None or parent["kind"] != "work":
+            return names
+        revision = next((rev for rev in parent["revs"] if rev in writes), 0)
+    return names
+
+
+def test_the_running_container_leads_back_to_the_command(
+    run: Session, records: list[dict[str, Any]]
+) -> None:
+    running = next(
+        one["rev"] for one in records
+        if one["kind"] == "write" and one["resource"] == "pods"
+        and one["object"]["status"]["phase"] == "Running"
+    )  # fmt: skip
+    chain = chain_back(records, running)
+    assert chain[0].startswith("kubelet/node-") and chain[0].endswith("patch pods")
+    assert chain[1] == "scheduler create pods"
+    assert chain[2] == "replicaset create pods"
+    assert chain[3] == "deployment create replicasets.apps"
+    assert chain[4] == "script/1 create deployments.apps"
+
+
+def test_the_scheduler_tells_filters_scores_and_its_choice(records: list[dict[str, Any]]) -> None:
+    work = next(
+        one for one in records if one["kind"] == "work" and one["component"] == "scheduler"
+    )
+    phases = [
+        one["phase"]
+        for one in records
+        if one["kind"] == "schedule" and one["span"] == work["seq"]
+    ]
+    assert phases == ["filter", "score", "select", "bind"]
+
+
+def test_the_kubelet_tells_its_steps_in_the_real_order(records: list[dict[str, Any]]) -> None:
+    pod = next(one["pod"] for one in records if one["kind"] == "kubelet")
+    ends = [
+        one["step"]
+        for one in records
+        if one["kind"] == "kubelet" and one["pod"] == pod and one["state"] == "end"
+    ]
+    assert ends == ["volumes", "sandbox", "network", "image", "container", "ready"]
+
+
+def test_records_are_numbered_without_gaps_and_time_never_goes_back(
+    records: list[dict[str, Any]],
+) -> None:
+    assert [one["seq"] for one in records] == list(range(1, len(records) + 1))
+    assert all(a["t"] <= b["t"] for a, b in zip(records, records[1:], strict=False))
+
+
+def test_deleting_the_deployment_takes_everything_with_it() -> None:
+    session = Session()
+    session.request("POST", DEPLOYMENTS, deployment())
+    session.request("DELETE", f"{DEPLOYMENTS}/nginx", {"propagationPolicy": "Background"})
+    assert pods(session) == []
+    sets = session.request("GET", "/apis/apps/v1/namespaces/default/replicasets").json()
+    assert sets["items"] == []
+
+
+def test_a_student_is_refused_elsewhere_and_the_trace_shows_the_rules_looked_at() -> None:
+    session = Session()
+    answer = session.request("POST", DEPLOYMENTS, deployment(), user="student")
+    assert answer.status == 403
+    assert answer.json()["message"] == (
+        'deployments.apps is forbidden: User "student" cannot create resource "deployments" '
+        'in API group "apps" in the namespace "default"'
+    )
+    gate = next(
+        one for one in session.records()
+        if one["kind"] == "gate" and one["gate"] == "authorization" and one["verdict"] == "deny"
+        and "student" in one["detail"]["message"]
+    )  # fmt: skip
+    rbac = next(one for one in gate["detail"]["tries"] if one["name"] == "RBAC")
+    assert rbac["detail"]["bindings"] and rbac["detail"]["smallest_rule"]
+
+
+def test_a_refused_request_writes_nothing() -> None:
+    session = Session()
+    before = session.cluster.store.revision
+    session.request("POST", DEPLOYMENTS, deployment(), user="nobody")
+    assert session.cluster.store.revision == before
+
+
+def test_a_pod_no_node_can_take_stays_pending_until_a_node_can() -> None:
+    session = Session()
+    body = deployment(replicas=1)
+    body["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
+    session.request("POST", DEPLOYMENTS, body)
+    pod = pods(session)[0]
+    assert pod["status"]["phase"] == "Pending" and "nodeName" not in pod["spec"]
+    condition = next(c for c in pod["status"]["conditions"] if c["type"] == "PodScheduled")
+    assert condition["message"] == (
+        "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. "
+        "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+    )
+    session.request(
+        "PATCH", "/api/v1/nodes/node-2", {"metadata": {"labels": {"disk": "ssd"}}},
+        headers={"content-type": "application/merge-patch+json"},
+    )  # fmt: skip
+    assert pods(session)[0]["spec"]["nodeName"] == "node-2"
+    assert pods(session)[0]["status"]["phase"] == "Running"
+
+
+def test_a_tainted_node_is_left_out_with_upstreams_words() -> None:
+    session = Session()
+    taint = {"spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]}}
+    session.request(
+        "PATCH", "/api/v1/nodes/node-3", taint,
+        headers={"content-type": "application/merge-patch+json"},
+    )  # fmt: skip
+    session.request("POST", DEPLOYMENTS, deployment(replicas=2))
+    assert {pod["spec"]["nodeName"] for pod in pods(session)} == {"node-1", "node-2"}
+    failed = next(
+        one["detail"]["failed"] for one in session.records()
+        if one["kind"] == "schedule" and one["phase"] == "filter"
+    )  # fmt: skip
+    assert failed == {
+        "node-3": ["TaintToleration", "node(s) had untolerated taint {dedicated: gpu}"]
+    }
