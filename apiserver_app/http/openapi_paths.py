@@ -238,7 +238,8 @@ def _responses(
 ) -> Json:
     schema = openapi_schemas.reference(definition) if definition else {"type": "string"}
     types = _ANSWERS + _STREAMS if streams else _ANSWERS
-    content = dict.fromkeys(types if definition else ("*/*",), {"schema": schema})
+    shown = types if definition else ("*/*",)
+    content = {media_type: {"schema": schema} for media_type in shown}
     out: Json = {
         code: {"description": description, "content": content}
         for code, description in {"200": "OK", **(codes or {})}.items()
