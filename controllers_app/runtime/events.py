@@ -10,6 +10,7 @@ Models kubernetes staging/src/k8s.io/client-go/tools/record (event.go, events_ca
 
 from __future__ import annotations
 
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -78,6 +79,8 @@ class Recorder:
         self._kernel = kernel
         self._client = client
         self._component = component
+        # nanoseconds that virtual time does not count: recorders of one moment differ in them
+        self._tail = zlib.crc32(f"{component}/{host}".encode()) % 1000
         self._host = host
         self._modern = modern
         self._last_nanos = 0
@@ -124,7 +127,7 @@ class Recorder:
 
     def _metadata(self, about: Object) -> Object:
         """`<object>.<virtual time in hex>`; two events of one moment still differ."""
-        nanos = self._kernel.now * 1000 + self._kernel.steps % 1000
+        nanos = self._kernel.now * 1000 + self._tail
         self._last_nanos = nanos = max(nanos, self._last_nanos + 1)
         namespace = about.get("namespace") or "default"
         return {"name": f"{about['name']}.{nanos:x}", "namespace": namespace}

@@ -1,0 +1,117 @@
+"""The same seed and the same inputs give the same trace, byte for byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from apiserver_app.store.log import DatabaseBackend
+from lifecycle.trace import archive, scripted
+from tests.sim.test_story import DEPLOYMENTS, deployment
+
+SCRIPT = """
+nodes: 3
+steps:
+- apply: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 4
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec: {containers: [{name: web, image: nginx}]}
+- settle: true
+- apply: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: no}
+  as: student
+- wait: 30
+RESTART
+- request:
+    method: PATCH
+    path: /apis/apps/v1/namespaces/default/deployments/web
+    headers: {content-type: application/merge-patch+json}
+    body: {spec: {replicas: 6}}
+- settle: true
+- request: {method: DELETE, path: /apis/apps/v1/namespaces/default/deployments/web}
+- wait: 15
+"""
+PLAIN = SCRIPT.replace("RESTART\n", "")
+RESTARTED = SCRIPT.replace("RESTART", "- restart: true")
+
+
+def trace_file(script: str, folder: Path, name: str, seed: int = 7) -> bytes:
+    session = scripted.run(scripted.parse(script), seed)
+    file = folder / name
+    archive.write_file(file, session.header(), session.records())
+    return file.read_bytes()
+
+
+@pytest.mark.parametrize("script", [PLAIN, RESTARTED], ids=["plain", "restarted"])
+def test_two_runs_of_one_script_give_identical_files(script: str, tmp_path: Path) -> None:
+    assert trace_file(script, tmp_path, "a.gz") == trace_file(script, tmp_path, "b.gz")
+
+
+def test_another_seed_gives_another_trace(tmp_path: Path) -> None:
+    first = trace_file(PLAIN, tmp_path, "a.gz", seed=1)
+    assert first != trace_file(PLAIN, tmp_path, "b.gz", seed=2)
+
+
+@pytest.mark.django_db(databases=["store"], transaction=True)
+def test_the_database_gives_the_same_trace_as_memory_also_across_a_restart(
+    tmp_path: Path,
+) -> None:
+    script = scripted.parse(RESTARTED)
+    in_memory = scripted.run(script, 7)
+    in_database = scripted.run(script, 7, DatabaseBackend("demo"))
+    assert in_database.records() == in_memory.records()
+
+
+def test_pausing_and_stepping_change_nothing_but_the_control_records() -> None:
+    def happened(stepped: bool) -> list[tuple[object, ...]]:
+        session = scripted.Session()
+        host = session.host
+        if stepped:
+            host.pause()
+        session.request("POST", DEPLOYMENTS, deployment(), settle=not stepped)
+        if stepped:
+            for _ in range(200):
+                host.step("hop")
+                session.settle()
+            host.resume()
+            session.settle()
+        keep = ("t", "kind", "rev", "gate", "verdict", "name", "said")
+        return [
+            tuple(one.get(name) for name in keep)
+            for one in session.records()
+            if one["kind"] not in ("held", "control", "clock")
+        ]
+
+    assert happened(stepped=True) == happened(stepped=False)
+
+
+def test_a_file_that_was_recorded_passes_its_own_check(tmp_path: Path) -> None:
+    session = scripted.run(scripted.parse(PLAIN), 7)
+    file = tmp_path / "trace.jsonl.gz"
+    archive.write_file(file, session.header(), session.records())
+    with file.open("rb") as raw:
+        header, lines = archive.open_checked(raw)
+        assert sum(1 for _ in lines) == header["last"]
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("steps: 3", 'a list of "steps"'),
+        ("steps: [{fly: true}]", "step 1: exactly one of"),
+        ("steps: []\nmood: good", 'no "mood"'),
+        ("steps: [", "no YAML"),
+    ],
+)
+def test_a_bad_script_is_refused_with_one_sentence(script: str, why: str) -> None:
+    with pytest.raises(scripted.ScriptError, match=why):
+        scripted.parse(script)
