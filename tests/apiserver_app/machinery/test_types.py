@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from apiserver_app.machinery import errors, kinds, schemas, types
 from apiserver_app.machinery.meta import Object
 
-HERE = pathlib.Path(__file__).parent
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
 CORE = "io.k8s.api.core.v1"
 POD = f"{CORE}.Pod"
 DEPLOYMENT = "io.k8s.api.apps.v1.Deployment"
@@ -25,7 +25,7 @@ TYPES = types.Types("1.33")
 
 
 def golden_deployment() -> Object:
-    return json.loads((HERE / "golden-deployment.json").read_text())  # type: ignore[no-any-return]
+    return json.loads((GOLDEN / "deployment-1.22.json").read_text())  # type: ignore[no-any-return]
 
 
 def golden_pod() -> Object:
@@ -36,7 +36,7 @@ def golden_pod() -> Object:
         first: [pair for pair in pairs if not pair[0].endswith("timestamp")]
         for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    return yaml.load((HERE / "golden-pod.yaml").read_text(), Loader)  # type: ignore[no-any-return]
+    return yaml.load((GOLDEN / "pod-1.22.yaml").read_text(), Loader)  # type: ignore[no-any-return]
 
 
 def decode(definition: str, obj: Any) -> Object:
