@@ -9,10 +9,12 @@ from collections.abc import Iterable
 
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.registry.kinds import (
+    admissionpolicy,
     apiservice,
     certificatesigningrequest,
     configmap,
     cronjob,
+    csidriver,
     customresourcedefinition,
     daemonset,
     deployment,
@@ -21,6 +23,7 @@ from apiserver_app.registry.kinds import (
     event,
     horizontalpodautoscaler,
     ingress,
+    ingressclass,
     job,
     lease,
     limitrange,
@@ -72,6 +75,14 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
         webhookconfiguration.WebhookConfigurationStrategy,
     ),
     (
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        admissionpolicy.ValidatingAdmissionPolicyStrategy,
+    ),
+    (
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        admissionpolicy.ValidatingAdmissionPolicyBindingStrategy,
+    ),
+    (
         "customresourcedefinitions.apiextensions.k8s.io",
         customresourcedefinition.CustomResourceDefinitionStrategy,
     ),
@@ -93,6 +104,7 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("leases.coordination.k8s.io", lease.LeaseStrategy),
     ("endpointslices.discovery.k8s.io", endpointslice.EndpointSliceStrategy),
     ("events.events.k8s.io", event.EventStrategy),
+    ("ingressclasses.networking.k8s.io", ingressclass.IngressClassStrategy),
     ("ingresses.networking.k8s.io", ingress.IngressStrategy),
     ("networkpolicies.networking.k8s.io", networkpolicy.NetworkPolicyStrategy),
     ("poddisruptionbudgets.policy", poddisruptionbudget.PodDisruptionBudgetStrategy),
@@ -101,6 +113,7 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("rolebindings.rbac.authorization.k8s.io", rolebinding.RoleBindingStrategy),
     ("roles.rbac.authorization.k8s.io", role.RoleStrategy),
     ("priorityclasses.scheduling.k8s.io", priorityclass.PriorityClassStrategy),
+    ("csidrivers.storage.k8s.io", csidriver.CSIDriverStrategy),
     ("storageclasses.storage.k8s.io", storageclass.StorageClassStrategy),
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.registry import objectmeta
 from apiserver_app.registry.kinds import checks, gosyntax
 from apiserver_app.registry.strategy import Context, Strategy
 
@@ -25,6 +26,7 @@ _DECISIONS = ("Approved", "Denied")
 
 
 class CertificateSigningRequestStrategy(Strategy):
+    name_rule = staticmethod(objectmeta.path_segment)
     selectable = ("spec.signerName",)
 
     def default(self, obj: Object) -> None:

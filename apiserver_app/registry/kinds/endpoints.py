@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors, names
+from apiserver_app.machinery import errors, kinds, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import checks, gosyntax
 from apiserver_app.registry.strategy import Context, Strategy
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
+_DEPRECATED_SINCE = 33
 _PORT = ("name", "port", "protocol", "appProtocol")
 
 
@@ -45,6 +46,13 @@ class EndpointsStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return [] if obj.get("subsets") == old.get("subsets") else self.validate(ctx, obj)
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        if kinds.minor_of(ctx.version) < _DEPRECATED_SINCE:
+            return []
+        return [
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+        ]
 
 
 def _address(address: Mapping[str, Any], path: str, found: list[FieldError]) -> None:

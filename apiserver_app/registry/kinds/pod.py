@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.machinery import errors, meta, names
+from apiserver_app.machinery import errors, kinds, meta, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import (
@@ -25,6 +25,7 @@ from apiserver_app.registry.kinds import (
 )
 from apiserver_app.registry.strategy import Context, Strategy
 
+_GENERATION_SINCE = 33
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
@@ -56,7 +57,10 @@ class PodStrategy(Strategy):
         poddefaults.pod(spec)
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
-        obj["metadata"]["generation"] = 1
+        if kinds.minor_of(ctx.version) >= _GENERATION_SINCE:
+            obj["metadata"]["generation"] = 1
+        else:
+            obj["metadata"].pop("generation", None)
         spec = obj["spec"]
         account = spec.get("serviceAccountName")
         if account:

@@ -238,3 +238,18 @@ def test_a_quota_counts_known_resources_in_whole_numbers() -> None:
         'scale:-3}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"1500m", '
         'Format:"DecimalSI"}: must be an integer',
     ]
+
+
+def test_endpoints_are_read_as_before_but_deprecated() -> None:
+    subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": 80}]}
+    obj = strategies.named("Endpoints", "v1", subsets=[subset])
+    stored = strategies.created("endpoints", obj)
+
+    told = strategies.of("endpoints").warnings(strategies.context(), stored, None)
+
+    assert stored["subsets"][0]["ports"] == [{"port": 80, "protocol": "TCP"}]
+    assert told == ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
+    assert strategies.create_errors("endpoints", obj) == [
+        'subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": '
+        "may not be in the loopback range (127.0.0.0/8, ::1/128)"
+    ]

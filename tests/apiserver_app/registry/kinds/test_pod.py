@@ -399,3 +399,12 @@ def test_warnings_tell_of_names_ports_and_old_labels() -> None:
         'deprecated since v1.14; use "kubernetes.io/os" instead',
         "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]",
     ]
+
+
+def test_pods_have_no_generation_before_1_33() -> None:
+    obj, ctx = strategies.decoded("pods", strategies.pod()), strategies.context()
+    ctx.version = "1.32"
+
+    strategies.of("pods").prepare_for_create(ctx, obj)
+
+    assert "generation" not in obj["metadata"]

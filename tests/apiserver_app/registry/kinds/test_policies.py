@@ -322,3 +322,48 @@ def test_an_api_service_of_this_server_is_available() -> None:
 
     assert stored["status"]["conditions"][0]["reason"] == "Local"
     assert strategies.create_errors(key, obj) == []
+
+
+def test_an_admission_policy_fails_closed_and_says_what_it_checks() -> None:
+    key = "validatingadmissionpolicies.admissionregistration.k8s.io"
+    rule = {
+        "operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"],
+        "resources": ["deployments"],
+    }  # fmt: skip
+    obj = strategies.named(
+        "ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", namespace=None,
+        spec={"matchConstraints": {"resourceRules": [rule]}},
+    )  # fmt: skip
+
+    spec = strategies.created(key, obj)["spec"]
+
+    assert spec["failurePolicy"] == "Fail"
+    assert spec["matchConstraints"]["matchPolicy"] == "Equivalent"
+    text = "validations or auditAnnotations must contain at least one item"
+    assert strategies.create_errors(key, obj) == [
+        f"spec.validations: Required value: {text}",
+        f"spec.auditAnnotations: Required value: {text}",
+    ]
+
+
+def test_a_volume_driver_attaches_unless_it_says_otherwise() -> None:
+    obj = strategies.named(
+        "CSIDriver", "storage.k8s.io/v1", "a.example.com", namespace=None, spec={}
+    )
+
+    spec = strategies.created("csidrivers.storage.k8s.io", obj)["spec"]
+
+    assert (spec["attachRequired"], spec["volumeLifecycleModes"]) == (True, ["Persistent"])
+
+
+def test_parameters_of_an_ingress_class_are_cluster_wide() -> None:
+    parameters = {"kind": "A", "name": "b"}
+    obj = strategies.named(
+        "IngressClass", "networking.k8s.io/v1", namespace=None,
+        spec={"controller": "example.com/a", "parameters": parameters},
+    )  # fmt: skip
+
+    stored = strategies.created("ingressclasses.networking.k8s.io", obj)
+
+    assert stored["spec"]["parameters"]["scope"] == "Cluster"
+    assert stored["metadata"]["generation"] == 1
