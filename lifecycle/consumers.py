@@ -22,7 +22,7 @@ from lifecycle.api import cast, states
 from lifecycle.hosting import edge_app, fanout, port
 from lifecycle.trace import storage
 
-READ_RECORDS_MAX = 1000  # of one frame that comes from the store
+READ_RECORDS_MAX = 500  # of one frame that comes from the store
 READ_BYTES_MAX = 16 << 20  # a frame beyond this is read again in small pieces
 READ_RECORDS_LARGE = 16
 WORKER_WAIT_SECONDS = 15

@@ -135,7 +135,9 @@ class Records(APIView):
     def get(self, request: Request, cluster: str) -> Any:
         """Trace records of a running cluster, as the live feed gives them."""
         first, limit = from_and_limit(request)
-        return records_answer(*storage.read_records(cluster, first, first + limit - 1, limit))
+        end = bridge.control(request, cluster, "state", {})["seq"]
+        records, last = storage.read_records(cluster, first, first + limit - 1, limit)
+        return records_answer(records, last, end)
 
 
 class Cast(APIView):

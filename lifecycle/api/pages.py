@@ -1,4 +1,8 @@
-"""Pages of records: the `from` and `limit` of a query, and an answer made of ready bytes."""
+"""Pages of records: the `from` and `limit` of a query, and an answer made of ready bytes.
+
+An answer holds at most LIMIT_MAX records whatever was asked for, so that reading a long trace does
+not swell the edge; its "next" says where to go on.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +13,35 @@ from django.http import HttpResponse
 from rest_framework import exceptions
 from rest_framework.request import Request
 
-LIMIT_DEFAULT, LIMIT_MAX = 1000, 5000
+LIMIT_MAX = 1000
+LIMIT_ASKED_MAX = 100_000
 
 
 def from_and_limit(request: Request) -> tuple[int, int]:
     """Raises ValidationError for what is no number in range."""
-    return (
-        _number(request, "from", 1, 1, 2**62),
-        _number(request, "limit", LIMIT_DEFAULT, 1, LIMIT_MAX),
+    limit = _number(request, "limit", LIMIT_MAX, LIMIT_ASKED_MAX)
+    return _number(request, "from", 1, 2**62), min(limit, LIMIT_MAX)
+
+
+def records_answer(
+    records: bytes, last: int, end: int, header: dict[str, Any] | None = None
+) -> HttpResponse:
+    """Comma separated records as one JSON answer, without decoding them.
+
+    `last` is the seq of the last one given, `end` the last there is.
+    """
+    following = json.dumps(last + 1 if records and last < end else None)
+    head = "" if header is None else f'"header":{json.dumps(header)},'
+    body = b'{%s"records":[%s],"last":%d,"next":%s}'
+    return HttpResponse(
+        body % (head.encode(), records, last, following.encode()), content_type="application/json"
     )
 
 
-def records_answer(records: bytes, last: int, header: dict[str, Any] | None = None) -> HttpResponse:
-    """Comma separated records as one JSON answer, without decoding them."""
-    lead = b"{" if header is None else b'{"header":' + json.dumps(header).encode() + b","
-    body = lead + b'"records":[' + records + b'],"last":%d}' % last
-    return HttpResponse(body, content_type="application/json")
-
-
-def _number(request: Request, name: str, default: int, low: int, high: int) -> int:
+def _number(request: Request, name: str, default: int, high: int) -> int:
     text = request.query_params.get(name)
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
-        raise exceptions.ValidationError(
-            {"detail": f"{name} must be a number from {low} to {high}"}
-        )
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= high:
+        raise exceptions.ValidationError({"detail": f"{name} must be a number from 1 to {high}"})
     return int(text)

@@ -88,6 +88,9 @@ class ResultsSerializer(serializers.Serializer[Any]):
 class RecordsSerializer(serializers.Serializer[Any]):
     records = serializers.ListField(child=serializers.DictField())
     last = serializers.IntegerField(help_text="seq of the last record given; from - 1 if none")
+    next = serializers.IntegerField(
+        allow_null=True, help_text="where to go on; an answer may hold fewer than asked for"
+    )
 
 
 class SavedRecordsSerializer(RecordsSerializer):

@@ -83,7 +83,8 @@ class TraceRecords(APIView):
         first, limit = from_and_limit(request)
         kept = _archive(request)
         saved = _found(lambda: kept.get(trace))
-        return records_answer(*kept.records(trace, first, limit), header=saved.header)
+        records, last = kept.records(trace, first, limit)
+        return records_answer(records, last, saved.header["last"], saved.header)
 
 
 class Import(APIView):

@@ -7,6 +7,7 @@ signal ends streams first, then the worker, then itself, within DEADLINE_SECONDS
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import json
 import os
@@ -23,12 +24,15 @@ from lifecycle.hosting import child, demo, fanout, port, port_hosts, supervision
 
 DEADLINE_SECONDS = 4.5
 GC_THRESHOLD = 3000
+M_TRIM_THRESHOLD, M_ARENA_MAX = -1, -8  # glibc's malloc.h
+TRIM_BYTES = 128 << 10
 LAST_ANSWERS_SECONDS = 0.5
 
 
 def run(ground: demo.Ground) -> int:
     """Serve until a signal or until the worker is given up; the exit code."""
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # --single-process: the driver's own store
+    _share_one_heap()
     return Edge(ground).run()
 
 
@@ -184,6 +188,14 @@ def load_django() -> Any:
     from lifecycle import asgi
 
     return asgi.application
+
+
+def _share_one_heap() -> None:
+    """Views run in threads of their own; glibc would give each a heap and keep what it grew to."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, 1)
+        mallopt(M_TRIM_THRESHOLD, TRIM_BYTES)
 
 
 def _settle_memory() -> None:

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import orjson
 
 from apiserver_app.machinery.probe import KINDS
 
 FORMAT, VERSION = "lifecycle-trace", 1
 MEMBER_RECORDS = 1000
-RECORDS_MAX = 5000  # read at once
+PIECE_RECORDS = 500  # asked of the store at once
 LINE_BYTES_MAX = 8 << 20
 SUFFIX, INDEX = ".jsonl.gz", ".index"
 ID = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,62}[a-z0-9])?")
@@ -48,6 +49,14 @@ class Saved:
 
     def summary(self) -> dict[str, Any]:
         return {"id": self.id, "size_bytes": self.size_bytes, **self.header}
+
+
+class _Seq(msgspec.Struct):
+    seq: int = 0  # the header has none
+
+
+_seq = msgspec.json.Decoder(_Seq)
+_raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Archive:
@@ -103,11 +112,11 @@ class Archive:
             raw.seek(offset)
             with gzip.open(raw, "rb") as lines:
                 for line in lines:
-                    seq = orjson.loads(line).get("seq", 0)
+                    seq = _seq.decode(line).seq
                     if seq >= first:
                         found.append(line.rstrip(b"\n"))
                         end = seq
-                    if len(found) >= min(limit, RECORDS_MAX):
+                    if len(found) >= limit:
                         break
         return b",".join(found), end
 
@@ -243,16 +252,11 @@ def _lines(upload: BinaryIO) -> Iterator[bytes]:
 
 def _pieces(read: ReadRecords, first: int, last: int) -> Iterator[bytes]:
     while first <= last:
-        data, end = read(first, last)
+        data, end = read(first, min(last, first + PIECE_RECORDS - 1))
         if not data:
             raise TraceError(f"the records from {first} on are no longer in the store")
-        yield from (bytes(raw) for raw in _split(data))
+        yield from (bytes(raw) for raw in _raws.decode(b"[" + data + b"]"))
         first = end + 1
-
-
-def _split(records: bytes) -> Iterator[bytes]:
-    for record in orjson.loads(b"[" + records + b"]"):
-        yield orjson.dumps(record)
 
 
 def _member(lines: list[bytes]) -> bytes:

@@ -149,6 +149,7 @@ def _save_and_import(demo: Demo) -> None:
             "header": {**json.loads(gzip.decompress(data).splitlines()[0]), "name": "Two"},
             "records": [],
             "last": 0,
+            "next": None,
         },
     )
     for trace in ("one", "two"):
@@ -161,7 +162,7 @@ def test_bad_trace_is_refused_by_line(demo: Demo) -> None:
     assert status == 400 and answer["detail"].startswith("line 1: this is no trace")
 
 
-@pytest.mark.parametrize("query", ["from=0", "limit=99999", "from=x", "limit=-1"])
+@pytest.mark.parametrize("query", ["from=0", "limit=999999", "from=x", "limit=-1"])
 def test_bad_pages_are_refused(demo: Demo, query: str) -> None:
     status, answer = call(demo, "GET", f"clusters/demo/records?{query}")
     assert status == 400 and "must be a number from" in answer["detail"]
@@ -182,3 +183,22 @@ def test_answers_wait_for_django_and_unknown_paths_are_not_found(demo: Demo) -> 
     assert demo.get("/viz/v1/nothing").status == 404
     moved = demo.get("/viz")
     assert (moved.status, moved.headers["Location"]) == (301, "/viz/v1/docs")
+
+
+def test_a_long_trace_comes_in_pages(demo: Demo) -> None:
+    lines = [{
+        "format": "lifecycle-trace", "version": 1, "cluster": "demo", "kubernetes": "1.33",
+        "epoch": "2025-01-01T00:00:00Z", "first": 1, "last": 2300,
+    }]  # fmt: skip
+    clock = {"kind": "clock", "span": 0, "mode": "run", "speed": 1}
+    lines += [{"seq": seq, "t": seq, **clock} for seq in range(1, 2301)]
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    assert call(demo, "POST", "traces/import?name=long", data)[0] == 201
+    seqs: list[int] = []
+    start: int | None = 1
+    while start is not None:
+        page = call(demo, "GET", f"traces/long/records?from={start}&limit=5000")[1]
+        seqs += [record["seq"] for record in page["records"]]
+        start = page["next"]
+    assert seqs == list(range(1, 2301))
+    assert demo.ask("DELETE", "/viz/v1/traces/long", b"").status == 204
