@@ -342,6 +342,31 @@ class Signal:
         self._waiters.append((task, epoch))
 
 
+class Lock:
+    """One holder at a time; the others get it in the order in which they asked."""
+
+    __slots__ = ("_held", "_kernel", "_waiters")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._waiters: deque[tuple[Task, int]] = deque()
+        self._held = False
+
+    async def __aenter__(self) -> None:
+        while self._held:
+            await _Suspend(self._register)
+        self._held = True
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._held = False
+        while self._waiters:
+            if self._kernel.wake(*self._waiters.popleft()):
+                return
+
+    def _register(self, task: Task, epoch: int) -> None:
+        self._waiters.append((task, epoch))
+
+
 class Mailbox(Generic[T]):
     """An unbounded FIFO between tasks; its producers are bounded by what they put."""
 

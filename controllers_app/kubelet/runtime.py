@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, field
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
+from apiserver_app.machinery.kernel import SECOND, Kernel, Lock, Signal
 from apiserver_app.machinery.rand import Rand
 from controllers_app.kubelet.images import Behaviour, Catalog, normalized
 
@@ -89,7 +89,7 @@ class Runtime:
         self.addresses = Addresses(cidr)
         self.images: dict[str, Behaviour] = {}
         self.images_changed = Signal(kernel)
-        self._pulling: Signal | None = None
+        self._pulling = Lock(kernel)
 
     def has(self, image: str) -> bool:
         return normalized(image) in self.images
@@ -97,11 +97,8 @@ class Runtime:
     async def pull(self, image: str) -> tuple[Behaviour, float, float]:
         """Pull it, one at a time; (image, seconds of the pull, seconds with the wait)."""
         asked = self.kernel.now
-        while self._pulling is not None:
-            await self._pulling.wait()
-        gate = self._pulling = Signal(self.kernel)
-        began = self.kernel.now
-        try:
+        async with self._pulling:
+            began = self.kernel.now
             behaviour = self.catalog.find(image)
             await self.kernel.sleep(MANIFEST_SECONDS * self.rand.uniform(0.8, 1.2))
             if behaviour.missing:
@@ -111,9 +108,6 @@ class Runtime:
                 await self.kernel.sleep(seconds * self.rand.uniform(0.9, 1.1))
                 self.images[behaviour.name] = behaviour
                 self.images_changed.set()
-        finally:
-            self._pulling = None
-            gate.set()
         now = self.kernel.now
         return behaviour, (now - began) / SECOND, (now - asked) / SECOND
 

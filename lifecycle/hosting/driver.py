@@ -14,7 +14,7 @@ from apiserver_app.http.server import Reply, Request
 from lifecycle.hosting.clusterhost import ClusterHost, Message
 from lifecycle.hosting.control import ControlError, Controls
 
-SLICE_SECONDS = 0.01
+SLICE_SECONDS = 0.02
 # one process for all: the edge needs the loop back soon
 SLICE_SECONDS_SHARED = 0.002
 SHARED_TURNS = 4  # turns of the loop that the edge gets between slices

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.kernel import OUTSIDE, SECOND, Kernel, Mailbox, Signal
+from apiserver_app.machinery.kernel import OUTSIDE, SECOND, Kernel, Lock, Mailbox, Signal
 
 
 def drive(kernel: Kernel, *, target: int = 0, jump: bool = True) -> None:
@@ -262,3 +262,36 @@ def test_time_never_goes_back() -> None:
     assert kernel.now == 50
     kernel.advance(60)
     assert kernel.now == 60
+
+
+def test_a_lock_goes_to_those_who_asked_in_their_order() -> None:
+    kernel, seen = Kernel(), []
+    lock = Lock(kernel)
+
+    async def user(name: str) -> None:
+        async with lock:
+            seen.append((name, kernel.now))
+            await kernel.sleep(1)
+
+    for name in "abc":
+        kernel.spawn(name, user(name))
+    drive(kernel)
+    assert seen == [("a", 0), ("b", SECOND), ("c", 2 * SECOND)]
+
+
+def test_a_lock_whose_waiter_was_cancelled_goes_to_the_next() -> None:
+    kernel, seen = Kernel(), []
+    lock = Lock(kernel)
+
+    async def user(name: str) -> None:
+        async with lock:
+            seen.append(name)
+            await kernel.sleep(1)
+
+    kernel.spawn("a", user("a"))
+    waiting = kernel.spawn("b", user("b"))
+    kernel.spawn("c", user("c"))
+    kernel.run_ready(3)
+    kernel.cancel(waiting)
+    drive(kernel)
+    assert seen == ["a", "c"]
