@@ -119,7 +119,7 @@ class Driver:
                 "method": method,
                 "path": path,
                 "query": query,
-                "headers": {name: value for name, value in headers},
+                "headers": dict(headers),
                 "body": body.decode("latin-1"),
                 "tls": tls,
                 "address": address,

@@ -242,8 +242,12 @@ def test_messages_of_one_turn_leave_as_one_frame() -> None:
 
 
 def test_frames_survive_any_cut() -> None:
-    frames = [[("log", "a")], [], [("body", 1, b"\x00" * 300, True), ("log", "ü")]]
-    data = b"".join(port.encode_frame(list(frame)) for frame in frames)
+    frames: list[list[port.Message]] = [
+        [("log", "a")],
+        [],
+        [("body", 1, b"\x00" * 300, True), ("log", "ü")],
+    ]
+    data = b"".join(port.encode_frame(frame) for frame in frames)
     for cut in range(1, len(data)):
         reader = port.FrameReader()
         got = [*reader.feed(data[:cut]), *reader.feed(data[cut:])]
