@@ -156,7 +156,7 @@ def _element_text(element: str) -> str:
     if kind == "f":
         return f".{rest}"
     if kind == "k":
-        pairs = (f"{name}={_go_json(value)}" for name, value in json.loads(rest).items())
+        pairs = (f"{name}={go_json(value)}" for name, value in json.loads(rest).items())
         return f"[{','.join(pairs)}]"
     return f"[={rest}]" if kind == "v" else f"[{rest}]"
 
@@ -206,7 +206,7 @@ def field_element(name: str) -> str:
 def key_element(names: tuple[str, ...], *values: Any) -> str:
     """The element of a list's item with these key fields; names in order."""
     pairs = ",".join(
-        f"{_go_json(name)}:{_go_json(value)}" for name, value in zip(names, values, strict=True)
+        f"{go_json(name)}:{go_json(value)}" for name, value in zip(names, values, strict=True)
     )
     return f"k:{{{pairs}}}"
 
@@ -214,9 +214,10 @@ def key_element(names: tuple[str, ...], *values: Any) -> str:
 @functools.lru_cache(maxsize=ELEMENTS_CACHED_MAX, typed=True)
 def value_element(value: Any) -> str:
     """The element of an item of a set."""
-    return f"v:{_go_json(value)}"
+    return f"v:{go_json(value)}"
 
 
-def _go_json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def go_json(value: Any, *, sort_keys: bool = False) -> str:
+    """JSON as Go's encoder writes it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
     return text.translate(_NOT_IN_JSON)

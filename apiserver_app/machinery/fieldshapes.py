@@ -50,7 +50,9 @@ class _Plan:
 
     __slots__ = ("children", "elements", "fixed", "memo", "parts")
 
-    def __init__(self, names: tuple[str, ...], adders: Mapping[str, Adder | None], own: bool) -> None:
+    def __init__(
+        self, names: tuple[str, ...], adders: Mapping[str, Adder | None], own: bool
+    ) -> None:
         by_element = {fieldsets.field_element(name): name for name in names if name in adders}
         elements = fieldsets.ordered(list(by_element))
         self.parts = [
@@ -188,7 +190,7 @@ class _Raw(_Map):
         return changed, removed
 
 
-class _List(Node):
+class KeyedList(Node):
     """A list whose items are told apart by key fields, or by themselves in a set."""
 
     def __init__(self, names: tuple[str, ...], item: Node | None) -> None:
@@ -305,7 +307,7 @@ _RAW = _Raw()
 
 # never owned by anybody
 _TYPE_META = frozenset(("apiVersion", "kind"))
-_METADATA = frozenset((
+METADATA = frozenset((
     "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
     "managedFields", "resourceVersion",
 ))  # fmt: skip
@@ -320,7 +322,7 @@ class Shapes:
         self._root = _Struct(self, schema, _TYPE_META)
         metadata = schema.field("metadata")
         if metadata is not None and metadata.schema is not None:
-            self._root._nodes["metadata"] = _Struct(self, metadata.schema, _METADATA)
+            self._root._nodes["metadata"] = _Struct(self, metadata.schema, METADATA)
         self.zero = zero(schema)
         self._created: dict[str, _Created] = {}
 
@@ -352,7 +354,7 @@ class Shapes:
         if field.kind not in ("map", "list") or field.item is None:
             return None
         item = self.node(field.item)
-        return _Map(item) if field.kind == "map" else _List(field.list_keys, item)
+        return _Map(item) if field.kind == "map" else KeyedList(field.list_keys, item)
 
 
 class _Created:

@@ -5,24 +5,19 @@ the form they have on the wire. Nothing given is changed: an entry that stays th
 object, and when nothing changed so is the whole list.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/
-{fieldmanager,managedfieldsupdater,capmanagers,managedfields}.go and
-sigs.k8s.io/structured-merge-diff merge/update.go.
+{fieldmanager,managedfieldsupdater,stripmeta}.go and sigs.k8s.io/structured-merge-diff
+merge/update.go.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from apiserver_app.machinery import fieldsets, fieldshapes, serverapply
+from apiserver_app.machinery import fieldsets, fieldshapes, managers, serverapply
 from apiserver_app.machinery.fieldsets import Trie
+from apiserver_app.machinery.managers import APPLY, UPDATE, Entries, Manager
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types_schema import Schema
-
-UPDATE, APPLY = "Update", "Apply"
-UPDATE_MANAGERS_MAX = 10
-ANCIENT = "ancient-changes"
-
-Entries = list[Object]
 
 
 def track(
@@ -42,7 +37,7 @@ def track(
     that has none."""
     entries = _before(old, new, subresource)
     shapes = fieldshapes.of(schema)
-    skip = reset_field(schema, subresource)
+    skip = managers.reset_field(schema, subresource)
     changed: Trie | None
     removed: Trie | None
     if old is None:
@@ -53,7 +48,7 @@ def track(
         changed, removed = shapes.compare(old, new, skip)
     if changed is None and removed is None:
         return entries
-    me = _Manager(manager or "unknown", operation, api_version, subresource)
+    me = Manager(manager or "unknown", operation, api_version, subresource)
     return _updated(entries, me, time, changed, removed)
 
 
@@ -74,46 +69,9 @@ def apply(
     )
 
 
-def reset_field(schema: Schema, subresource: str) -> str:
-    """The field that an endpoint never changes: status for the object, spec for its status."""
-    if subresource == "status":
-        return "spec"
-    return "status" if not subresource and "status" in schema.fields else ""
-
-
-class _Manager(NamedTuple):
-    """What tells one entry from another."""
-
-    name: str
-    operation: str
-    api_version: str
-    subresource: str
-
-    def owns(self, entry: Object) -> bool:
-        return bool(
-            entry.get("manager", "") == self.name
-            and entry.get("operation") == self.operation
-            and entry.get("subresource", "") == self.subresource
-            and entry.get("apiVersion") == self.api_version
-        )
-
-    def entry(self, time: str, fields: Trie) -> Object:
-        out: Object = {
-            "manager": self.name,
-            "operation": self.operation,
-            "apiVersion": self.api_version,
-            "time": time,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": fields,
-        }
-        if self.subresource:
-            out["subresource"] = self.subresource
-        return out
-
-
 def _before(old: Object | None, new: Object, subresource: str) -> Entries:
     """The entries to go on from: the new object's, else the old one's; an empty list resets."""
-    before: Entries = (old or {}).get("metadata", {}).get("managedFields") or []
+    before: Entries = old["metadata"].get("managedFields") or [] if old is not None else []
     if subresource:
         return before
     given = new.get("metadata", {}).get("managedFields")
@@ -121,7 +79,8 @@ def _before(old: Object | None, new: Object, subresource: str) -> Entries:
         return before
     if not given or given == [{}]:
         return []
-    return given if all(map(_is_valid, given)) else before
+    valid: Entries = given if all(map(_is_valid, given)) else before
+    return valid
 
 
 def _is_valid(entry: Any) -> bool:
@@ -135,7 +94,7 @@ def _is_valid(entry: Any) -> bool:
 
 
 def _updated(
-    entries: Entries, me: _Manager, time: str, changed: Trie | None, removed: Trie | None
+    entries: Entries, me: Manager, time: str, changed: Trie | None, removed: Trie | None
 ) -> Entries:
     """Changed fields go to their changer, removed ones to nobody."""
     out: Entries = []
@@ -159,45 +118,8 @@ def _updated(
             out.append(mine if total is fields else {**mine, "fieldsV1": total})
         else:
             out.append(me.entry(time, total))
-    if updaters > UPDATE_MANAGERS_MAX:
-        out = capped(out)
+    if updaters > managers.UPDATE_MANAGERS_MAX:
+        out = managers.capped(out)
     if len(out) > 1:
-        out.sort(key=order)
+        out.sort(key=managers.order)
     return out
-
-
-def order(entry: Object) -> tuple[str, str, str, str, str]:
-    """Applies first, then by time, then by name."""
-    return (
-        entry["operation"],
-        entry.get("time") or "",
-        entry.get("manager", ""),
-        entry["apiVersion"],
-        entry.get("subresource", ""),
-    )
-
-
-def capped(entries: Entries) -> Entries:
-    """No more than ten updaters: the oldest of one API version are merged into one entry."""
-    updaters = sorted((entry for entry in entries if entry["operation"] == UPDATE), key=order)
-    excess = len(updaters) - UPDATE_MANAGERS_MAX
-    if excess <= 0:
-        return entries
-    buckets: dict[str, Object] = {}
-    first: dict[str, Object] = {}
-    gone: list[int] = []
-    for entry in updaters:
-        if excess <= 0:
-            break
-        version = entry["apiVersion"]
-        if version not in first:
-            first[version] = entry
-            continue
-        before = buckets.get(version) or first[version]
-        bucket = _Manager(ANCIENT, UPDATE, version, "")
-        fields = fieldsets.union(entry.get("fieldsV1") or None, before.get("fieldsV1") or None)
-        gone += [id(entry), id(first[version])]
-        buckets[version] = bucket.entry(entry.get("time", ""), fields or {})
-        excess -= 1
-    kept = [entry for entry in entries if id(entry) not in gone]
-    return kept + list(buckets.values())
