@@ -79,7 +79,11 @@ def test_amounts_are_compared_not_texts() -> None:
     assert quantity.parse("1024Ki") <= quantity.parse("1Mi") <= quantity.parse("1.5Mi")
 
 
-SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "e3", "E-3"]
+def test_beyond_exa_there_is_no_suffix_and_upstream_forgets_the_power() -> None:
+    assert quantity.canonical("1000E") == "1"
+
+
+SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "e3", "E-3"]
 numbers = st.decimals(-10_000, 10_000, places=3).map(lambda number: f"{number:f}")
 texts = st.builds("{}{}".format, numbers, st.sampled_from(SUFFIXES))
 

@@ -204,7 +204,8 @@ def test_status_is_not_the_objects_to_apply() -> None:
         (config(template={"spec": {"containers": [{"image": "x"}]}}), 500,
          "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): "
          ".spec.template.spec.containers: element 0: associative list with keys has an element "
-         'that omits all key fields ["name"] (and doesn\'t have default values for any key fields)'),
+         'that omits all key fields ["name"] '
+         "(and doesn't have default values for any key fields)"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_applied_is_refused_in_upstreams_words(
