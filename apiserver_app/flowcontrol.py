@@ -17,7 +17,6 @@ from apiserver_app.machinery.reader import Reader
 SCHEMAS = "flowschemas.flowcontrol.apiserver.k8s.io"
 LEVELS = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"
 CACHE_MAX = 4096
-_SOURCE = "staging/src/k8s.io/apiserver/pkg/util/flowcontrol/apf_filter.go"
 
 
 class Classifier:
@@ -63,13 +62,7 @@ class Classifier:
         level = self._reader.get(LEVELS, "", level_name)
         level_uid = meta.uid_of(level) if level else ""
         name = meta.name_of(schema)
-        detail = {
-            "word": level_name,
-            "why": f"flow schema {name}, priority level {level_name}",
-            "flowSchema": name,
-            "priorityLevel": level_name,
-            "source": _SOURCE,
-        }
+        detail = {"word": level_name, "flowSchema": name, "priorityLevel": level_name}
         return Flow(meta.uid_of(schema), level_uid, detail)
 
 

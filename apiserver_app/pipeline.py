@@ -38,6 +38,7 @@ class Pipeline:
         self.probe: probes.Probe = cluster.probe
         self.kernel: kernels.Kernel = cluster.kernel
         self._paths = paths
+        self._details = gatedetails.Details()
 
     async def handle(self, call: Call) -> Outcome:
         """Take a request through the gates; the answer, or an ApiError with its Status."""
@@ -87,7 +88,7 @@ class Pipeline:
 
     async def _authenticate(self, call: Call) -> None:
         user, tries = self.cluster.authentication.authenticate(call.credential, self.kernel.now)
-        detail = gatedetails.authentication(user, tries)
+        detail = self._details.authentication(user, tries)
         if user is None:
             await self.probe.hop("gate", "authentication", "deny", detail)
             raise errors.unauthorized()
@@ -110,25 +111,25 @@ class Pipeline:
         assert call.user is not None
         attributes = attributes_of(call, call.user)
         decision = self.cluster.authorization.authorize(attributes)
-        detail = gatedetails.authorization(decision)
         if decision.allowed:
+            detail = self._details.authorization(decision)
             await self.probe.hop("gate", "authorization", "allow", detail)
             return
         error = forbidden.forbidden_error(attributes, decision.reason)
-        await self.probe.hop("gate", "authorization", "deny", {**detail, "message": error.message})
+        refused = {**gatedetails.authorization(decision), "message": error.message}
+        await self.probe.hop("gate", "authorization", "deny", refused)
         raise error
 
     async def _route(self, call: Call) -> None:
         info = call.info
         assert info is not None
-        detail = ROUTED
         if call.verb not in self.cluster.verbs_of(info, call.subresource):
             error = errors.method_not_allowed(info.group, info.plural, call.verb)
             await self.probe.hop(
-                "gate", "routing", "deny", {**detail, "message": error.message}
+                "gate", "routing", "deny", {"word": "405", "message": error.message}
             )
             raise error
-        await self.probe.hop("gate", "routing", "allow", detail)
+        await self.probe.hop("gate", "routing", "allow", ROUTED)
 
     # -- reads ----------------------------------------------------------------------------------
 
@@ -136,7 +137,7 @@ class Pipeline:
         found = None if call.asked[2] else self._paths(call)
         if found is None:
             error = errors.path_not_found()
-            detail = {**ROUTED, "server": "", "message": error.message}
+            detail = {"word": "404", "message": error.message}
             await self.probe.hop("gate", "routing", "deny", detail)
             raise error
         await self.probe.hop("gate", "routing", "allow", ROUTED)
@@ -163,12 +164,7 @@ class Pipeline:
         )
 
 
-ROUTED = {
-    "word": "kube-apiserver",
-    "server": "kube-apiserver",
-    "chain": ["aggregator", "kube-apiserver", "extensions"],
-    "source": "cmd/kube-apiserver/app/server.go CreateServerChain",
-}
+ROUTED = {"word": "kube-apiserver"}
 
 
 def attributes_of(call: Call, user: User) -> auth.Attributes:

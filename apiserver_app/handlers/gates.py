@@ -127,25 +127,28 @@ async def validating(cluster: ClusterContext, attributes_: Attributes) -> None:
 
 async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -> None:
     probe = cluster.probe
+    passed: list[tuple[str, str, str]] = []
 
     async def tell(phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
-        await probe.hop("plugin", phase, plugin, verdict, why, ops)
+        nonlocal passed
+        if verdict in ("allow", "skip"):
+            passed.append((plugin, verdict, why))
+            return
+        told, passed = passed, []
+        await probe.hop("plugin", phase, plugin, verdict, why, ops, told)
 
     run = cluster.chain.mutate if phase == "mutating" else cluster.chain.validate
     try:
         changes = await run(attributes_, tell)
     except ApiError as error:
-        detail = {"word": str(error.code), "message": error.message}
+        detail: Object = {"word": str(error.code), "message": error.message}
         await probe.hop("gate", phase, "deny", detail)
         raise
     if changes:
         word = f"{changes} change{'s' if changes != 1 else ''}"
-        await probe.hop("gate", phase, "change", {"word": word})
+        await probe.hop("gate", phase, "change", {"word": word, "passed": passed})
     else:
-        await probe.hop("gate", phase, "allow", _AGREED)
-
-
-_AGREED = {"word": "agreed"}
+        await probe.hop("gate", phase, "allow", {"word": "agreed", "passed": passed})
 
 
 def before_create(cluster: ClusterContext, ctx: Context, info: ResourceInfo, obj: Object) -> None:

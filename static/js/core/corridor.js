@@ -33,8 +33,12 @@ export function gateRows(span, seq, held) {
   for (const record of span ? span.records : []) {
     if (record.seq > seq) break;
     const any = /** @type {any} */ (record);
-    if (record.kind === 'gate') gates.set(any.gate, any);
-    else if (record.kind === 'plugin') (plugins[any.phase] ||= []).push(any);
+    if (record.kind === 'gate') {
+      gates.set(any.gate, any);
+      if (PHASES.has(any.gate)) plugins[any.gate].push(...agreed(any, any.gate, any.detail?.passed));
+    } else if (record.kind === 'plugin') {
+      (plugins[any.phase] ||= []).push(...agreed(any, any.phase, any.passed), any);
+    }
     else if (record.kind === 'response') answered = true;
   }
   const isRead = span ? span.cls === 'read' : false;
@@ -53,6 +57,19 @@ export function gateRows(span, seq, held) {
       record: record || last || null, plugins: asked, passed: !!record && !heldHere,
     };
   });
+}
+
+/**
+ * Plugins that only agreed, or had nothing to do, are told with the next record of their phase.
+ * @param {any} record @param {string} phase @param {[string, string, string][]|undefined} passed
+ */
+export function agreed(record, phase, passed) {
+  const names = (passed || []).flatMap(([plugins, verdict, why]) => plugins.split(',')
+    .map((plugin) => ({ plugin, verdict, why })));
+  return names.map((one, i) => ({
+    kind: 'plugin', seq: record.seq - 1 + (i + 1) / (names.length + 1), t: record.t,
+    span: record.span, phase, ops: [], ...one,
+  }));
 }
 
 /** Where the ticket stands: the gate that comes next, or the one it is in. -1 when it is gone. */

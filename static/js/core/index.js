@@ -153,6 +153,7 @@ export class Index {
     if (!span) return;
     const detail = record.detail || {};
     if (detail.user) span.user = detail.user;
+    if (record.gate === 'mutating') this._knowPlugins(detail.passed);
     const refused = record.verdict === 'deny'
       && (record.gate === 'authentication' || record.gate === 'authorization');
     if (refused && span.open.outside && !span.roots.length) this._promote(span);
@@ -161,13 +162,22 @@ export class Index {
   /** @param {any} record */
   _plugin(record) {
     this._inSpan(record);
-    if (record.phase !== 'mutating' || this.plugins.includes(record.plugin)) return;
-    const span = this.spans.get(record.span);
-    const before = span ? span.records.filter((r) => r.kind === 'plugin'
-      && /** @type {any} */ (r).phase === 'mutating') : [];
-    const previous = /** @type {any} */ (before[before.length - 2]);
-    const at = previous ? this.plugins.indexOf(previous.plugin) + 1 : 0;
-    this.plugins.splice(at, 0, record.plugin);
+    if (record.phase === 'mutating') this._knowPlugins(record.passed, record.plugin);
+  }
+
+  /**
+   * Learn the order in which mutating plugins are asked.
+   * @param {[string, string, string][]|undefined} passed @param {string} [own]
+   */
+  _knowPlugins(passed, own) {
+    const names = (passed || []).filter(([, verdict]) => verdict !== 'skip').map(([name]) => name);
+    if (own) names.push(own);
+    let at = 0;
+    for (const name of names) {
+      const found = this.plugins.indexOf(name);
+      if (found < 0) this.plugins.splice(at, 0, name);
+      at = (found < 0 ? at : found) + 1;
+    }
   }
 
   /** @param {any} record */
