@@ -13,7 +13,9 @@ POLICY = (
 
 
 async def page(request: HttpRequest) -> HttpResponse:
-    response = render(request, "index.html")
+    info = request.scope["state"]["edge"].port.info or {}
+    shown = {"cluster": info.get("cluster", "demo"), "version": info.get("version", "")}
+    response = render(request, "page.html", shown)
     response["Content-Security-Policy"] = POLICY
     response["Cache-Control"] = "no-cache"
     return response
