@@ -6,9 +6,10 @@ const names = ['bar', 'bench', 'map', 'inspector', 'timeline', 'dialogs', 'narra
 const hosts = Object.fromEntries(names.map((name) => [
   name, /** @type {HTMLElement} */ (document.getElementById(name)),
 ]));
-const { cluster = 'default', version = '' } = document.body.dataset;
-const app = new App(hosts, { cluster, version });
+const query = new URLSearchParams(location.search);
+const { cluster = '', version = '' } = document.body.dataset;
+const app = new App(hosts, { cluster: query.get('cluster') || cluster || 'demo', version });
 app.start();
-const recording = new URLSearchParams(location.search).get('trace');
+const recording = query.get('trace');
 if (recording) app.openSaved(recording).catch(() => app.openLive());
 else app.openLive();

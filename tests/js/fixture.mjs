@@ -235,7 +235,7 @@ export function createDeployment(maker, { stopAt = '', suffixes = ['8x4rb', 'k7w
   const pods = [];
   for (const suffix of suffixes) {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `${HASH}-${suffix}`, generateName: `${HASH}-`, namespace: 'default', uid: maker.newUid(), labels: { app: 'nginx', 'pod-template-hash': HASH.slice(6) }, creationTimestamp: maker.stamp(), ownerReferences: controllerRef('ReplicaSet', set) }, spec: { containers: structuredClone(template.spec.containers), restartPolicy: 'Always' }, status: { phase: 'Pending' } };
-    const done = maker.request({ parent: loop, client: 'replicaset', verb: 'create', resource: 'pods', ns: 'default', name: '', user: controller('replicaset'), changes: podChanges, stop: stopAt, defaults: [{ op: 'add', path: '/spec/terminationGracePeriodSeconds', value: 30 }], whys: { LimitRanger: '' } },
+    const done = maker.request({ parent: loop, client: 'replicaset', verb: 'create', resource: 'pods', ns: 'default', name: '', user: controller('replicaset'), changes: podChanges, stop: MUTATING.includes(stopAt) ? stopAt : '', defaults: [{ op: 'add', path: '/spec/terminationGracePeriodSeconds', value: 30 }], whys: { LimitRanger: '' } },
       (span) => maker.write(span, 'create', 'pods', pod, '', ['replicaset', 'scheduler', 'endpointslice']));
     if (stopAt && MUTATING.includes(stopAt)) {
       maker.tell('held', { at: maker.records.length, breakpoint: 'bp-1' }, done.span);
@@ -249,6 +249,7 @@ export function createDeployment(maker, { stopAt = '', suffixes = ['8x4rb', 'k7w
   endWork(maker, loop);
   const picks = ['node-1', 'node-2', 'node-1'];
   pods.forEach(({ pod, rev }, i) => {
+    if (stopAt === 'select' && i > 1) return;
     maker.wait(1500);
     const node = picks[i % 3];
     const cycle = schedule(maker, pod, rev, node, i, stopAt === 'select' && i === 1);
@@ -371,19 +372,23 @@ function schedule(maker, pod, rev, node, round, stop) {
 
 // -- other moments ------------------------------------------------------------------------------
 
+const binding = (kind, name, role, rule, missing) => ({
+  binding: { kind, name, ...(kind === 'RoleBinding' ? { namespace: 'default' } : {}) }, role: { kind: 'ClusterRole', name: role },
+  subject: { kind: 'Group', name: 'students' }, closest: { rule, missing },
+});
+
 export function refusedStudent(maker) {
   const message = 'deployments.apps is forbidden: User "student" cannot create resource "deployments" in API group "apps" in the namespace "default"';
   maker.request({
     client: 'kubectl', outside: true, verb: 'create', resource: 'deployments.apps', ns: 'default', name: 'nginx', user: STUDENT, flow: 'global-default',
     refused: {
       word: '403', message, why: 'No authorizer allowed it, so the answer is no.',
-      tries: [{ name: 'Node', verdict: 'noop', why: 'not a node' }, { name: 'RBAC', verdict: 'noop', why: 'no rule covers it', source: 'plugin/pkg/auth/authorizer/rbac/rbac.go' }],
+      tries: [{ name: 'Node', verdict: 'noop', why: 'not a node' }, { name: 'RBAC', verdict: 'noop', why: 'no rule of 3 bindings allows create deployments', source: 'plugin/pkg/auth/authorizer/rbac/rbac.go', detail: { bindings: [
+        binding('ClusterRoleBinding', 'system:basic-user', 'system:basic-user', { apiGroups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'], verbs: ['create'] }, ['apiGroup', 'resource']),
+        binding('ClusterRoleBinding', 'system:discovery', 'system:discovery', { nonResourceURLs: ['/api', '/api/*', '/apis', '/healthz', '/version'], verbs: ['get'] }, ['verb', 'apiGroup', 'resource']),
+        binding('RoleBinding', 'students-view', 'view', { apiGroups: ['apps'], resources: ['deployments', 'replicasets'], verbs: ['get', 'list', 'watch'] }, ['verb']),
+      ] } }],
       source: 'plugin/pkg/auth/authorizer/rbac/rbac.go Authorize',
-      rules: [
-        { binding: 'ClusterRoleBinding system:basic-user', role: 'ClusterRole system:basic-user', matched: false, rules: [{ apiGroups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'], verbs: ['create'] }] },
-        { binding: 'ClusterRoleBinding system:discovery', role: 'ClusterRole system:discovery', matched: false, rules: [{ nonResourceURLs: ['/api', '/api/*', '/apis', '/healthz', '/version'], verbs: ['get'] }] },
-        { binding: 'RoleBinding default/students-view', role: 'ClusterRole view', matched: false, rules: [{ apiGroups: ['apps'], resources: ['deployments', 'replicasets'], verbs: ['get', 'list', 'watch'] }] },
-      ],
     },
   });
   return maker;

@@ -20,6 +20,13 @@ import { shortPath } from './yaml.js';
  * @property {boolean} passed
  */
 
+// upstream's order, pkg/kubeapiserver/options/plugins.go, of those that may change something
+const PLUGIN_ORDER = Object.freeze([
+  'NamespaceLifecycle', 'LimitRanger', 'ServiceAccount', 'NodeRestriction', 'TaintNodesByCondition',
+  'Priority', 'DefaultTolerationSeconds', 'DefaultStorageClass', 'StorageObjectInUseProtection',
+  'RuntimeClass', 'DefaultIngressClass', 'MutatingAdmissionPolicy', 'MutatingAdmissionWebhook',
+]);
+
 const PHASES = new Set(['mutating', 'validating']);
 
 /**
@@ -89,16 +96,15 @@ export function ticketStop(/** @type {GateRow[]} */ rows, /** @type {Span|null} 
  */
 export function stillToAsk(index, row) {
   if (row.gate !== 'mutating' || !row.plugins.length) return [];
-  const last = row.plugins[row.plugins.length - 1].plugin;
-  const at = index.plugins.indexOf(last);
-  return at < 0 ? [] : index.plugins.slice(at + 1);
+  const asked = new Set(row.plugins.flatMap((p) => p.plugin.split(',')));
+  return PLUGIN_ORDER.filter((name) => index.plugins.has(name) && !asked.has(name));
 }
 
 /**
  * What is written on the ticket.
- * @param {Index} index @param {Span} span @param {GateRow[]} rows
+ * @param {Index} index @param {Span} span @param {GateRow[]} rows @param {number} [seq]
  */
-export function ticketOf(index, span, rows) {
+export function ticketOf(index, span, rows, seq = Infinity) {
   const { verb, resource, subresource } = /** @type {any} */ (span.open);
   const changes = rows.flatMap((row) => row.plugins).filter((p) => p.verdict === 'change');
   const last = changes[changes.length - 1];
@@ -107,8 +113,8 @@ export function ticketOf(index, span, rows) {
   const prepared = rows.some((row) => row.gate === 'prepare' && row.passed);
   return {
     verb: `${httpMethod(verb)} ${subresource ? subresource : kindOf(resource)}`,
-    name: nameOf(index, span),
-    unnamed: verb === 'create' && !subresource && !prepared && !(/** @type {any} */ (span.open).name),
+    name: nameOf(index, span, seq),
+    unnamed: verb === 'create' && !subresource && !prepared && span.parent > 0,
     punches: punches.slice(-5),
     changed: last ? [...new Set((last.ops || []).map((/** @type {any} */ o) => shortPath(o.path)))]
       : [],
@@ -116,12 +122,24 @@ export function ticketOf(index, span, rows) {
 }
 
 /** A name that is not given yet is told by its maker's, with a question mark. */
-export function nameOf(/** @type {Index} */ index, /** @type {Span} */ span) {
+export function nameOf(/** @type {Index|null} */ index, /** @type {Span} */ span, seq = Infinity) {
   const { name, verb } = /** @type {any} */ (span.open);
   if (name || verb !== 'create') return name || '';
-  const maker = index.spans.get(span.parent);
+  const given = givenName(span, seq);
+  if (given) return given;
+  const maker = index?.spans.get(span.parent);
   const key = maker && maker.type === 'work' ? /** @type {any} */ (maker.open).key : '';
   return key ? `${key.slice(key.indexOf('/') + 1)}-?` : '?';
+}
+
+/** The name the object got in `prepare`, or was stored under. @param {Span} span @param {number} seq */
+export function givenName(span, seq) {
+  for (const record of span.records) {
+    if (record.seq > seq) return '';
+    if (record.kind === 'gate' && record.detail?.name) return record.detail.name;
+    if (record.kind === 'write') return /** @type {any} */ (record).name;
+  }
+  return '';
 }
 
 /** The write a request made at or before seq, if it made one. @param {Span} span */

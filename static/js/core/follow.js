@@ -58,7 +58,7 @@ export function currentAt(index, follow, seq) {
     const record = index.record(trail[i]);
     if (!record) break;
     const span = index.spanOf(record);
-    if (span && span.cls === 'minor' && current.hop) continue;
+    if (span && span.cls === 'minor') continue;
     if (!current.hop && (isStop(record) || record.kind === 'response' || record.kind === 'write')) {
       current.hop = record;
       current.span = span;

@@ -66,7 +66,7 @@ export class Index {
     /** @type {Map<string, TraceRecord[]>} pod key -> kubelet records */ this.steps = new Map();
     /** @type {Map<string, Span[]>} pod key -> scheduling cycles */ this.cycles = new Map();
     /** @type {number} */ this.cycleCount = 0;
-    /** @type {string[]} names of mutating plugins in the order they are asked */ this.plugins = [];
+    /** @type {Set<string>} names of all mutating plugins met */ this.plugins = new Set();
   }
 
   get last() { return this.first + this.records.length - 1; }
@@ -162,22 +162,9 @@ export class Index {
   /** @param {any} record */
   _plugin(record) {
     this._inSpan(record);
-    if (record.phase === 'mutating') this._knowPlugins(record.passed, record.plugin);
-  }
-
-  /**
-   * Learn the order in which mutating plugins are asked.
-   * @param {[string, string, string][]|undefined} passed @param {string} [own]
-   */
-  _knowPlugins(passed, own) {
-    const names = (passed || []).filter(([, verdict]) => verdict !== 'skip').map(([name]) => name);
-    if (own) names.push(own);
-    let at = 0;
-    for (const name of names) {
-      const found = this.plugins.indexOf(name);
-      if (found < 0) this.plugins.splice(at, 0, name);
-      at = (found < 0 ? at : found) + 1;
-    }
+    if (record.phase !== 'mutating') return;
+    // plugins that have nothing to do with a request are named together, in one record
+    for (const name of record.plugin.split(',')) this.plugins.add(name);
   }
 
   /** @param {any} record */

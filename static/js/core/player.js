@@ -44,6 +44,14 @@ export class Player {
     this._rest = 0;
   }
 
+  /** Begin again with another history: what was before it is lost. @param {History} history */
+  restart(history) {
+    this.history = history;
+    this.cursor = 0;
+    this.past = false;
+    this.follow = {};
+  }
+
   get head() { return this.history.last; }
 
   get behind() { return this.cursor < this.head; }

@@ -4,9 +4,10 @@
  * through the causes in the trace. Rows name a sentence and its parameters; words come later.
  */
 import { ancestry } from './follow.js';
+import { kindOf } from './records.js';
 import { lastPart } from './cluster.js';
 import { cycleAt, outcome } from './schedule.js';
-import { writeOf } from './corridor.js';
+import { nameOf, writeOf } from './corridor.js';
 import { duration } from './words.js';
 
 /** @typedef {import('./index.js').Index} Index */
@@ -61,7 +62,7 @@ function opening(chain, made, add) {
     const write = writeOf(span);
     if (span === chain[0].span) {
       add(span.t, span.seq, 0, 'story.asked', {
-        who: span.user?.name || open.client, verb: open.verb, what: `${open.resource} ${open.name}`,
+        who: span.user?.name || open.client, verb: open.verb, what: `${kindOf(open.resource).toLowerCase()} ${nameOf(null, span)}`,
       });
     }
     if (!write) continue;
@@ -69,9 +70,9 @@ function opening(chain, made, add) {
       add(write.t, write.seq, write.rev, 'story.pod', { pod: lastPart(write.name), who: open.client });
     } else if (open.parent) {
       add(write.t, write.seq, write.rev, 'story.made', {
-        who: open.client, what: write.resource.split('.')[0], name: write.name,
+        who: open.client, what: kindOf(write.resource), name: write.name,
       });
-    } else add(write.t, write.seq, write.rev, 'story.stored', { name: write.key.split('/').pop() });
+    } else add(write.t, write.seq, write.rev, 'story.stored', { name: `${kindOf(write.resource)} ${write.name}` });
   }
 }
 

@@ -33,6 +33,7 @@ import { writeOf } from './corridor.js';
 
 const BARS_MAX = 400;
 const ARROWS_MAX = 60;
+const WIDTH_US_MIN = 1000;
 
 /**
  * @param {Index} index @param {Follow} follow @param {number} seq
@@ -141,11 +142,10 @@ class Draft {
 
   /** @param {Span} span @param {any} write @param {boolean} ghost */
   write(span, write, ghost) {
-    const before = span.records[span.records.indexOf(write) - 1];
-    const from = before ? Math.max(before.t, write.t - 900) : write.t - 200;
+    const from = write.t;
     const late = ghost || write.seq > this.seq;
     this.bar('etcd', {
-      from, to: Math.max(write.t, from + 60), label: String(write.rev), tone: late ? 'ghost' : '',
+      from, to: span.close ? span.close.t : from + 60, label: String(write.rev), tone: late ? 'ghost' : '',
       seq: write.seq, title: `${write.rev} ${write.op} ${write.key}`,
     });
     this.arrow('apiserver', from, 'etcd', from + 60, late);
@@ -278,8 +278,8 @@ export function rangeAt(index, follow, seq, zoom) {
   const origin = index.record(trail[0])?.t || 0;
   const back = index.record(trail[Math.max(0, at - 170)])?.t || origin;
   const ahead = index.record(trail[Math.min(trail.length - 1, at + 60)])?.t || t;
-  const room = Math.min(Math.max(ahead - t, (t - back) * 0.35), (t - back) * 0.6 + 2000);
-  const width = niceWidth(Math.max(4000, (t - back + room) * 1.08)) / zoom;
+  const room = Math.min(Math.max(ahead - t, (t - back) * 0.35), (t - back) * 0.6 + 300);
+  const width = niceWidth(Math.max(WIDTH_US_MIN, (t - back + room) * 1.08)) / zoom;
   const from = t - origin < width * 0.8 ? origin : t - width * 0.68;
   return { from, to: from + width, origin, empty: false };
 }

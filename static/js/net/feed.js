@@ -12,6 +12,8 @@ const WAIT_MS_MAX = 10_000;
  * @property {(hello: any) => void} hello
  * @property {(records: any[]) => void} records
  * @property {(clock: any) => void} clock
+ * @property {(gap: {first: number, last: number}) => void} missing  records nobody has any more
+ * @property {(why: string) => void} failed
  * @property {(connected: boolean) => void} connection
  */
 
@@ -59,6 +61,8 @@ export class Feed {
       }
     }
     if (frame.clock) this.listener.clock(frame.clock);
+    if (frame.missing) this.listener.missing(frame.missing);
+    if (frame.error) this.listener.failed(frame.error);
   }
 
   /** @param {WebSocket} socket */

@@ -7,12 +7,12 @@ import { pluralOf } from '../core/records.js';
 
 export const NGINX = deployment('nginx', 3);
 
-/** What `kubectl create deployment NAME --image=nginx --replicas=N` sends. @param {string} name @param {number} replicas */
-export function deployment(name, replicas) {
+/** What `kubectl create deployment NAME --image=nginx --replicas=N` sends. @param {string} name @param {number} replicas @param {string} [namespace] */
+export function deployment(name, replicas, namespace = '') {
   return `apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: ${name}
+  name: ${name}${namespace ? `\n  namespace: ${namespace}` : ''}
   labels:
     app: ${name}
 spec:
@@ -191,7 +191,7 @@ function asking(app) {
     card(name) {
       if (name === 'refused') {
         ui.user = 'student';
-        return apply(NGINX, 'student', 'kubectl create deployment nginx --image=nginx --replicas=3');
+        return apply(deployment('nginx', 3, 'default'), 'student', 'kubectl create deployment nginx --image=nginx --replicas=3 -n default');
       }
       if (name === 'crowd') {
         return apply(deployment('crowd', 1000), app.meta.users[0], 'kubectl create deployment crowd --image=nginx --replicas=1000');
@@ -213,6 +213,11 @@ function summary(manifest) {
 export function answerLines(body) {
   const list = Array.isArray(body) ? body : body.results || body.items || body.answers || [body];
   return list.map((/** @type {any} */ entry) => {
+    if (entry.code) {
+      const where = entry.kind.toLowerCase();
+      return entry.code < 400 ? { failed: false, text: `${where}/${entry.name} ${entry.message || 'created'}` }
+        : { failed: true, text: `Error from server (${entry.reason}): ${entry.message}` };
+    }
     const object = entry.object || entry.status?.kind && entry.status || entry.body || entry;
     if (object.kind === 'Status' && object.status !== 'Success') {
       const reason = object.reason ? ` (${object.reason})` : '';

@@ -36,7 +36,7 @@ export class App {
       theme: document.documentElement.dataset.theme || 'light',
       selected: null, tab: 'why', focus: '', menu: '', dialog: '', zoom: 1, namespace: 'default',
       benchTab: 'create', manifest: NGINX, user: this.meta.users[0], answers: /** @type {any[]} */ ([]), sending: 0,
-      lastApplied: '', traces: null, traceName: '', traceError: '', moved: false,
+      lastApplied: '', traces: null, traceName: '', traceError: '', moved: false, dragging: false,
     };
     this.history = new History();
     this.player = new Player(this.history, { live: true });
@@ -102,6 +102,11 @@ export class App {
       hello: (hello) => this._hello(hello),
       records: (records) => this._take(records),
       clock: (clock) => { this._clock(clock); this.draw(); },
+      missing: () => {
+        this.history = new History();
+        this.player.restart(this.history);
+      },
+      failed: (why) => { this.ui.traceError = why; this.draw(); },
       connection: (on) => {
         this.meta.connected = on;
         if (on) this.meta.opened = true;
@@ -111,7 +116,7 @@ export class App {
     this.feed.open();
     this.api.state().then((state) => {
       this.meta.server = true;
-      if (state.users?.length) this.meta.users = state.users.map((/** @type {any} */ u) => u.name || u);
+      this._users(state.users);
       this._clock(state.clock || state);
       this.draw();
     }, () => this.draw());
@@ -159,7 +164,7 @@ export class App {
   _header(header) {
     const { meta } = this;
     meta.epoch = header.epoch || meta.epoch;
-    meta.version = header.version || header.kubernetesVersion || meta.version;
+    meta.version = header.version || header.kubernetes || meta.version;
     meta.cluster = header.cluster || header.name || meta.cluster;
   }
 
@@ -167,9 +172,16 @@ export class App {
   _hello(hello) {
     this._header(hello);
     if (!this.player.knownUpTo) this.player.knownUpTo = hello.seq || 0;
-    if (hello.users) this.meta.users = hello.users;
+    this._users(hello.users);
     this._clock(hello);
     this.draw();
+  }
+
+  /** @param {string[]|undefined} users  of the cast, the administrator first */
+  _users(users) {
+    if (!users || !users.length) return;
+    this.meta.users = users;
+    if (!users.includes(this.ui.user)) [this.ui.user] = users;
   }
 
   /** @param {any[]} records */
@@ -254,7 +266,7 @@ function metaOf(given) {
   let at = 0;
   let heardAt = performance.now();
   const meta = {
-    cluster: given.cluster, version: given.version, epoch: '', users: ['kubernetes-admin', 'student'],
+    cluster: given.cluster, version: given.version, epoch: '', users: ['admin', 'student'],
     connected: false, opened: false, server: false, running: () => 0,
     /** @param {number} t */
     heard(t) {

@@ -52,7 +52,7 @@ function manifest(ctx) {
     'aria-label': words.t('bench.yaml'), spellcheck: 'false', value: ui.manifest, onInput: (/** @type {any} */ e) => act.manifest(e.target.value),
     onKeydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) act.send(); },
   }), h('div.send', null, h('span.soft', null, words.t('bench.kubectl')),
-    h('button.act.first', { disabled: ui.sending, onClick: () => act.send() }, glyph('play'), words.t('bench.send'))));
+    h('button.act.first', { disabled: ui.sending > 0, onClick: () => act.send() }, glyph('play'), words.t('bench.send'))));
 }
 
 /** @param {Context} ctx */

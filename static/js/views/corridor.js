@@ -125,7 +125,7 @@ function verdictWord(ctx, model, row) {
     const n = row.plugins.filter((p) => p.verdict === 'change').length;
     return n ? words.t('word.changes', { n }) : words.t('word.nochange');
   }
-  if (row.gate === 'validating' && !detail.word) return words.t('word.asked', { n: row.plugins.length });
+  if (row.gate === 'validating') return words.t('word.asked', { n: row.plugins.reduce((n, p) => n + p.plugin.split(',').length, 0) });
   if (row.gate === 'etcd') return String(writeOf(model.span)?.rev || detail.rev || detail.word || '');
   const ops = (detail.ops || []).length;
   if (row.gate === 'decode' && ops) return words.t('word.defaults', { n: ops });
@@ -201,16 +201,22 @@ function pluginBox(ctx, model, row) {
   const last = row.plugins[row.plugins.length - 1];
   const most = compact ? 3 : 6;
   const spoke = row.plugins.filter((p) => p.verdict !== 'skip' || p === last);
-  const list = (spoke.length >= most ? spoke : row.plugins).slice(-most);
+  const list = (row.plugins.length > most ? spoke : row.plugins).slice(-most);
   const rest = stillToAsk(index, row);
   const items = list.map((p) => h(`li.is-${p.verdict}`, { key: p.seq }, glyph(p.verdict),
-    h('button', { onClick: () => act.selectGate(row.gate, p.seq) }, h(p.verdict === 'change' ? 'b' : 'span', null, p.plugin),
+    h('button', { onClick: () => act.selectGate(row.gate, p.seq) }, h(p.verdict === 'change' ? 'b' : 'span', { title: p.plugin }, pluginName(words, p)),
       h('small', null, p.verdict === 'change' && state.held
         ? words.t('word.stopped', { n: (p.ops || []).length })
         : p.verdict === 'change' ? words.t('word.changes', { n: (p.ops || []).length })
           : p.why || words.t(`verdict.${p.verdict}`)))));
-  return h('div.plugins', null, h('ol', null, items), ticket(ctx, ticketOf(index, span, model.rows)),
+  return h('div.plugins', null, h('ol', null, items), ticket(ctx, ticketOf(index, span, model.rows, state.seq)),
     rest.length && !compact ? h('div.rest', null, `${words.t('gate.stillToAsk')} ${restText(rest)}`) : null);
+}
+
+/** Plugins that have nothing to say come together. @param {any} words @param {any} p */
+function pluginName(words, p) {
+  const count = p.plugin.split(',').length;
+  return count > 1 ? words.t('word.others', { n: count }) : p.plugin;
 }
 
 /** @param {string[]} rest */
@@ -267,7 +273,7 @@ function slimWord(ctx, model, row, crowd, rate) {
   }
   if (ctx.focus === 'scheduler' || !row.passed) return '';
   const won = (row.detail.tries || []).find((/** @type {any} */ t) => t.verdict === 'allow');
-  if (row.gate === 'authentication' || row.gate === 'authorization') return won ? won.name.split(' ')[0] : '';
+  if (row.gate === 'authentication' || row.gate === 'authorization') return won ? won.name.replace(/^service ?account.*/i, 'token').split(' ')[0] : '';
   return row.gate === 'etcd' ? String(writeOf(/** @type {any} */ (model.span))?.rev || '') : '';
 }
 

@@ -3,7 +3,7 @@
 import { explain } from '../core/explain/index.js';
 import { duration } from '../core/words.js';
 import { h, render } from './dom.js';
-import { glyph } from './glyphs.js';
+import { glyph, podGlyph } from './glyphs.js';
 import { piecesOf, say } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -75,6 +75,7 @@ function blockView(ctx, block, i) {
     case 'facts': return h('dl.facts', { key }, block.rows.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
     case 'table': return table(block, key);
     case 'links': return h('ul.links', { key }, block.items.map((item) => h('li', null, h('button.link', { onClick: () => ctx.act.visit(item.seq) }, item.text))));
+    case 'pods': return pods(ctx, block, key);
     case 'cards': return cards(ctx, key);
     default: return legend(ctx, key);
   }
@@ -103,6 +104,13 @@ function story(ctx, block, key) {
   }, h('span.t', null, row.t ? `+${duration(row.t)}` : '0'), h('span.d', null),
   h('span.s', null, h('button', { 'aria-current': row === here ? 'step' : false, onClick: () => ctx.act.visit(row.seq) }, say(ctx.words, row.key, row.params)),
     row.rev ? [' ', h('small', null, `r${row.rev}`)] : null))));
+}
+
+/** @param {Context} ctx @param {any} block @param {string} key */
+function pods(ctx, block, key) {
+  return h('ul.cards', { key }, block.items.map((/** @type {any} */ item) => h('li', { key: item.key }, h('button', {
+    onClick: () => ctx.act.selectPod(item.key),
+  }, glyph(podGlyph(item.stage)), h('span', null, h('b', null, item.text), h('small', null, item.small))))));
 }
 
 /** @param {Context} ctx @param {string} key */

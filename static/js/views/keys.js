@@ -63,11 +63,15 @@ export function listenToTimeline(host, app) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (!target.closest('.plot') || event.button || target.classList.contains('bar-box')) return;
     dragging = true;
+    app.ui.dragging = true;
     host.setPointerCapture(event.pointerId);
     to(event);
   });
   host.addEventListener('pointermove', (event) => { if (dragging) to(event); });
-  host.addEventListener('pointerup', () => { dragging = false; });
+  host.addEventListener('pointerup', () => {
+    dragging = false;
+    app.ui.dragging = false;
+  });
   host.addEventListener('wheel', (event) => {
     if (!(/** @type {HTMLElement} */ (event.target)).closest('.plot')) return;
     event.preventDefault();

@@ -121,7 +121,7 @@ function wiresOf(ctx, model) {
   /** @type {import('./wires.js').Wire[]} */
   const wires = [['kcm', 'r', 0.3, 'watchcache', 'l', 0.5, 'watch', 0.35], ['sched', 'r', 0.5, 'watchcache', 'l', 0.5, 'watch', 0.35], ...nodes];
   const source = sourceOf(ctx);
-  if (source !== 'client') wires.push(['client', 'r', 0.5, 'g-authentication', 'l', 0.5, '', 0.35]);
+  if (source && source !== 'client') wires.push(['client', 'r', 0.5, 'g-authentication', 'l', 0.5, '', 0.35]);
   if (source) {
     const side = source.startsWith('n-') ? 'l' : 'r';
     const tone = model.denied ? 'dead' : 'live';

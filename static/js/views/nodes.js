@@ -119,7 +119,7 @@ function podList(ctx, node, mine, cycle) {
 }
 
 /** "coredns-668d6bf9bc-7xq2p" -> "coredns" @param {string} name */
-const baseName = (name) => name.replace(/-[a-z0-9]{5,10}(-[a-z0-9]{5})?$/, '');
+const baseName = (name) => name.replace(/-[a-z0-9]{5}$/, '').replace(/-(?=\w*\d)[a-z0-9]{7,10}$/, '');
 
 /** @param {string} name */
 const shortPod = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);

@@ -66,9 +66,9 @@ function kidsOf(ctx, item) {
   const pods = item.kids.filter((kid) => kid.pod);
   const rows = item.kids.filter((kid) => !kid.pod).map((kid) => row(ctx, kid));
   const coming = pending(ctx, item);
-  if (coming) {
+  if (coming && pods.length <= PODS_NAMED_MAX) {
     rows.push(h('li', { key: 'coming' }, h('div.row.is-followed', null, glyph('podNew'),
-      h('span.nm', null, h('span.kind', null, 'Pod'), ' ', nameOf(ctx.index, coming)), h('span.st', null, words.t('gate.mutating')))));
+      h('span.nm', null, h('span.kind', null, 'Pod'), ' ', nameOf(ctx.index, coming, ctx.state.seq)), h('span.st', null, words.t('gate.mutating')))));
   }
   if (pods.length <= PODS_NAMED_MAX) return [...rows, ...pods.map((kid) => row(ctx, kid))];
   const counts = countStages(pods.map((kid) => /** @type {any} */ (kid.pod)));

@@ -1,7 +1,8 @@
 // @ts-check
 /** Who makes requests: the client, the controllers with cache, queue and worker, the scheduler. */
 import { cacheOf, lanesOf, lastPart, objectsOf, queueOf } from '../core/cluster.js';
-import { httpMethod, pluralOf } from '../core/records.js';
+import { nameOf } from '../core/corridor.js';
+import { httpMethod, kindOf, pluralOf } from '../core/records.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 import { slots } from './parts.js';
@@ -30,14 +31,17 @@ export function client(ctx) {
   const refused = answered && close.code >= 400;
   return h('section.comp.client', {
     id: 'client', key: 'client', class: `${isHere ? 'is-from' : ''} ${refused && isHere ? 'dead' : ''}`,
-  }, h('header', null, h('h2', null, clientName(open.client)),
+  }, h('header', null, h('h2', null, clientLabel(words, open.client)),
     h('span.second', null, root.user?.name || (answered ? '' : words.t('bench.sending')))),
-  h('code', null, `${open.verb} ${pluralOf(open.resource)} ${open.name || ''}`),
+  h('code', null, `${open.verb} ${kindOf(open.resource).toLowerCase()} ${nameOf(index, root).replace(/^\?$/, '')}`),
   answered ? h('div.answer', { class: refused ? 'is-deny' : 'is-allow' }, glyph(refused ? 'deny' : 'allow'), String(close.code)) : null);
 }
 
 /** "kubectl/v1.33.2 (linux/amd64)" -> "kubectl" @param {string} name */
 export const clientName = (name) => (name || 'client').split(/[/ ]/)[0];
+
+/** @param {any} words @param {string} name */
+export const clientLabel = (words, name) => (name === 'page' ? words.t('map.page') : clientName(name));
 
 /** @param {Context} ctx */
 export function controllers(ctx) {

@@ -93,5 +93,5 @@ function nextCell(ctx) {
   }
   if (request.records.some((r) => r.kind === 'write' && r.seq <= state.seq)) return null;
   const { resource } = /** @type {any} */ (request.open);
-  return cell('tape.ifStored', [h('b', null, pluralOf(resource)), h('br', null), nameOf(index, request)]);
+  return cell('tape.ifStored', [h('b', null, pluralOf(resource)), h('br', null), nameOf(index, request, state.seq)]);
 }

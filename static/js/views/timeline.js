@@ -1,6 +1,6 @@
 // @ts-check
 /** The timeline: lanes of bars, causes as curved arrows, the head that can be dragged, the zoom. */
-import { areasAt, rangeAt, ticksOf, timelineAt } from '../core/timeline.js';
+import { areasAt, niceWidth, rangeAt, ticksOf, timelineAt } from '../core/timeline.js';
 import { crowdCounts } from '../core/explain/crowd.js';
 import { lastPart } from '../core/cluster.js';
 import { numberOf } from '../core/explain/gates.js';
@@ -9,6 +9,7 @@ import { h, remPixels, render } from './dom.js';
 import { shapes } from './glyphs.js';
 import { say } from './parts.js';
 import { followedPod } from './nodes.js';
+import { clientLabel } from './requesters.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 
@@ -40,11 +41,15 @@ export function rangeOf(ctx) {
   const range = rangeAt(index, player.follow, state.seq, ui.zoom);
   const t = range.empty ? ctx.meta.now() : state.t;
   if (range.empty) return { ...range, from: t - 10_000_000 / ui.zoom, to: t + 400_000 / ui.zoom, origin: t };
+  if (ctx.focus === 'crowd') {
+    return { ...range, from: range.origin, to: range.origin + niceWidth((t - range.origin) * 1.3 + 1000) / ui.zoom };
+  }
   const width = range.to - range.from;
+  if (kept && ui.dragging) return kept;
   if (kept && kept.zoom === ui.zoom && kept.root === current.root) {
     const old = kept.to - kept.from;
     const inside = t >= kept.from + old * 0.06 && t <= kept.from + old * 0.86;
-    if (inside && width < old * 2.6 && (width > old * 0.3 || player.past)) return kept;
+    if (inside && width < old * 2.3 && width > old * 0.35) return kept;
   }
   kept = { ...range, zoom: ui.zoom, root: current.root };
   return kept;
@@ -69,7 +74,11 @@ function lanesOf(ctx, range) {
 }
 
 /** @param {Context} ctx @param {string} id */
-const laneName = (ctx, id) => (id === 'apiserver' ? ctx.words.t('time.api') : id);
+function laneName(ctx, id) {
+  if (id === 'apiserver') return ctx.words.t('time.api');
+  const root = id === 'kubectl' && ctx.index.spans.get(ctx.current.root);
+  return root ? clientLabel(ctx.words, /** @type {any} */ (root.open).client) : id;
+}
 
 /** @param {Context} ctx @param {any} range */
 function crowdLanes(ctx, range) {
@@ -135,7 +144,7 @@ function drawing(ctx, model, range, size) {
     ticks(ctx, range, size, scale, head),
     model.lanes.map((/** @type {any} */ _, /** @type {number} */ i) => h('line.laneline', { key: `l${i}`, x1: 0, x2: size.width, y1: scale.y(i) + scale.row / 2, y2: scale.y(i) + scale.row / 2 })),
     model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) => laneBars(ctx, lane, i, scale, size, head)),
-    model.arrows.filter((/** @type {any} */ a) => where.has(a.from[0]) && where.has(a.to[0]))
+    spaced(model.arrows.filter((/** @type {any} */ a) => where.has(a.from[0]) && where.has(a.to[0])), scale)
       .map((/** @type {any} */ a, /** @type {number} */ n) => arrow(a, n, where, scale)),
     model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) => lane.marks.map((/** @type {any} */ m) => mark(ctx, m, i, scale, size))),
     headLine(ctx, range, size, scale, head),
@@ -155,7 +164,7 @@ function ticks(ctx, range, size, scale, head) {
   return ticksOf(range, most).map((at) => {
     const x = scale.x(range.origin + at);
     const covered = Math.abs(x + 2 * scale.rem - scale.x(head)) < 4.4 * scale.rem && x < scale.x(head) + 3 * scale.rem;
-    const label = at === 0 ? range.empty ? '' : '0' : at < 0 ? `−${duration(at)}` : duration(at);
+    const label = at === 0 ? range.empty ? '' : '0' : at < 0 ? `−${duration(-at)}` : duration(at);
     return [h('line.tick', { key: `t${at}`, x1: x, x2: x, y1: scale.top - 0.3 * scale.rem, y2: size.height }),
       covered || !label ? null : h('text', { key: `tt${at}`, x: x + 4, y: 0.95 * scale.rem }, label)];
   });
@@ -176,6 +185,7 @@ function laneBars(ctx, lane, i, scale, size, head) {
       onClick: (/** @type {Event} */ e) => { e.stopPropagation(); ctx.act.visit(bar.seq); },
     }, h('title', null, bar.title));
     const next = bars[n + 1];
+    if (lane.marks.length && bar.tone === 'deny') return drawn;
     const label = barLabel(bar, x, width, next ? scale.x(next.from) : 1e9, wide, free, scale.x(head));
     if (!label) return drawn;
     free = label.x + bar.label.length * wide;
@@ -211,6 +221,18 @@ function area(lane, i, scale, size, head, ctx) {
   return h('polygon.area', { key: `a${lane.id}`, class: lane.id === 'ready' ? 'allow' : lane.id === 'failed' ? 'bad' : '', points: `${scale.x(range.from)},${base} ${points.join(' ')} ${end},${base}` });
 }
 
+/** Arrows that would lie on each other say nothing: only those of the chain stay then. @param {any[]} arrows @param {Scale} scale */
+function spaced(arrows, scale) {
+  /** @type {Map<string, number>} */ const taken = new Map();
+  return arrows.filter((a) => {
+    const id = `${a.from[0]} ${a.to[0]}`;
+    const x = scale.x(a.to[1]);
+    const free = x - (taken.get(id) ?? -1e9) > 16;
+    if (free || a.tone === 'now') taken.set(id, x);
+    return free || a.tone === 'now';
+  });
+}
+
 /** @param {any} a @param {number} n @param {Map<string, number>} where @param {Scale} scale */
 function arrow(a, n, where, scale) {
   const i = /** @type {number} */ (where.get(a.from[0]));
@@ -221,6 +243,8 @@ function arrow(a, n, where, scale) {
   const x2 = scale.x(a.to[1]);
   const y1 = scale.y(i) + (d * scale.bar) / 2;
   const y2 = scale.y(j) - d * (scale.bar / 2 + 3);
+  const steep = Math.abs(x2 - x1) < 14;
+  if (steep) return h('path.cause', { key: `c${n}`, class: a.tone, 'marker-end': `url(#tip${a.tone ? `-${a.tone}` : ''})`, d: `M${x2} ${y1}V${y2}` });
   return h('path.cause', {
     key: `c${n}`, class: a.tone, 'marker-end': `url(#tip${a.tone ? `-${a.tone}` : ''})`,
     d: `M${x1} ${y1} C${x1 + 6} ${y1 + d * scale.row * 0.5} ${x2} ${y2 - d * scale.row * 0.6} ${x2} ${y2}`,

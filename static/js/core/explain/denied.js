@@ -1,6 +1,7 @@
 // @ts-check
 /** Why a request was refused: the rules looked at, the closest one, and the smallest change. */
 import { httpMethod, pluralOf } from '../records.js';
+import { yaml } from '../yaml.js';
 import { code, explanation, h, json, p, said, sourceText, tab } from './blocks.js';
 import { SOURCES, whatBlocks } from './gates.js';
 
@@ -51,13 +52,25 @@ function titleOf(row, record, params, words) {
   return words.t(words.has(key) ? key : 'denied.other', params);
 }
 
+/**
+ * The bindings that apply to the user, as RBAC looked at them, the closest one last.
+ * @param {any} detail @returns {any[]}
+ */
+function lookedAt(detail) {
+  const rbac = (detail.tries || []).find((/** @type {any} */ t) => t.detail?.bindings);
+  const list = detail.rules || rbac?.detail.bindings || [];
+  const missing = (/** @type {any} */ entry) => (entry.closest?.missing || ['verb', 'apiGroup', 'resource']).length;
+  return [...list].sort((a, b) => missing(b) - missing(a));
+}
+
 /** @param {any} detail @param {any} params @param {Words} words @returns {Block[]} */
 function authorizationWhy(detail, params, words) {
-  const looked = detail.rules || [];
+  const looked = lookedAt(detail);
   /** @type {Block[]} */ const blocks = [
     p(words, looked.length ? 'denied.rbac' : 'denied.rbacNone', { ...params, n: looked.length }),
   ];
-  if (looked.length) blocks.push({ type: 'rules', items: rank(looked, params, words).slice(0, 4) });
+  const items = looked.map((entry) => ruleItem(entry, params, words));
+  if (items.length) blocks.push({ type: 'rules', items: items.slice(-4) });
   blocks.push(h(words.t('denied.smallest'), 'allow', 'allow'), code(smallestRule(params)));
   const role = `${pluralOf(params.resource)}-${params.verb}`;
   const where = params.namespace ? ` -n ${params.namespace}` : '';
@@ -80,43 +93,47 @@ function smallestRule(params) {
   return `rules:\n- apiGroups: ["${group}"]\n  resources: ["${pluralOf(params.resource)}"]\n  verbs: ["${params.verb}"]`;
 }
 
-/** @param {any[]} looked @param {any} params @param {Words} words */
-function rank(looked, params, words) {
+/** @param {any} entry @param {any} params @param {Words} words */
+function ruleItem(entry, params, words) {
+  const rule = entry.closest?.rule || {};
+  const missing = entry.closest?.missing || [];
+  const isNear = missing.length === 1;
   const resource = pluralOf(params.resource);
-  return looked.map((entry) => {
-    const rules = entry.rules || (entry.rule ? [entry.rule] : []);
-    const near = rules.find((/** @type {any} */ r) => (r.resources || []).includes(resource));
-    return {
-      near: near ? 1 : 0,
-      verdict: near ? 'skip' : 'noop',
-      tone: near ? 'change' : 'noop',
-      title: [{ text: short(entry.role || entry.name || '?'), as: /** @type {'b'} */ ('b') },
-        { text: entry.binding ? words.t('denied.by', { binding: short(entry.binding) }) : '', as: /** @type {''} */ ('') }],
-      small: near ? words.t('denied.near', { resource, verbs: (near.verbs || []).join(', ') })
-        : ruleText(rules, words) || entry.why || '',
-    };
-  }).sort((a, b) => a.near - b.near).slice(-4);
+  const role = entry.role?.name || '?';
+  const by = entry.binding && entry.binding.name !== role
+    ? words.t('denied.by', { binding: bindingText(entry.binding) }) : '';
+  const near = missing[0] === 'verb' ? words.t('denied.near', { resource, verbs: (rule.verbs || []).join(', ') })
+    : words.t('denied.nearOther', { what: missing[0] || '', rule: ruleText(rule, words) });
+  return {
+    verdict: isNear ? 'skip' : 'noop',
+    tone: isNear ? 'change' : 'noop',
+    title: [{ text: role, as: /** @type {'b'} */ ('b') }, { text: by, as: /** @type {''} */ ('') }],
+    small: isNear ? near : ruleText(rule, words),
+  };
 }
 
-/** "ClusterRole view" -> "view" @param {string} name */
-const short = (name) => name.replace(/^(ClusterRole|Role) /, '');
+/** @param {any} binding */
+const bindingText = (binding) => `${binding.kind} ${binding.namespace ? `${binding.namespace}/` : ''}${binding.name}`;
 
-/** @param {any[]} rules @param {Words} words */
-function ruleText(rules, words) {
-  const urls = rules.flatMap((r) => r.nonResourceURLs || []);
-  if (urls.length) return words.t('denied.urls', { urls: urls.slice(0, 5).join(', ') });
-  return rules.slice(0, 2)
-    .map((r) => `${(r.verbs || []).join(', ')}: ${(r.resources || []).slice(0, 4).join(', ')}`).join('; ');
+/** @param {any} rule @param {Words} words */
+function ruleText(rule, words) {
+  const urls = rule.nonResourceURLs || [];
+  if (urls.length) return words.t('denied.urls', { urls: `${urls.slice(0, 5).join(', ')}${urls.length > 5 ? ' …' : ''}` });
+  const resources = rule.resources || [];
+  return `${(rule.verbs || []).join(', ')}: ${resources.slice(0, 4).join(', ')}${resources.length > 4 ? ' …' : ''}`;
 }
 
 /** @param {any} detail @param {Words} words @returns {Block[]} */
 function ruleBlocks(detail, words) {
-  const looked = detail.rules || [];
+  const looked = lookedAt(detail).reverse();
   if (!looked.length) return [p(words, 'denied.noRules')];
   return looked.flatMap((/** @type {any} */ entry) => [
-    h(entry.role || entry.name || ''),
-    said(entry.binding || ''),
-    code(JSON.stringify(entry.rules || entry.rule || entry, null, 2)),
+    h(`${entry.role?.kind || ''} ${entry.role?.name || ''}`),
+    said(words.t('denied.through', {
+      binding: entry.binding ? bindingText(entry.binding) : '',
+      subject: entry.subject ? `${entry.subject.kind} ${entry.subject.name}` : '',
+    })),
+    code(yaml(entry.closest?.rule || {}).join('\n')),
   ]);
 }
 

@@ -84,10 +84,11 @@ function paramsOf(model, span, row, record) {
   return {
     user: span.user?.name || open.client, verb: open.verb, resource: open.resource,
     kind: kindOf(open.resource), what: open.subresource || pluralOf(open.resource),
-    client: open.client, name: nameOf(model.index, span), namespace: open.namespace,
+    client: open.client, name: nameOf(model.index, span, model.state.seq), namespace: open.namespace,
+    asked: row.plugins.reduce((/** @type {number} */ n, /** @type {any} */ r) => n + r.plugin.split(',').length, 0),
     word: row.detail.word || '', server: row.detail.server || row.detail.word || 'kube-apiserver',
     rev: writeOf(span)?.rev || row.detail.rev || '',
-    n: ops.length, changed: changed.length, asked: row.plugins.length,
+    n: ops.length, changed: changed.length,
     plugin: record?.plugin || '', plugins: changed.map((/** @type {any} */ r) => r.plugin).join(', '),
   };
 }
@@ -166,9 +167,30 @@ function pluginFacts(record) {
   };
 }
 
+const STAGED = 'staging/src/k8s.io/apiserver/pkg/admission/plugin';
+/** @type {Record<string, string>} */
+const PLUGIN_SOURCES = {
+  NamespaceLifecycle: `${STAGED}/namespace/lifecycle/admission.go`,
+  TaintNodesByCondition: 'plugin/pkg/admission/nodetaint/admission.go',
+  PodSecurity: 'plugin/pkg/admission/security/podsecurity/admission.go',
+  DefaultStorageClass: 'plugin/pkg/admission/storage/storageclass/setdefault/admission.go',
+  StorageObjectInUseProtection: 'plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go',
+  PersistentVolumeClaimResize: 'plugin/pkg/admission/storage/persistentvolume/resize/admission.go',
+  CertificateApproval: 'plugin/pkg/admission/certificates/approval/admission.go',
+  CertificateSigning: 'plugin/pkg/admission/certificates/signing/admission.go',
+  CertificateSubjectRestriction: 'plugin/pkg/admission/certificates/subjectrestriction/admission.go',
+  ClusterTrustBundleAttest: 'plugin/pkg/admission/certificates/ctbattest/admission.go',
+  DefaultIngressClass: 'plugin/pkg/admission/network/defaultingressclass/admission.go',
+  MutatingAdmissionWebhook: `${STAGED}/webhook/mutating/plugin.go`,
+  ValidatingAdmissionWebhook: `${STAGED}/webhook/validating/plugin.go`,
+  ValidatingAdmissionPolicy: `${STAGED}/policy/validating/plugin.go`,
+  ResourceQuota: `${STAGED}/resourcequota/admission.go`,
+};
+
 /** @param {string} plugin */
 function pluginSource(plugin) {
-  return `plugin/pkg/admission/${plugin.toLowerCase()}/admission.go`;
+  if (plugin.includes(',')) return SOURCES.mutating;
+  return PLUGIN_SOURCES[plugin] || `plugin/pkg/admission/${plugin.toLowerCase()}/admission.go`;
 }
 
 /** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */

@@ -10,6 +10,7 @@ import { explainCycle } from './cycle.js';
 import { explainKubelet, explainNode } from './kubelet.js';
 import { explainObject, explainPod } from './objects.js';
 import { explainWork } from './work.js';
+import { explainRest, isAtRest } from './rest.js';
 import { explainStart } from './start.js';
 
 /** @typedef {import('../words.js').Piece} Piece */
@@ -25,6 +26,7 @@ import { explainStart } from './start.js';
  *   | {type: 'story', rows: import('../story.js').Row[], at: number}
  *   | {type: 'facts', rows: [string, string][]}
  *   | {type: 'table', head: string[], rows: string[][], foot?: string[]}
+ *   | {type: 'pods', items: {key: string, text: string, small: string, stage: string}[]}
  *   | {type: 'cards'} | {type: 'legend'}
  *   | {type: 'links', items: {text: string, seq: number}[]}} Block
  */
@@ -85,6 +87,7 @@ function explainMoment(model, words) {
   const { hop, span } = model.current;
   if (!hop) return explainStart(model, words);
   if (model.crowd) return explainCrowd(model, words);
+  if (isAtRest(model)) return explainRest(model, words);
   if (hop.kind === 'kubelet') return explainKubelet(model, hop, words);
   if (!span) return explainStart(model, words);
   if (span.type === 'work') return explainSpan(model, span, words) || explainStart(model, words);

@@ -5,7 +5,7 @@ import { cause } from '../follow.js';
 import { cacheOf, queueOf } from '../cluster.js';
 import { writeOf } from '../corridor.js';
 import { duration } from '../words.js';
-import { explanation, facts, h, json, p, sourceText, tab } from './blocks.js';
+import { explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -38,6 +38,8 @@ export function explainWork(model, component, span, words) {
       rev: String(write.rev), what: `${write.subresource || write.op} ${write.key}`, ...params,
     }));
   }
+  const answer = work && work.close && work.close.seq <= model.state.seq ? /** @type {any} */ (work.close).said : '';
+  if (answer) blocks.push(said(`${answer[0].toUpperCase()}${answer.slice(1)}.`));
   if (words.has(`work.${component}.why`)) blocks.push(p(words, `work.${component}.why`, params));
   if (made.length) {
     blocks.push(h(words.t('work.requests')), {

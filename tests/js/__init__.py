@@ -1,0 +1,1 @@
+"""The page's model, tested by node."""

@@ -1,0 +1,23 @@
+"""The page's model, tested by node: one test here for each tests/js/*.test.mjs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob("*.test.mjs"))
+SECONDS_MAX = 120
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.mjs"))
+def test_module(file: Path) -> None:
+    node = shutil.which("node")
+    assert node, "node is not here; the page's model is tested with it (Debian: nodejs)"
+    ran = subprocess.run(
+        [node, "--test", str(file)], capture_output=True, text=True, timeout=SECONDS_MAX
+    )
+    assert ran.returncode == 0, f"\n{ran.stdout}{ran.stderr}"
