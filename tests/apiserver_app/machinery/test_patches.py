@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver_app.machinery import errors, patches
@@ -27,6 +27,7 @@ values = st.recursive(
 objects = st.dictionaries(st.sampled_from("abc/~"), values, max_size=4)
 
 
+@settings(max_examples=50)
 @given(objects, objects)
 def test_diff_applied_to_before_gives_after(before: Any, after: Any) -> None:
     ops = patches.diff(before, after)
@@ -37,6 +38,7 @@ def test_diff_applied_to_before_gives_after(before: Any, after: Any) -> None:
     assert patches.same(patches.apply_in_place(copy.deepcopy(before), ops), after)
 
 
+@settings(max_examples=30)
 @given(objects)
 def test_diff_of_equal_objects_is_empty(obj: Any) -> None:
     assert patches.diff(obj, copy.deepcopy(obj)) == []
@@ -55,6 +57,7 @@ def test_diff_is_minimal_and_lists_change_at_their_end() -> None:
     ]
 
 
+@settings(max_examples=60)
 @given(objects, st.lists(st.tuples(st.sampled_from(
     ["add", "remove", "replace", "move", "copy", "test"]),
     st.sampled_from(["/a", "/b/a", "/a/0", "/a/-", "/b/c/1", "/~1/~0", "/c"]),
@@ -71,6 +74,7 @@ def test_no_json_patch_changes_its_input(before: Any, steps: Any) -> None:
     assert patches.same(ops, asked)
 
 
+@settings(max_examples=50)
 @given(objects, objects)
 def test_merge_follows_the_rfc_and_never_changes_its_input(before: Any, patch: Any) -> None:
     untouched, asked = copy.deepcopy(before), copy.deepcopy(patch)
