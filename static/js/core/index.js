@@ -162,9 +162,22 @@ export class Index {
   /** @param {any} record */
   _plugin(record) {
     this._inSpan(record);
-    if (record.phase !== 'mutating') return;
-    // plugins that have nothing to do with a request are named together, in one record
-    for (const name of record.plugin.split(',')) this.plugins.add(name);
+    if (record.phase === 'mutating') this._knowPlugins(record.passed, record.plugin);
+  }
+
+  /**
+   * Learn the order in which mutating plugins are asked.
+   * @param {[string, string, string][]|undefined} passed @param {string} [own]
+   */
+  _knowPlugins(passed, own) {
+    const names = (passed || []).filter(([, verdict]) => verdict !== 'skip').map(([name]) => name);
+    if (own) names.push(own);
+    let at = 0;
+    for (const name of names) {
+      const found = this.plugins.indexOf(name);
+      if (found < 0) this.plugins.splice(at, 0, name);
+      at = (found < 0 ? at : found) + 1;
+    }
   }
 
   /** @param {any} record */
