@@ -165,19 +165,10 @@ export class Index {
     if (record.phase === 'mutating') this._knowPlugins(record.passed, record.plugin);
   }
 
-  /**
-   * Learn the order in which mutating plugins are asked.
-   * @param {[string, string, string][]|undefined} passed @param {string} [own]
-   */
+  /** @param {[string, string, string][]|undefined} passed @param {string} [own] */
   _knowPlugins(passed, own) {
-    const names = (passed || []).filter(([, verdict]) => verdict !== 'skip').map(([name]) => name);
-    if (own) names.push(own);
-    let at = 0;
-    for (const name of names) {
-      const found = this.plugins.indexOf(name);
-      if (found < 0) this.plugins.splice(at, 0, name);
-      at = (found < 0 ? at : found) + 1;
-    }
+    for (const [names] of passed || []) for (const name of names.split(',')) this.plugins.add(name);
+    if (own) this.plugins.add(own);
   }
 
   /** @param {any} record */
