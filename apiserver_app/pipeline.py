@@ -1,9 +1,10 @@
 """The request, top to bottom: every gate in upstream's order, each told of with its reason.
 
 authentication -> audit -> flowcontrol -> authorization -> routing -> decode -> mutating ->
-prepare -> validation -> validating -> etcd. Reads stop after routing and are answered from the
-store. A refusal anywhere ends the request; nothing was written then. All clients, those inside the
-cluster and those outside, come through `handle`.
+prepare -> validation -> validating -> etcd. Who acts as somebody else is checked behind audit.
+Reads stop after routing and are answered from the store. A refusal anywhere ends the request;
+nothing was written then. All clients, those inside the cluster and those outside, come through
+`handle`.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go (DefaultBuildHandlerChain),
 pkg/endpoints/handlers/{create,update,patch,delete,get}.go and pkg/registry/rest.
@@ -14,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apiserver_app import gatedetails
+from apiserver_app.auth import impersonation
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
-from apiserver_app.handlers import reviews, subresources, writes
+from apiserver_app.handlers import deprecations, reviews, subresources, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
@@ -24,7 +26,6 @@ from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import User
 from apiserver_app.registry.generic import Selection
-
 
 # answers paths that are no resources: discovery, version, health. (call) -> Outcome or None
 PathHandler = Callable[[Call], "Outcome | None"]
@@ -65,6 +66,8 @@ class Pipeline:
     async def _gates(self, call: Call) -> Outcome:
         await self._authenticate(call)
         await self._audit(call)
+        if call.outside and impersonation.asked(call.credential.headers):
+            await self._impersonate(call)
         await self._flow_control(call)
         await self._authorize(call)
         if call.info is None:
@@ -101,6 +104,17 @@ class Pipeline:
             "gate", "audit", "allow", {"word": "recorded", "id": call.audit_id}
         )
 
+    async def _impersonate(self, call: Call) -> None:
+        """Go on as somebody else. A refusal is one of authorization."""
+        assert call.user is not None
+        authorize = self.cluster.authorization.authorize
+        try:
+            call.user = impersonation.impersonate(call.user, call.credential.headers, authorize)
+        except errors.ApiError as error:
+            detail = {"word": str(error.code), "message": error.message}
+            await self.probe.hop("gate", "authorization", "deny", detail)
+            raise
+
     async def _flow_control(self, call: Call) -> None:
         assert call.user is not None
         flow = self.cluster.flow.classify(call.user, call)
@@ -129,6 +143,8 @@ class Pipeline:
                 "gate", "routing", "deny", {"word": "405", "message": error.message}
             )
             raise error
+        if call.outside:
+            call.warnings += deprecations.warnings(info, self.cluster.version)
         await self.probe.hop("gate", "routing", "allow", ROUTED)
 
     # -- reads ----------------------------------------------------------------------------------

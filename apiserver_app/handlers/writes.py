@@ -178,7 +178,7 @@ async def _update(
         found += strategy.validate_update(ctx, obj, old)
     await gates.validation(cluster, info, call.name, found)
     await gates.validating(cluster, attributes)
-    if gates.is_finished(strategy, obj, old):
+    if gates.is_finished(info, obj, old):
         gone = cluster.storage.remove(info, old) if not dry_run else old
         await gates.etcd(cluster, dry_run, None, key=_key(info, old), rev=meta.revision_of(gone))
         return Outcome(200, obj=gone)

@@ -126,9 +126,9 @@ def _credential(request: Request, headers: dict[str, str]) -> Credential:
     if request.tls is not None:
         name, groups, issuer, error, *more = request.tls
         peer = TlsPeer(name, tuple(groups), issuer, error, more[0] if more else "")
-    extra = {
-        name: (value,)
-        for name, value in headers.items()
-        if name.startswith(("impersonate-", "x-remote-"))
-    }
+    extra: dict[str, tuple[str, ...]] = {}
+    for name, value in request.headers:
+        name = name.lower()
+        if name.startswith(("impersonate-", "x-remote-")):
+            extra[name] = (*extra.get(name, ()), value)
     return Credential(bearer, basic, peer, extra)

@@ -1,0 +1,110 @@
+"""Acting as somebody else: the Impersonate-* headers, each part of them authorized.
+
+It decides only who the request goes on as. It is asked behind authentication, because it needs
+the real user, and before flow control, because everything after it sees the impersonated one.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation.go.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from apiserver_app.auth.authn.union import AUTHENTICATED, UNAUTHENTICATED
+from apiserver_app.auth.authz import forbidden
+from apiserver_app.auth.protocols import Attributes, Decision
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import User
+
+Headers = Mapping[str, tuple[str, ...]]
+Authorize = Callable[[Attributes], Decision]
+
+PREFIX = "impersonate-"
+_USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
+_EXTRA = "impersonate-extra-"
+_ANONYMOUS = "system:anonymous"
+_ACCOUNT = "system:serviceaccount:"
+_AUTHENTICATION = "authentication.k8s.io"
+
+
+class _Part(NamedTuple):
+    """One thing the requester wants to be, as the authorizer is asked for it."""
+
+    resource: str
+    name: str
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    subresource: str = ""
+
+
+def asked(headers: Headers) -> bool:
+    """Whether a request wants to act as somebody else."""
+    return any(name.startswith(PREFIX) for name in headers)
+
+
+def impersonate(user: User, headers: Headers, authorize: Authorize) -> User:
+    """Who the request goes on as; 403 at the first part that `user` may not be."""
+    parts = _parts(headers)
+    if parts and not _first(headers, _USER):
+        raise errors.internal("requested groups, uid or extra without impersonating a user")
+    for part in parts:
+        attributes = Attributes(
+            user, "impersonate", group=part.group, version=part.version, resource=part.resource,
+            subresource=part.subresource, namespace=part.namespace, name=part.name,
+        )  # fmt: skip
+        decision = authorize(attributes)
+        if not decision.allowed:
+            raise forbidden.forbidden_error(attributes, decision.reason)
+    return _acting(headers) if parts else user
+
+
+def _parts(headers: Headers) -> list[_Part]:
+    parts: list[_Part] = []
+    name = _first(headers, _USER)
+    account = _account(name)
+    if account is not None:
+        parts.append(_Part("serviceaccounts", account[1], namespace=account[0]))
+    elif name:
+        parts.append(_Part("users", name))
+    parts += [_Part("groups", group) for group in headers.get(_GROUP, ())]
+    for key, values in _extra(headers).items():
+        parts += [_Part("userextras", value, _AUTHENTICATION, "v1", "", key) for value in values]
+    uid = _first(headers, _UID)
+    if uid:
+        parts.append(_Part("uids", uid, _AUTHENTICATION, "v1"))
+    return parts
+
+
+def _acting(headers: Headers) -> User:
+    name = _first(headers, _USER)
+    groups = headers.get(_GROUP, ())
+    account = _account(name)
+    if account is not None and not groups:
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{account[0]}")
+    if AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
+        groups = (*groups, UNAUTHENTICATED if name == _ANONYMOUS else AUTHENTICATED)
+    return User(name, tuple(groups), _first(headers, _UID), _extra(headers))
+
+
+def _account(name: str) -> tuple[str, str] | None:
+    """(namespace, name) of a service account's user name."""
+    parts = name.removeprefix(_ACCOUNT).split(":")
+    if not name.startswith(_ACCOUNT) or len(parts) != 2 or not all(parts):
+        return None
+    return parts[0], parts[1]
+
+
+def _extra(headers: Headers) -> dict[str, tuple[str, ...]]:
+    return {
+        urllib.parse.unquote(name[len(_EXTRA) :]): values
+        for name, values in sorted(headers.items())
+        if name.startswith(_EXTRA)
+    }
+
+
+def _first(headers: Headers, name: str) -> str:
+    values = headers.get(name)
+    return values[0] if values else ""

@@ -1,0 +1,29 @@
+"""What a client is told that asks for a kind upstream means to drop.
+
+It never refuses: a deprecated kind is served like any other, with a Warning header.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/deprecation/deprecation.go and the
+lifecycle tags of staging/src/k8s.io/api.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver_app.machinery.meta import ResourceInfo
+
+# plural, group, version -> (since which minor version, what to use instead)
+DEPRECATED: dict[tuple[str, str, str], tuple[int, str]] = {
+    ("componentstatuses", "", "v1"): (19, ""),
+    ("endpoints", "", "v1"): (33, "discovery.k8s.io/v1 EndpointSlice"),
+}
+
+
+def warnings(info: ResourceInfo, version: str) -> Sequence[str]:
+    """The sentence for a client of this version's server, if there is one."""
+    found = DEPRECATED.get((info.plural, info.group, info.version))
+    if found is None or int(version.split(".")[1]) < found[0]:
+        return ()
+    since, instead = found
+    said = f"{info.api_version} {info.kind} is deprecated in v1.{since}+"
+    return (f"{said}; use {instead}" if instead else said,)
