@@ -17,7 +17,7 @@ from tests.apiserver_app.registry.kinds import strategies
 _TYPES = types.Types(strategies.VERSION)
 _BY_KEY = dict(kinds.KINDS)
 _INFOS = [info for info in resources.resources(strategies.VERSION) if info.key in _BY_KEY]
-_CONTAINER = {
+_CONTAINER: dict[str, Any] = {
     "name": None, "ports": [{}], "env": [{}, {"valueFrom": {"fieldRef": {}}}], "envFrom": [{}],
     "volumeMounts": [{}], "volumeDevices": [{}], "livenessProbe": {"httpGet": {}},
     "lifecycle": {"preStop": {}}, "resources": {"limits": {"cpu": 1}}, "securityContext": {},
