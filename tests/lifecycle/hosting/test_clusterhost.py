@@ -100,7 +100,7 @@ class Rig:
         kernel = self.host.kernel
 
         async def work() -> None:
-            for _ in range(100):
+            for _ in range(20):
                 steps.append(1)
                 await kernel.pause()
 
