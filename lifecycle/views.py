@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.shortcuts import render
 
@@ -12,7 +13,7 @@ POLICY = (
 )
 
 
-async def page(request: HttpRequest) -> HttpResponse:
+async def page(request: ASGIRequest) -> HttpResponse:
     info = request.scope["state"]["edge"].port.info or {}
     shown = {"cluster": info.get("cluster", "demo"), "version": info.get("version", "")}
     response = render(request, "page.html", shown)
@@ -22,7 +23,7 @@ async def page(request: HttpRequest) -> HttpResponse:
 
 
 async def favicon(request: HttpRequest) -> HttpResponse:
-    return HttpResponsePermanentRedirect("/static/favicon.svg")
+    return HttpResponsePermanentRedirect("/static/mark.svg")
 
 
 async def product_api(request: HttpRequest) -> HttpResponse:

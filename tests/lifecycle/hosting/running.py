@@ -18,17 +18,20 @@ from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[3]
 WAIT_SECONDS = 20
+STAND_IN = "tests.lifecycle.hosting.standin:build_driver"
+REAL = "lifecycle.hosting.building:build_driver"
 
 
 class Demo:
     """`manage.py demo` on free ports. Use as a context manager."""
 
-    def __init__(self, data_dir: Path, *arguments: str) -> None:
+    def __init__(self, data_dir: Path, *arguments: str, driver: str = STAND_IN) -> None:
+        """With the stand-in for a cluster, or with the REAL one."""
         self.data_dir = data_dir
         self.process = subprocess.Popen(
             [sys.executable, str(PROJECT / "manage.py"), "demo", "--no-browser",
              "--port", "0", "--tls-port", "0", "--data-dir", str(data_dir), *arguments],
-            env={**os.environ, "LIFECYCLE_DRIVER": "tests.lifecycle.hosting.standin:build_driver"},
+            env={**os.environ, "LIFECYCLE_DRIVER": driver},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.said = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import http.client
 import json
+import re
 import socket
 import time
 from typing import Any
@@ -172,6 +173,10 @@ def test_root_is_the_page_for_browsers_and_the_api_for_api_clients(demo: Demo) -
     page = demo.get("/", Accept="text/html,*/*")
     assert page.headers["Content-Type"].startswith("text/html")
     assert "default-src 'self'" in page.headers["Content-Security-Policy"]
+    text = page.read().decode()
+    assert 'data-cluster="demo"' in text
+    for name in re.findall(r'(?:src|href)="(/[^"]+)"', text):
+        assert demo.get(name).status == 200, name
     assert echo(demo.get("/", Accept="application/json, */*"))["path"] == "/"
 
 
