@@ -19,6 +19,7 @@ import { keyOf, kindOf, objectKey } from './records.js';
  * @property {string} image
  * @property {'stored'|'bound'|'running'|'ready'|'succeeded'|'failed'|'ending'} stage
  * @property {string} reason     the container's waiting or ending reason, if it has one
+ * @property {string} stuck       why no node can take it, in upstream's words
  * @property {boolean} system
  * @property {number} rev
  * @property {string} owner      uid of its controller
@@ -51,12 +52,19 @@ export function podOf(write) {
     image: ((spec.containers || [])[0] || {}).image || '',
     stage: stageOf(metadata, spec, status),
     reason: (bad && bad.reason) || status.reason || '',
+    stuck: spec.nodeName ? '' : unschedulable(status),
     system: write.namespace === 'kube-system',
     rev: write.rev,
     owner: owner ? owner.uid : '',
   };
   pods.set(write, pod);
   return pod;
+}
+
+/** @param {any} status */
+function unschedulable(status) {
+  const condition = (status.conditions || []).find((/** @type {any} */ c) => c.type === 'PodScheduled');
+  return condition && condition.status === 'False' ? condition.message || condition.reason || '' : '';
 }
 
 /** @param {any} metadata @param {any} spec @param {any} status @returns {Pod['stage']} */

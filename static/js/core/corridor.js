@@ -49,7 +49,8 @@ export function gateRows(span, seq, held) {
     else if (record.kind === 'response') answered = true;
   }
   const isRead = span ? span.cls === 'read' : false;
-  return GATES.map((gate) => {
+  const furthest = Math.max(-1, ...[...gates.keys()].map((gate) => GATES.indexOf(gate)));
+  return GATES.map((gate, at) => {
     const record = gates.get(gate) || null;
     const asked = PHASES.has(gate) ? plugins[gate] : [];
     const last = asked[asked.length - 1];
@@ -58,10 +59,11 @@ export function gateRows(span, seq, held) {
     let verdict = record ? record.verdict : inside ? 'work' : 'wait';
     if (inside && last.verdict === 'deny') verdict = 'deny';
     if (heldHere) verdict = 'hold';
-    if (!record && answered && isRead && !READ_GATES.includes(gate)) verdict = 'skip';
+    const isLeftOut = at < furthest || (answered && isRead && !READ_GATES.includes(gate));
+    if (!record && !inside && isLeftOut) verdict = 'skip';
     return {
       gate, verdict, said: record ? record.verdict : '', detail: (record && record.detail) || {},
-      record: record || last || null, plugins: asked, passed: !!record && !heldHere,
+      record: record || last || null, plugins: asked, passed: (!!record && !heldHere) || (verdict === 'skip' && at < furthest),
     };
   });
 }

@@ -41,6 +41,7 @@ export class Player {
     };
     this.pace = new Pace();
     /** the hop shown repeats what was shown before, so it is not drawn in full */ this.quick = false;
+    /** many pods are on view: counts are shown as they are, nothing is told */ this.crowded = false;
     this._rest = 0;
   }
 
@@ -71,7 +72,7 @@ export class Player {
   /** Whether hops are drawn travelling, or only counted. */
   get travels() {
     const speed = this.live ? this.server.speed : this.speed;
-    return speed !== 'max' && Number(speed) <= SPEED_TOLD_MAX;
+    return !this.crowded && speed !== 'max' && Number(speed) <= SPEED_TOLD_MAX;
   }
 
   state() { return this.history.stateAt(this.cursor); }
@@ -101,6 +102,10 @@ export class Player {
 
   /** @param {number} ms of wall time @returns {boolean} whether the cursor moved */
   tick(ms) {
+    if (this.live && !this.past && this.playing && this.behind && !this.travels) {
+      this._arriveAtEnd();
+      return true;
+    }
     if (!this.behind || !this.playing) {
       this._rest = 0;
       return false;

@@ -272,16 +272,26 @@ export function niceWidth(us) {
  */
 export function rangeAt(index, follow, seq, zoom) {
   const trail = trailOf(index, follow, seq);
-  const t = index.record(seq)?.t || 0;
   const at = lastAtMost(trail, seq);
-  if (at < 0) return { from: t - 10_000_000, to: t + 400_000, origin: t, empty: true };
+  // long after its last hop a way is shown as it came to rest, not as a speck in the past
+  const now = index.record(seq)?.t || 0;
+  const t = Math.min(now, at < 0 ? Infinity : restOf(index, trail, at));
+  if (at < 0) return { from: 0, to: 0, origin: 0, t: 0, empty: true };
   const origin = index.record(trail[0])?.t || 0;
-  const back = index.record(trail[Math.max(0, at - 170)])?.t || origin;
+  const isPast = now > t;
+  const back = isPast ? origin : index.record(trail[Math.max(0, at - 170)])?.t || origin;
   const ahead = index.record(trail[Math.min(trail.length - 1, at + 60)])?.t || t;
   const room = Math.min(Math.max(ahead - t, (t - back) * 0.35), (t - back) * 0.6 + 300);
   const width = niceWidth(Math.max(WIDTH_US_MIN, (t - back + room) * 1.08)) / zoom;
   const from = t - origin < width * 0.8 ? origin : t - width * 0.68;
-  return { from, to: from + width, origin, empty: false };
+  return { from, to: from + width, origin, t, empty: false };
+}
+
+/** @param {Index} index @param {number[]} trail @param {number} at */
+function restOf(index, trail, at) {
+  const last = index.record(trail[at])?.t || 0;
+  const first = index.record(trail[0])?.t || 0;
+  return last + (last - first) * 0.15 + WIDTH_US_MIN;
 }
 
 /** @param {{from: number, to: number, origin: number}} range @param {number} most */

@@ -1,7 +1,7 @@
 // @ts-check
 /** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
 import { traces as tracesApi } from '../net/api.js';
-import { pluralOf } from '../core/records.js';
+import { objectsOf } from '../core/cluster.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -172,7 +172,7 @@ function asking(app) {
     ui.answers = [...ui.answers.slice(-19), answer];
     app.draw();
     try {
-      answer.lines = answerLines(await app.api.apply(manifest, user));
+      answer.lines = answerLines(await app.api.apply(manifest, user), manifest);
     } catch (error) {
       answer.lines = failureLines(error, app.words());
     }
@@ -187,6 +187,8 @@ function asking(app) {
     send: () => apply(ui.manifest, ui.user),
     runIt: () => apply(NGINX, ui.user, 'kubectl create deployment nginx --image=nginx --replicas=3'),
     resend() { ui.user = app.meta.users[0]; return apply(ui.lastApplied, ui.user); },
+    /** As many pods as the nodes can take, 1,000 at most. */
+    crowdSize: () => Math.min(1000, 100 * Math.max(1, objectsOf(app.player.state(), 'nodes').size)),
     /** @param {string} name */
     card(name) {
       if (name === 'refused') {
@@ -194,7 +196,8 @@ function asking(app) {
         return apply(deployment('nginx', 3, 'default'), 'student', 'kubectl create deployment nginx --image=nginx --replicas=3 -n default');
       }
       if (name === 'crowd') {
-        return apply(deployment('crowd', 1000), app.meta.users[0], 'kubectl create deployment crowd --image=nginx --replicas=1000');
+        const size = app.act.crowdSize();
+        return apply(deployment('crowd', size), app.meta.users[0], `kubectl create deployment crowd --image=nginx --replicas=${size}`);
       }
       const point = PRESETS.find((p) => p.id === (name === 'token' ? 'token' : 'decision'));
       app.act.setBreakpoints([point]);
@@ -209,12 +212,13 @@ function summary(manifest) {
   return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
 }
 
-/** Each document's answer in kubectl's form; upstream's words for refusals. @param {any} body */
-export function answerLines(body) {
+/** Each document's answer in kubectl's form; upstream's words for refusals. @param {any} body @param {string} [manifest] */
+export function answerLines(body, manifest = '') {
+  const groups = groupsIn(manifest);
   const list = Array.isArray(body) ? body : body.results || body.items || body.answers || [body];
   return list.map((/** @type {any} */ entry) => {
     if (entry.code) {
-      const where = entry.kind.toLowerCase();
+      const where = entry.kind.toLowerCase() + (groups[entry.kind] || '');
       return entry.code < 400 ? { failed: false, text: `${where}/${entry.name} ${entry.message || 'created'}` }
         : { failed: true, text: `Error from server (${entry.reason}): ${entry.message}` };
     }
@@ -227,6 +231,17 @@ export function answerLines(body) {
     const name = object.metadata?.name || '';
     return { failed: false, text: `${(object.kind || 'object').toLowerCase()}${group}/${name} created` };
   });
+}
+
+/** The API groups that a manifest names, by kind, as kubectl writes them. @param {string} manifest */
+function groupsIn(manifest) {
+  /** @type {Record<string, string>} */ const groups = {};
+  for (const document of manifest.split(/^---/m)) {
+    const group = /^\s*"?apiVersion"?:\s*"?([\w.]+)\/\w+/m.exec(document);
+    const kind = /^\s*"?kind"?:\s*"?(\w+)/m.exec(document);
+    if (group && kind) groups[kind[1]] = `.${group[1]}`;
+  }
+  return groups;
 }
 
 /** @param {any} error @param {any} words */
@@ -275,5 +290,3 @@ function recordings(app) {
     backToLive() { app.openLive(); },
   };
 }
-
-export { pluralOf };

@@ -235,6 +235,7 @@ export class App {
     this._asked = false;
     this._drawnAt = now;
     const context = this.context();
+    this.player.crowded = context.focus === 'crowd';
     renderBar(this.hosts.bar, context);
     if (full) this._draw(context, now);
   }

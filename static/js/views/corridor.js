@@ -171,13 +171,14 @@ function whyText(row) {
     const name = detail.user.name || '';
     return name.startsWith('system:') ? name : detail.why || name;
   }
-  return detail.why || '';
+  const won = (detail.tries || []).find((/** @type {any} */ t) => t.verdict === 'allow');
+  const { binding } = (won && won.detail) || {};
+  return binding ? `${binding.kind} ${binding.name}` : detail.why || won?.why || '';
 }
 
 /** Those that decided last, and at most two before. @param {any[]} list */
 function shownTries(list) {
-  return list.slice(-3).map((t) => [t.verdict, t.verdict === 'allow' || t.verdict === 'deny'
-    ? `${t.name}${t.why && t.why.length < 34 ? `: ${t.why}` : ''}` : t.name, t.why]);
+  return list.slice(-3).map((t) => [t.verdict, t.name, t.why]);
 }
 
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row */
@@ -273,9 +274,12 @@ function slimWord(ctx, model, row, crowd, rate) {
   }
   if (ctx.focus === 'scheduler' || !row.passed) return '';
   const won = (row.detail.tries || []).find((/** @type {any} */ t) => t.verdict === 'allow');
-  if (row.gate === 'authentication' || row.gate === 'authorization') return won ? won.name.replace(/^service ?account.*/i, 'token').split(' ')[0] : '';
+  if (row.gate === 'authentication' || row.gate === 'authorization') return won ? shortTry(won.name) : '';
   return row.gate === 'etcd' ? String(writeOf(/** @type {any} */ (model.span))?.rev || '') : '';
 }
+
+/** @param {string} name */
+const shortTry = (name) => (/token|service ?account/i.test(name) ? 'token' : name === 'X509' ? 'x509' : name.split(' ')[0]);
 
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {number} rate */
 function slimText(ctx, model, rate) {

@@ -119,7 +119,7 @@ function cards(ctx, key) {
   const list = [['token', 'change', 'change'], ['refused', 'deny', 'deny'], ['node', 'hold', 'star'], ['crowd', 'allow', 'podRun']];
   return h('ul.cards', { key }, list.map(([name, tone, sign]) => h('li', { key: name }, h(`button.is-${tone}`, {
     disabled: !player.live, onClick: () => act.card(name),
-  }, glyph(sign), h('span', null, h('b', null, words.t(`cards.${name}`)), h('small', null, words.t(`cards.${name}Text`)))))));
+  }, glyph(sign), h('span', null, h('b', null, words.t(`cards.${name}`, { n: act.crowdSize() })), h('small', null, words.t(`cards.${name}Text`)))))));
 }
 
 /** @param {Context} ctx @param {string} key */

@@ -14,6 +14,8 @@ import { clientLabel } from './requesters.js';
 /** @typedef {import('./parts.js').Context} Context */
 
 const SLICES = 90;
+// about what one request takes; where that is a speck, arrows between specks say nothing
+const REQUEST_US = 1700;
 
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderTimeline(host, ctx) {
@@ -32,14 +34,14 @@ export function renderTimeline(host, ctx) {
     h('svg', { key: 'svg', 'aria-hidden': 'true' }, drawing(ctx, model, range, size))));
 }
 
-/** @type {{from: number, to: number, origin: number, empty: boolean, zoom: number, root: number}|null} */
+/** @type {{from: number, to: number, origin: number, t: number, empty: boolean, zoom: number, root: number}|null} */
 let kept = null;
 
 /** The range holds still while the cursor is well inside it. @param {Context} ctx */
 export function rangeOf(ctx) {
   const { index, player, state, ui, current } = ctx;
   const range = rangeAt(index, player.follow, state.seq, ui.zoom);
-  const t = range.empty ? ctx.meta.now() : state.t;
+  const t = range.empty ? ctx.meta.now() : range.t;
   if (range.empty) return { ...range, from: t - 10_000_000 / ui.zoom, to: t + 400_000 / ui.zoom, origin: t };
   if (ctx.focus === 'crowd') {
     return { ...range, from: range.origin, to: range.origin + niceWidth((t - range.origin) * 1.3 + 1000) / ui.zoom };
@@ -223,11 +225,12 @@ function area(lane, i, scale, size, head, ctx) {
 
 /** Arrows that would lie on each other say nothing: only those of the chain stay then. @param {any[]} arrows @param {Scale} scale */
 function spaced(arrows, scale) {
+  const isFine = scale.x(REQUEST_US) - scale.x(0) < 7;
   /** @type {Map<string, number>} */ const taken = new Map();
   return arrows.filter((a) => {
     const id = `${a.from[0]} ${a.to[0]}`;
     const x = scale.x(a.to[1]);
-    const free = x - (taken.get(id) ?? -1e9) > 16;
+    const free = !isFine && x - (taken.get(id) ?? -1e9) > 16;
     if (free || a.tone === 'now') taken.set(id, x);
     return free || a.tone === 'now';
   });

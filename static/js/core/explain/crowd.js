@@ -1,7 +1,7 @@
 // @ts-check
 /** Many pods at once: where they wait, how fast they move, and which stage holds them up. */
 import { countStages, objectsOf, podsOf } from '../cluster.js';
-import { explanation, h, json, p, said, sourceText, tab } from './blocks.js';
+import { code, explanation, h, json, p, said, sourceText, tab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('../words.js').Words} Words */
@@ -23,7 +23,8 @@ export function crowdCounts(model) {
   return {
     wanted, made: pods.length, missing: wanted - pods.length, queued: stages.stored,
     starting: stages.bound, running: stages.running + stages.ready, ready: stages.ready,
-    failed: stages.failed,
+    failed: stages.failed, stuck: pods.filter((pod) => pod.stuck).length,
+    message: pods.find((pod) => pod.stuck)?.stuck || '',
   };
 }
 
@@ -39,10 +40,11 @@ export function explainCrowd(model, words) {
   ];
   return explanation({
     crumb: words.t('crumb.crowd', { n: counts.wanted }),
-    title: words.t(`crowd.${stage}.title`, { n: counts.running, of: counts.wanted }),
+    title: words.t(`crowd.${stage}.title`, { n: stage === 'full' ? counts.stuck : counts.running, of: counts.wanted }),
     tabs: [
       tab(words, 'why', [
         p(words, `crowd.${stage}.why`, counts),
+        ...(stage === 'full' ? [code(counts.message)] : []),
         {
           type: 'table', head: ['', words.t('crowd.perSecond'), words.t('crowd.soFar')], rows,
           foot: [words.t('crowd.wanted'), '', words.number(counts.wanted)],
@@ -59,7 +61,7 @@ export function explainCrowd(model, words) {
 /** @param {ReturnType<typeof crowdCounts>} counts */
 function bottleneck(counts) {
   if (counts.wanted && counts.ready >= counts.wanted) return 'done';
-  const waiting = [['creation', counts.missing], ['scheduling', counts.queued], ['starting', counts.starting]];
+  const waiting = [['creation', counts.missing], ['scheduling', counts.queued - counts.stuck], ['full', counts.stuck], ['starting', counts.starting]];
   waiting.sort((a, b) => Number(b[1]) - Number(a[1]));
   return Number(waiting[0][1]) > 0 ? String(waiting[0][0]) : 'done';
 }

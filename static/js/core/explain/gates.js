@@ -118,6 +118,7 @@ function gateWhy(row, params, words) {
     });
   }
   if (row.plugins.length) blocks.push(pluginList(row.plugins));
+  if (row.detail.uid) blocks.push(p(words, `gate.${row.gate}.what`), facts([[words.t('fact.name'), row.detail.name], ['uid', row.detail.uid]]));
   const ops = row.detail.ops || [];
   if (ops.length) blocks.push({ type: 'diff', lines: patchLines(ops) });
   if (!blocks.length) blocks.push(p(words, `gate.${row.gate}.what`, params));

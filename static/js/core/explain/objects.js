@@ -24,7 +24,7 @@ export function explainPod(model, key, words) {
     tabs: [
       tab(words, 'story', blocks),
       tab(words, 'why', [
-        p(words, `stage.${pod.stage}.why`, { pod: pod.short, node: pod.node, reason: pod.reason }),
+        p(words, `stage.${pod.stage}.why`, { pod: pod.short, node: pod.node, reason: pod.stuck || pod.reason }),
         facts([
           [words.t('fact.node'), pod.node], [words.t('fact.address'), pod.ip],
           [words.t('fact.image'), pod.image], [words.t('fact.stage'), words.t(`stage.${pod.stage}`)],

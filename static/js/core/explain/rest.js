@@ -59,7 +59,7 @@ export function explainRest(model, words) {
         h(words.t('rest.numbers')),
         facts([
           [words.t('rest.requests'), model.index.requests.filter((r) => r.cls === 'change' && r.roots.includes(root.seq)).length],
-          [words.t('rest.revisions'), `${firstRev(root)} – ${model.state.rev}`],
+          [words.t('rest.revisions'), `${firstRev(root)} – ${lastRev(model)}`],
           [words.t('fact.took'), took],
         ]),
       ]),
@@ -67,6 +67,15 @@ export function explainRest(model, words) {
     ],
     badge: words.t('badge.recorded'), source: words.t('source.recorded'),
   });
+}
+
+/** The newest revision this command led to. @param {Model} model */
+function lastRev(model) {
+  const { writes, spans } = model.index;
+  for (let i = writes.length - 1; i >= 0; i -= 1) {
+    if (spans.get(writes[i].span)?.roots.includes(model.current.root)) return writes[i].rev;
+  }
+  return '';
 }
 
 /** @param {import('../index.js').Span} root */
