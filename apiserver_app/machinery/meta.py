@@ -9,6 +9,7 @@ Models kubernetes staging/src/k8s.io/apimachinery/pkg/apis/meta/v1 and pkg/runti
 from __future__ import annotations
 
 import datetime
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -167,14 +168,19 @@ def without_path(obj: Object, path: Sequence[str]) -> Object:
 
 def rfc3339(micros: int) -> str:
     """metav1.Time: whole seconds. `micros` counts from 1970."""
-    moment = _ZERO + datetime.timedelta(seconds=micros // 1_000_000)
+    return _seconds_text(micros // 1_000_000)
+
+
+@functools.lru_cache(1024)
+def _seconds_text(seconds: int) -> str:
+    moment = _ZERO + datetime.timedelta(seconds=seconds)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def rfc3339_micro(micros: int) -> str:
     """metav1.MicroTime: six digits of a second."""
-    moment = _ZERO + datetime.timedelta(microseconds=micros)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    seconds, rest = divmod(micros, 1_000_000)
+    return f"{_seconds_text(seconds)[:-1]}.{rest:06d}Z"
 
 
 def parse_time(text: str) -> int:

@@ -7,6 +7,7 @@ gives it back after every slice. One frame leaves for each commit.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ from lifecycle.hosting.control import ControlError, Controls
 SLICE_SECONDS = 0.02
 # one process for all: the edge needs the loop back soon
 SLICE_SECONDS_SHARED = 0.002
+# objects made since the last collection: in a gap, and at any price
+YOUNG_IN_A_GAP, YOUNG_MAX = 20_000, 400_000
 SHARED_TURNS = 4  # turns of the loop that the edge gets between slices
 
 Send = Callable[[list[Message]], None]
@@ -45,11 +48,17 @@ class Driver:
         self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
         self._controls = Controls(self)
         self._driving = False
+        self._collects = False
 
     def start(self) -> None:
         """Boot every cluster and begin to drive."""
         for host in self.hosts.values():
             host.cluster.start()
+        self._collects = not self._shared
+        if self._collects:
+            gc.collect()
+            gc.freeze()
+            gc.disable()
         self._soon()
 
     def stop(self) -> None:
@@ -159,7 +168,19 @@ class Driver:
         finally:
             self._driving = False
         self._flush()
-        self._plan()
+        idle = self._plan()
+        self._tidy(idle)
+
+    def _tidy(self, idle: bool) -> None:
+        """Collect garbage where nobody waits for it: young in the gaps, or when much has piled up.
+
+        What a collection finds alive lives long (caches, indexes) and is not looked at again.
+        """
+        if not self._collects:
+            return
+        if idle and gc.get_count()[0] > YOUNG_IN_A_GAP or gc.get_count()[0] > YOUNG_MAX:
+            gc.collect(1)
+            gc.freeze()
 
     def _flush(self) -> None:
         for host in self.hosts.values():
@@ -167,15 +188,19 @@ class Driver:
             if messages:
                 self.send(messages)
 
-    def _plan(self) -> None:
-        waits = [seconds for host in self.hosts.values() if (seconds := host.idle_seconds()) is not None]
+    def _plan(self) -> bool:
+        """Arrange the next slice; whether there is a gap before it."""
+        found = [host.idle_seconds() for host in self.hosts.values()]
+        waits = [seconds for seconds in found if seconds is not None]
         if not waits:
-            return
+            return True
         wait = min(waits)
         if wait <= 0:
             self._soon(SHARED_TURNS if self._shared else 0)
-        elif self._timer is None:
+            return False
+        if self._timer is None:
             self._timer = self.loop.call_later(wait, self._wake_timer)
+        return True
 
     def _wake_timer(self) -> None:
         self._timer = None

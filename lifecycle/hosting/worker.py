@@ -137,7 +137,6 @@ async def _serve(end: socket.socket, options: Options) -> int:
         return EXIT_CRASH
     outbox.append(await port_hosts.open_socket(end, built.driver.receive, over.set))
     await built.start()
-    gc.enable()
     await over.wait()
     _exit_after(LAST_COMMIT_SECONDS)
     await built.stop()

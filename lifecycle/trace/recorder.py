@@ -14,19 +14,21 @@ import orjson
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.probe import KINDS
 
-# µs of virtual time that a hop takes; a (kind, first field) pair wins over its kind
-COSTS: dict[Any, int] = {
-    ("gate", "authentication"): 40,
-    ("gate", "audit"): 10,
-    ("gate", "flowcontrol"): 15,
-    ("gate", "authorization"): 50,
-    ("gate", "routing"): 10,
-    ("gate", "decode"): 90,
-    ("gate", "mutating"): 20,
-    ("gate", "prepare"): 30,
-    ("gate", "validation"): 80,
-    ("gate", "validating"): 20,
-    ("gate", "etcd"): 900,
+# µs of virtual time that a hop takes: by kind, or by kind and its first field
+COSTS: dict[str, int | dict[str, int]] = {
+    "gate": {
+        "authentication": 40,
+        "audit": 10,
+        "flowcontrol": 15,
+        "authorization": 50,
+        "routing": 10,
+        "decode": 90,
+        "mutating": 20,
+        "prepare": 30,
+        "validation": 80,
+        "validating": 20,
+        "etcd": 900,
+    },
     "plugin": 35,
     "request": 150,
     "response": 60,
@@ -81,7 +83,6 @@ class Recorder:
         self._armed = False
         self._records: list[tuple[int, int, str, int, tuple[Any, ...]]] = []
         self._requests: dict[int, tuple[Any, ...]] = {}
-        self._charge: dict[Any, int] = dict(COSTS)
 
     # -- Probe ----------------------------------------------------------------------------------
 
@@ -93,18 +94,24 @@ class Recorder:
         elif span is None:
             span = kernel.current.span if kernel.current is not None else 0
         self._records.append((seq, kernel.now, kind, span, fields))
-        if kind == "request" and self.breakpoints:
-            self._requests[seq] = fields
         return seq
 
     async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
-        seq = self.tell(kind, *fields, span=span)
-        charge = self._charge
-        self.kernel.now += charge.get((kind, fields[0])) or charge.get(kind, 0)
+        kernel = self.kernel
+        self.seq = seq = self.seq + 1
+        if kind in OPENING:
+            span = seq
+        elif span is None:
+            span = kernel.current.span if kernel.current is not None else 0
+        self._records.append((seq, kernel.now, kind, span, fields))
+        cost = COSTS.get(kind, 0)
+        kernel.now += cost if cost.__class__ is int else cost.get(fields[0], 0)  # type: ignore
         if self._armed:
+            if kind == "request":
+                self._requests[seq] = fields
             await self._maybe_hold(kind, fields, span, seq)
-        if kind == "response":
-            self._requests.pop(self._span(span), None)
+        if kind == "response" and self._requests:
+            self._requests.pop(span, None)
         return seq
 
     # -- control --------------------------------------------------------------------------------
@@ -145,26 +152,21 @@ class Recorder:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _span(self, span: int | None) -> int:
-        if span is not None:
-            return span
-        return self.kernel.current.span if self.kernel.current is not None else 0
-
     async def _maybe_hold(
-        self, kind: str, fields: tuple[Any, ...], span: int | None, seq: int
+        self, kind: str, fields: tuple[Any, ...], span: int, seq: int
     ) -> None:
         at_request = kind in ("request", "response", "work", "done")
         hit = "step" if self.stepping == "hop" or (self.stepping and at_request) else ""
         if not hit:
             for breakpoint_ in self.breakpoints:
-                if self._matches(breakpoint_, kind, fields, self._span(span)):
+                if self._matches(breakpoint_, kind, fields, span):
                     hit = breakpoint_.id
                     break
         if not hit:
             return
         self.stepping = ""
         self._armed = bool(self.breakpoints)
-        self.held = {"seq": seq, "kind": kind, "span": self._span(span), "breakpoint": hit}
+        self.held = {"seq": seq, "kind": kind, "span": span, "breakpoint": hit}
         self.tell("held", seq, hit, span=span)
         await self.kernel.hold()
 
