@@ -1,0 +1,76 @@
+# Everything one does with this project from a shell. `make help` lists the targets.
+#
+# Two virtual environments, so that neither is rebuilt for the other: .venv has what the demo
+# needs, .venv-dev has that and the tools of the tests. Each is keyed on its lock file by a stamp.
+
+PYTHON ?= python3
+VENV ?= .venv
+VENV_DEV ?= .venv-dev
+ARGS ?=
+TESTS ?=
+BENCH ?= lifecycle
+
+RUNTIME := $(VENV)/.installed
+DEV := $(VENV_DEV)/.installed
+PIP_INSTALL := -m pip install --disable-pip-version-check --require-hashes
+LOCK_OPTIONS := --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lock clean python
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*  ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*  ## /\t/' | expand -t 12
+
+demo: $(RUNTIME)  ## start a cluster and its page; options: make demo ARGS="--port 0"
+	@exec $(VENV)/bin/python manage.py demo $(ARGS)
+
+test: $(DEV)  ## run every test; some of them: make test TESTS="tests/tidy -k long"
+	@$(VENV_DEV)/bin/python -m pytest $(or $(TESTS),-n 2)
+
+check: $(DEV)  ## lint, types, import contracts
+	$(VENV_DEV)/bin/ruff check .
+	$(VENV_DEV)/bin/ruff format --check .
+	$(VENV_DEV)/bin/mypy
+	$(VENV_DEV)/bin/lint-imports
+
+bench: $(RUNTIME)  ## measure; which one: make bench BENCH=demo
+	@$(VENV)/bin/python manage.py bench $(BENCH) --json $(ARGS)
+
+lock: | python  ## renew both requirements files from pyproject.toml, with all hashes
+	@$(PYTHON) -m venv .venv-lock
+	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check pip-tools
+	@CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile $(LOCK_OPTIONS) \
+		--extra dev --output-file requirements-dev.txt pyproject.toml
+	@CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile $(LOCK_OPTIONS) \
+		--constraint requirements-dev.txt --output-file requirements.txt pyproject.toml
+
+clean:  ## remove environments and caches; the demo's data stays
+	rm -rf $(VENV) $(VENV_DEV) .venv-lock .mypy_cache .pytest_cache .ruff_cache \
+		.hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+python:
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "$(PYTHON) is not here. Install Python 3.11 or newer, or name one: make PYTHON=..." >&2; \
+		exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$$($(PYTHON) -V) is too old: Python 3.11 or newer is needed." \
+			"Name one: make PYTHON=..." >&2; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments." \
+			"Install its venv module (on Debian: apt-get install python3-venv)." >&2; \
+		exit 1; }
+
+$(RUNTIME): requirements.txt | python
+	@echo "Installing what the demo needs into $(VENV) (once, about a minute) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python $(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+$(DEV): requirements-dev.txt | python
+	@echo "Installing what the tests need into $(VENV_DEV) (once, about a minute) ..."
+	@$(PYTHON) -m venv $(VENV_DEV)
+	@$(VENV_DEV)/bin/python $(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,36 @@
+"""What holds for every test: none runs for ever, and a random one repeats itself."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from types import FrameType
+
+import hypothesis
+import pytest
+
+SECONDS_MAX = 120
+
+# the same examples each time: a failure seen once is seen again, and a build is not a lottery
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("fixed")
+
+
+class TooSlow(BaseException):
+    """Not an Exception, so that no retry switch under test swallows it."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A test, with its fixtures, gets a bounded time."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise TooSlow(f"{item.nodeid} ran longer than {SECONDS_MAX} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS_MAX)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
