@@ -29,6 +29,8 @@ from controllers_app.scheduler.queue import Queued, SchedulingQueue
 NAME = "scheduler"
 PROFILE = "default-scheduler"
 FLUSH_SECONDS = 30
+# always the same: it is the only candidate, so after a restart it leads again at once
+IDENTITY = "control-plane_00000000-0000-4000-8000-000000000002"
 
 
 def build(
@@ -81,7 +83,7 @@ class Scheduler:
         await self._informers.synced()
         elector = LeaderElector(
             self._kernel, self._client, self._probe, self._election, "kube-scheduler",
-            f"control-plane_{self._rand.uuid()}",
+            IDENTITY,
         )  # fmt: skip
         await elector.acquire()
         self._probe.tell("component", NAME, "synced", {"nodes": len(self.nodes)})
