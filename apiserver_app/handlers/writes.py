@@ -55,7 +55,6 @@ async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: 
     dry_run = bodies.dry_run(call)
     strategy = cluster.strategy(info)
     ctx = cluster.context(call.user, call.namespace)
-    call.warnings += strategy.warnings(ctx, obj, None)
     attributes = gates.attributes(cluster, call, info, CREATE, obj, None, dry_run)
     await gates.mutating(cluster, attributes)
     obj = attributes.obj or obj
@@ -69,6 +68,7 @@ async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: 
     found = objectmeta.validate_object_meta(obj, info.namespaced, strategy.name_rule)
     found += strategy.validate(ctx, obj)
     await gates.validation(cluster, info, metadata["name"], found)
+    call.warnings += strategy.warnings(ctx, obj, None)
     attributes.name = metadata["name"]
     await gates.validating(cluster, attributes)
     try:
@@ -165,7 +165,6 @@ async def _update(
         strategy.prepare_for_status_update(ctx, obj, old)
     else:
         strategy.prepare_for_update(ctx, obj, old)
-        call.warnings += strategy.warnings(ctx, obj, old)
     gates.track(cluster, call, info, obj, old)
     attributes = gates.attributes(cluster, call, info, UPDATE, obj, old, dry_run)
     await gates.mutating(cluster, attributes)
@@ -177,6 +176,8 @@ async def _update(
     else:
         found += strategy.validate_update(ctx, obj, old)
     await gates.validation(cluster, info, call.name, found)
+    if not on_status:
+        call.warnings += strategy.warnings(ctx, obj, old)
     await gates.validating(cluster, attributes)
     if gates.is_finished(info, obj, old):
         gone = cluster.storage.remove(info, old) if not dry_run else old

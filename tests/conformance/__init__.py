@@ -1,0 +1,1 @@
+"""What real clients are shown: every answer is one that kube-apiserver would have given."""

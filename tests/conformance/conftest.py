@@ -1,0 +1,29 @@
+"""One cluster at full speed and one kubectl for all conformance tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import REAL, Demo
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    where = tmp_path_factory.mktemp("cluster") / "data"
+    with Demo(where, "--speed", "max", driver=REAL) as demo:
+        yield demo
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def kubectl(cluster: Demo, home: Path) -> Kubectl:
+    return Kubectl(kubectls.newest(), cluster.data_dir, home)

@@ -1,0 +1,150 @@
+"""Real kubectl programs against one running cluster, and how to wait for what they print.
+
+Each session has a HOME of its own, as kubectl caches discovery by host and port.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+WAIT_SECONDS = 30
+_NAME = re.compile(r"kubectl(\.\d+\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one command printed."""
+
+    out: str
+    err: str
+    code: int
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    def rows(self) -> list[list[str]]:
+        """The cells of a printed table, without its head."""
+        return [re.split(r" {2,}", line.strip()) for line in self.lines[1:]]
+
+
+class Kubectl:
+    """One program as one user."""
+
+    def __init__(
+        self, program: Path, data_dir: Path, home: Path, user: str = "", namespace: str = ""
+    ) -> None:
+        self.program = program
+        self._data_dir, self._home = data_dir, home
+        self._flags = (f"--namespace={namespace}",) if namespace else ()
+        self.config = data_dir / "kubeconfigs" / user if user else data_dir / "kubeconfig"
+
+    def by(self, user: str) -> Kubectl:
+        """The same program as one of the cast."""
+        return Kubectl(self.program, self._data_dir, self._home, user)
+
+    def bare(self) -> Kubectl:
+        """The same program without any credential but what a flag says."""
+        config = yaml.safe_load(self.config.read_text())
+        config["users"] = [{"name": one["name"], "user": {}} for one in config["users"]]
+        bare = Kubectl(self.program, self._data_dir, self._home)
+        bare.config = self._home / "bare"
+        bare.config.write_text(yaml.safe_dump(config))
+        return bare
+
+    def within(self, namespace: str) -> Kubectl:
+        """The same program, looking into that namespace."""
+        return Kubectl(self.program, self._data_dir, self._home, namespace=namespace)
+
+    @contextlib.contextmanager
+    def space(self, name: str) -> Iterator[Kubectl]:
+        """A namespace for some tests, ready for pods; it is deleted behind them."""
+        assert self("create", "namespace", name) == f"namespace/{name} created\n"
+        within = self.within(name)
+        within.until(bool, "get", "serviceaccount", "default", "-o", "name")
+        yield within
+        assert self("delete", "namespace", name) == f'namespace "{name}" deleted\n'
+
+    def run(self, *arguments: str, given: str = "") -> Said:
+        """Run a command to its end, whatever it says."""
+        done = subprocess.run(
+            [str(self.program), *self._flags, *arguments], input=given, capture_output=True, text=True,
+            timeout=WAIT_SECONDS, env=self.environment(),
+        )  # fmt: skip
+        return Said(done.stdout, done.stderr, done.returncode)
+
+    def __call__(self, *arguments: str, given: str = "") -> str:
+        """What a command that must succeed printed."""
+        said = self.run(*arguments, given=given)
+        assert said.code == 0, f"kubectl {' '.join(arguments)}: {said.err or said.out}"
+        return said.out
+
+    def fails(self, *arguments: str, given: str = "") -> str:
+        """The complaint of a command that must fail with exit code 1."""
+        said = self.run(*arguments, given=given)
+        assert said.code == 1, f"kubectl {' '.join(arguments)}: {said}"
+        return said.err.strip()
+
+    def open(self, *arguments: str) -> subprocess.Popen[str]:
+        """A command that goes on by itself."""
+        return subprocess.Popen(
+            [str(self.program), *self._flags, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, text=True, env=self.environment(),
+        )  # fmt: skip
+
+    def object(self, *arguments: str) -> dict[str, Any]:
+        return dict(yaml.safe_load(self("get", *arguments, "-o", "json")))
+
+    def until(self, true: Callable[[str], Any], *arguments: str) -> str:
+        """Ask until what is printed is as wanted."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            said = self.run(*arguments)
+            if true(said.out):
+                return said.out
+            assert time.monotonic() < deadline, f"kubectl {' '.join(arguments)}: still {said}"
+
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ, "HOME": str(self._home), "KUBECONFIG": str(self.config),
+            "TZ": "UTC", "KUBECTL_EXTERNAL_DIFF": "diff -u -N",
+        }  # fmt: skip
+
+
+def programs() -> list[Path]:
+    """Every kubectl on the PATH and beside where it really lies, the newest last."""
+    places = [Path(one) for one in os.get_exec_path()]
+    found = shutil.which("kubectl")
+    if found:
+        places.append(Path(found).resolve().parent)
+    programs: dict[Path, None] = {}
+    for place in places:
+        for path in sorted(place.glob("kubectl*")):
+            if _NAME.fullmatch(path.name) and os.access(path, os.X_OK):
+                programs.setdefault(path.resolve())
+    assert programs, "these tests need a real kubectl on the PATH; there is none"
+    return sorted(programs, key=lambda path: _version(path))
+
+
+def newest() -> Path:
+    """The program the proof is made with: 1.33 if it is there, else the newest."""
+    found = programs()
+    return next((path for path in found if path.name == "kubectl.1.33"), found[-1])
+
+
+def _version(path: Path) -> tuple[int, int]:
+    """(0, 0) for the unversioned one, which may only pick another."""
+    _, _, version = path.name.partition(".")
+    major, _, minor = version.partition(".")
+    return int(major or 0), int(minor or 0)

@@ -1,0 +1,1 @@
+"""Processes that die: nothing acknowledged is lost, and the cluster goes on."""
