@@ -20,6 +20,7 @@
  * @property {Record<string, number>} total
  * @property {string} chosen
  * @property {string} why
+ * @property {string[]} ties    nodes that shared the highest total
  * @property {string} phase     the newest phase seen
  * @property {string} message   of a failure
  * @property {string[]} unschedulable
@@ -44,6 +45,7 @@ export function cycleAt(span, seq) {
     filterSkipped: filter.skipped || details.prefilter?.skipped || [],
     scores: scoreTable(score, nodes), scoreSkipped: score.skipped || [],
     total: score.total || {},
+    ties: details.select?.ties || [],
     chosen: details.select?.node || details.bind?.node || '', why: details.select?.why || '',
     phase, message: details.fail?.message || '', unschedulable: details.fail?.unschedulable || [],
   };
@@ -88,18 +90,25 @@ export function outcome(cycle) {
   if (!second) {
     return { winner, second: '', margin: 0, parts: [], feasible, points: cycle.total[winner] };
   }
-  const at = cycle.nodes.indexOf(winner);
-  const other = cycle.nodes.indexOf(second[0]);
-  const parts = cycle.scores
+  return {
+    winner, second: second[0], margin: (cycle.total[winner] || 0) - second[1],
+    parts: partsOf(cycle, winner, second[0]), feasible, points: cycle.total[winner],
+  };
+}
+
+/**
+ * By how many points, plugin by plugin, one node is ahead of another; largest difference first.
+ * @param {Cycle} cycle @param {string} ahead @param {string} behind
+ */
+export function partsOf(cycle, ahead, behind) {
+  const at = cycle.nodes.indexOf(ahead);
+  const other = cycle.nodes.indexOf(behind);
+  return cycle.scores
     .map((row) => ({
       name: row.name, points: (row.cells[at]?.sum || 0) - (row.cells[other]?.sum || 0),
     }))
     .filter((part) => part.points !== 0)
     .sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
-  return {
-    winner, second: second[0], margin: (cycle.total[winner] || 0) - second[1], parts, feasible,
-    points: cycle.total[winner],
-  };
 }
 
 /** The taint upstream's message names, e.g. "{dedicated: gpu}" -> ["dedicated", "gpu"]. */

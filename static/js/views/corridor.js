@@ -129,7 +129,8 @@ function verdictWord(ctx, model, row) {
   if (row.gate === 'etcd') return String(writeOf(model.span)?.rev || detail.rev || detail.word || '');
   const ops = (detail.ops || []).length;
   if (row.gate === 'decode' && ops) return words.t('word.defaults', { n: ops });
-  return detail.word || words.t(`verdict.${row.verdict}`);
+  const known = `said.${detail.word}`;
+  return words.has(known) ? words.t(known) : detail.word || words.t(`verdict.${row.verdict}`);
 }
 
 /** @param {string[]} chain @param {string} set */
@@ -227,7 +228,7 @@ const restText = (rest) => (rest.length <= 6 ? rest.join(', ')
 /** @param {Context} ctx @param {ReturnType<typeof ticketOf>} t */
 function ticket(ctx, t) {
   const { words, compact } = ctx;
-  const lines = t.changed.slice(0, compact ? 3 : 4);
+  const lines = t.changed.slice(0, 3);
   return h('div.ticket', {
     role: 'group', 'aria-label': words.t('ticket.label', { verb: t.verb, name: t.name, n: t.punches.length }),
   }, h('div.verb', null, h('span', null, t.verb),

@@ -77,7 +77,7 @@ function facts(ctx, node, cycle) {
   if (!node.ready) return h('div.facts.is-deny', null, h('span.v', null, words.t('map.notReady')));
   if (focus === 'all') return null;
   if (!current.root && node.renewed) {
-    return h('div.facts', null, words.t('map.renewed', { time: duration(Math.max(0, ctx.meta.now() - node.renewed)) }));
+    return h('div.facts', null, words.t(compact ? 'map.renewedShort' : 'map.renewed', { time: duration(Math.round(Math.max(0, ctx.meta.now() - node.renewed) / 1e5) * 1e5) }));
   }
   if (compact || cycle) return null;
   return h('div.facts', null, [node.cpu && `${node.cpu} CPU`, node.memory].filter(Boolean).join(', '),

@@ -81,7 +81,7 @@ function wasRefused(ctx) {
 function lane(ctx, name, isHere, onClick) {
   const { words, state } = ctx;
   const queue = queueOf(state, name);
-  const cached = cacheOf(state, name).map(({ resource, count }) => `${count} ${shortKind(resource, count)}`).join(', ');
+  const cached = cacheOf(state, name).slice(0, ctx.compact && name === 'deployment' ? 1 : 2).map(({ resource, count }) => `${count} ${shortKind(resource, count)}`).join(', ');
   return h('div.lane', { key: name, id: `lane-${name}`, class: isHere ? 'busy' : '' },
     h('h3', null, h('button', { onClick }, name)), h('span.cache', null, cached),
     h('div.belt', null, slots(words, queue.length, queue.open.length ? 1 : 0),

@@ -127,7 +127,7 @@ export function scaleOf(range, size, count) {
   return {
     rem, top, row, x: (/** @type {number} */ t) => pad + ((t - range.from) / (range.to - range.from)) * usable,
     t: (/** @type {number} */ x) => range.from + ((x - pad) / usable) * (range.to - range.from),
-    y: (/** @type {number} */ i) => top + row * (i + 0.5), bar: Math.min(row * 0.8, 1.4 * rem),
+    y: (/** @type {number} */ i) => top + row * (i + 0.5), bar: Math.min(row * 0.72, 1.4 * rem),
   };
 }
 
@@ -247,6 +247,7 @@ function arrow(a, n, where, scale) {
   const y1 = scale.y(i) + (d * scale.bar) / 2;
   const y2 = scale.y(j) - d * (scale.bar / 2 + 3);
   const steep = Math.abs(x2 - x1) < 14;
+  if (steep && Math.abs(y2 - y1) < 8) return null;
   if (steep) return h('path.cause', { key: `c${n}`, class: a.tone, 'marker-end': `url(#tip${a.tone ? `-${a.tone}` : ''})`, d: `M${x2} ${y1}V${y2}` });
   return h('path.cause', {
     key: `c${n}`, class: a.tone, 'marker-end': `url(#tip${a.tone ? `-${a.tone}` : ''})`,

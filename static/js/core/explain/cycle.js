@@ -1,6 +1,6 @@
 // @ts-check
 /** Why the scheduler chose this node and not that one, from its own scores. */
-import { cycleAt, outcome, taintIn } from '../schedule.js';
+import { cycleAt, outcome, partsOf, taintIn } from '../schedule.js';
 import { lastPart, objectsOf, podOf } from '../cluster.js';
 import { keyOf } from '../records.js';
 import { asYaml, code, explanation, h, json, p, sourceText, tab } from './blocks.js';
@@ -42,7 +42,11 @@ function titleOf(model, cycle, result, words) {
     return words.t('cycle.filtered', { n: result.feasible.length, of: cycle.nodes.length, pod });
   }
   if (!result.second) return words.t('cycle.only', { node: result.winner });
-  if (result.margin === 0) return words.t('cycle.tie', { node: result.winner, other: result.second });
+  if (result.margin === 0) {
+    return words.t(cycle.ties.length > 2 ? 'cycle.tieMany' : 'cycle.tie', {
+      node: result.winner, other: result.second, n: cycle.ties.length,
+    });
+  }
   const [most] = result.parts;
   const params = { node: result.winner, other: result.second, n: result.margin, plugin: most.name };
   const because = `cycle.because.${most.name}`;
@@ -72,9 +76,12 @@ function whyBlocks(model, cycle, result, words) {
   if (cycle.chosen) {
     blocks.push(h(words.t('cycle.whyThis', { node: cycle.chosen }), 'star', 'hold'));
     if (!result.second) blocks.push(p(words, 'cycle.whyOnly', { node: cycle.chosen }));
-    else if (!result.margin) blocks.push(p(words, 'cycle.whyTie', { points: result.points }));
+    else if (!result.margin) {
+      blocks.push(p(words, 'cycle.whyTie', { points: result.points, nodes: cycle.ties.join(', ') || `${result.winner}, ${result.second}` }));
+    }
     else blocks.push(...partBlocks(model, cycle, result, words));
   } else if (!cycle.message) blocks.push(p(words, 'cycle.under'));
+  blocks.push(...lostBlocks(model, cycle, result, words));
   const failed = Object.entries(cycle.failed);
   for (const [node, [plugin, message]] of failed.slice(0, 3)) {
     blocks.push(h(words.t('cycle.whyNot', { node }), 'deny', 'deny'), {
@@ -102,6 +109,21 @@ function partBlocks(model, cycle, result, words) {
     }));
   }
   return blocks;
+}
+
+/** Nodes that could have taken it and had fewer points; the runner-up is told already. @param {Model} model @param {any} cycle @param {any} result @param {Words} words @returns {Block[]} */
+function lostBlocks(model, cycle, result, words) {
+  if (!cycle.chosen) return [];
+  const lost = Object.keys(cycle.total).filter((node) => node !== cycle.chosen
+    && cycle.total[node] < result.points && (result.margin === 0 || node !== result.second));
+  return lost.slice(0, 2).flatMap((node) => {
+    const [most] = partsOf(cycle, cycle.chosen, node);
+    const there = siblings(model, cycle, node);
+    const spread = most.name === 'PodTopologySpread' && there;
+    return [h(words.t('cycle.whyNot', { node }), 'noop', 'noop'), p(words, spread ? 'cycle.lostSpread' : 'cycle.lost', {
+      points: most.points, margin: result.points - cycle.total[node], plugin: most.name, node, n: there,
+    })];
+  });
 }
 
 /** @param {import('../schedule.js').Cycle} cycle @param {Words} words @returns {Block[]} */
