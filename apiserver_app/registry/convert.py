@@ -11,18 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry.kinds import event
 
 _EVENTS = "events.k8s.io/v1"
-# served field -> stored field
-_EVENT_FIELDS = (
-    ("regarding", "involvedObject"),
-    ("note", "message"),
-    ("reportingController", "reportingComponent"),
-    ("deprecatedSource", "source"),
-    ("deprecatedFirstTimestamp", "firstTimestamp"),
-    ("deprecatedLastTimestamp", "lastTimestamp"),
-    ("deprecatedCount", "count"),
-)
 
 
 def to_stored(info: ResourceInfo, obj: Object) -> Object:
@@ -40,21 +31,6 @@ def to_served(info: ResourceInfo, obj: Object) -> Object:
 
 def is_converted(info: ResourceInfo) -> bool:
     return (info.api_version, info.kind) in _FROM
-
-
-def _event_to_core(obj: Object) -> Object:
-    names = dict(_EVENT_FIELDS)
-    out = {names.get(name, name): value for name, value in obj.items()}
-    out["apiVersion"] = "v1"
-    out.setdefault("source", {})
-    return out
-
-
-def _event_from_core(obj: Object) -> Object:
-    names = {stored: served for served, stored in _EVENT_FIELDS}
-    out = {names.get(name, name): value for name, value in obj.items()}
-    out["apiVersion"] = _EVENTS
-    return out
 
 
 def _hpa_to_v2(obj: Object) -> Object:
@@ -84,10 +60,10 @@ def _hpa_to_v1(obj: Object) -> Object:
 
 
 _TO: dict[tuple[str, str], Callable[[Object], Object]] = {
-    (_EVENTS, "Event"): _event_to_core,
+    (_EVENTS, "Event"): event.from_events,
     ("autoscaling/v1", "HorizontalPodAutoscaler"): _hpa_to_v2,
 }
 _FROM: dict[tuple[str, str], Callable[[Object], Object]] = {
-    (_EVENTS, "Event"): _event_from_core,
+    (_EVENTS, "Event"): event.to_events,
     ("autoscaling/v1", "HorizontalPodAutoscaler"): _hpa_to_v1,
 }
