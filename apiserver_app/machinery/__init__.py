@@ -1,0 +1,1 @@
+"""What all components share: kernel, objects, selectors, patches, types. No framework, no I/O."""

@@ -1,0 +1,1 @@
+"""What components are built from: informers, work queues, the retry switch, leader election."""

@@ -1,0 +1,1 @@
+"""The processes: kernel host and worker, the port between them, the edge, their supervision."""

@@ -1,0 +1,1 @@
+"""The trace: recording, storage, files, replay in the terminal."""

@@ -1,0 +1,45 @@
+"""Functions, modules and lines stay small enough to read."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.tidy import sources
+
+FUNCTION_LINES_MAX = 70
+MODULE_LINES_MAX = 500
+LINE_CHARACTERS_MAX = 100
+
+
+def test_functions_fit_on_a_screen() -> None:
+    long = [
+        f"{sources.name(path)}:{node.lineno} {node.name} has {_lines(node)} lines"
+        for path in sources.python()
+        for node in ast.walk(sources.tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and _lines(node) > FUNCTION_LINES_MAX
+    ]
+    assert long == []
+
+
+def test_modules_are_short() -> None:
+    long = [
+        f"{sources.name(path)} has {count} lines"
+        for path in (*sources.python(), *sources.scripts())
+        if (count := len(path.read_text().splitlines())) > MODULE_LINES_MAX
+    ]
+    assert long == []
+
+
+def test_lines_are_short() -> None:
+    long = [
+        f"{sources.name(path)}:{number} has {len(line)} characters"
+        for path in (*sources.python(), *sources.scripts())
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > LINE_CHARACTERS_MAX
+    ]
+    assert long == []
+
+
+def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
