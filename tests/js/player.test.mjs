@@ -1,0 +1,83 @@
+// Facts about moving through a trace: live, telling, the past, and what goes to the cluster.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { History } from '../../static/js/core/history.js';
+import { Player } from '../../static/js/core/player.js';
+import { TRACES } from './fixture.mjs';
+
+/** A live player that knows the idle cluster, and the records that come after a command. */
+function live() {
+  const { records } = TRACES.full();
+  const at = records.findIndex((r) => r.kind === 'request' && r.outside);
+  const history = new History();
+  const sent = [];
+  const player = new Player(history, { live: true, control: (body) => sent.push(body) });
+  player.knownUpTo = at;
+  history.append(records.slice(0, at));
+  player.arrived();
+  return { history, player, sent, more: records.slice(at) };
+}
+
+test('what was there before the page opened is not told', () => {
+  const { player } = live();
+  assert.equal(player.moment, 'live');
+  assert.equal(player.behind, false);
+});
+
+test('a command from outside is told hop by hop until the page is live again', () => {
+  const { history, player, more } = live();
+  history.append(more);
+  player.arrived();
+  assert.equal(player.moment, 'telling');
+  const seen = new Set();
+  for (let i = 0; i < 4000 && player.behind; i += 1) {
+    player.tick(16);
+    seen.add(history.index.record(player.cursor)?.kind);
+  }
+  assert.equal(player.moment, 'live');
+  for (const kind of ['request', 'gate', 'plugin', 'work', 'schedule', 'kubelet']) {
+    assert.ok(seen.has(kind), kind);
+  }
+});
+
+test('above ten times real time nothing is told', () => {
+  const { history, player, more } = live();
+  player.setSpeed(100);
+  history.append(more);
+  player.arrived();
+  assert.equal(player.behind, false);
+});
+
+test('at the end the transport drives the cluster, behind it only the page', () => {
+  const { history, player, sent, more } = live();
+  player.step(1, false);
+  player.step(1, true);
+  player.pause();
+  assert.deepEqual(sent.map((b) => b.action), ['step', 'step-request', 'pause']);
+  history.append(more);
+  player.arrived();
+  player.step(1, false);
+  assert.equal(sent.length, 3);
+});
+
+test('looking back shows the past until the page goes live', () => {
+  const { history, player, more } = live();
+  history.append(more);
+  player.seek(history.first + 200);
+  assert.equal(player.moment, 'past');
+  player.arrived();
+  assert.equal(player.cursor, history.first + 200);
+  player.goLive();
+  assert.equal(player.moment, 'live');
+});
+
+test('a saved trace plays to its end and stays there', () => {
+  const history = new History();
+  history.append(TRACES.full().records);
+  const player = new Player(history, { live: false });
+  player.cursor = history.index.roots[0] - 1;
+  player.play();
+  for (let i = 0; i < 6000 && player.behind; i += 1) player.tick(16);
+  assert.equal(player.cursor, history.last);
+  assert.equal(player.isRunning, false);
+});
