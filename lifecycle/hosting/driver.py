@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.http.server import Reply, Request
+from lifecycle.hosting import memory
 from lifecycle.hosting.clusterhost import ClusterHost, Message
 from lifecycle.hosting.control import ControlError, Controls
 
@@ -181,6 +182,8 @@ class Driver:
         if idle and gc.get_count()[0] > YOUNG_IN_A_GAP or gc.get_count()[0] > YOUNG_MAX:
             gc.collect(1)
             gc.freeze()
+            if idle:
+                memory.trim()
 
     def _flush(self) -> None:
         for host in self.hosts.values():

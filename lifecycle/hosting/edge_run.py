@@ -20,7 +20,7 @@ from typing import Any
 from lifecycle.hosting import edge, edge_app, edge_origin, edge_static, edge_tls  # isort: skip
 from twisted.internet import reactor
 
-from lifecycle.hosting import child, demo, fanout, port, port_hosts, supervision, worker
+from lifecycle.hosting import child, demo, fanout, memory, port, port_hosts, supervision, worker
 
 DEADLINE_SECONDS = 4.5
 GC_THRESHOLD = 3000
@@ -202,6 +202,7 @@ def _settle_memory() -> None:
     """Everything imported by now stays for good: keep the collector off it."""
     gc.collect()
     gc.freeze()
+    memory.trim()
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     gc.enable()
 
