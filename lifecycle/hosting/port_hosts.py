@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from lifecycle.hosting import port
 
+POLL_BYTES = 1 << 18
 HOSTS = ("socket", "loop", "channels")
 
 
@@ -31,7 +32,10 @@ def check_host(name: str) -> str:
 class SocketLink(asyncio.Protocol):
     """One end of the pair. `lost` is called once, when the other end is closed or broke a rule."""
 
-    def __init__(self, receive: port.Send, lost: Callable[[], None]) -> None:
+    def __init__(
+        self, receive: port.Send, lost: Callable[[], None], end: socket.socket | None = None
+    ) -> None:
+        self._end = end
         self._receive = receive
         self._lost = lost
         self._reader = port.FrameReader()
@@ -42,6 +46,16 @@ class SocketLink(asyncio.Protocol):
         """One frame. Dropped after `finish`, and when the other end is gone: `lost` tells of it."""
         if self._transport is not None and not self._finished and not self._transport.is_closing():
             self._transport.write(port.encode_frame(messages))
+
+    def poll(self) -> None:
+        """Take in what waits on the socket now, without going back to the loop."""
+        assert self._end is not None
+        try:
+            data = self._end.recv(POLL_BYTES, socket.MSG_DONTWAIT)
+        except (BlockingIOError, ConnectionError):
+            return
+        if data:  # an end of stream is left for the loop to notice
+            self.data_received(data)
 
     @property
     def unsent_bytes(self) -> int:
@@ -86,7 +100,7 @@ async def open_socket(
     """Carry frames over this end of a pair, on the running loop."""
     end.setblocking(False)
     loop = asyncio.get_running_loop()
-    _, link = await loop.create_connection(lambda: SocketLink(receive, lost), sock=end)
+    _, link = await loop.create_connection(lambda: SocketLink(receive, lost, end), sock=end)
     return link
 
 

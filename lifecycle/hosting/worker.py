@@ -136,6 +136,7 @@ async def _serve(end: socket.socket, options: Options) -> int:
         traceback.print_exc()
         return EXIT_CRASH
     outbox.append(await port_hosts.open_socket(end, built.driver.receive, over.set))
+    built.driver.poll = outbox[0].poll
     await built.start()
     await over.wait()
     _exit_after(LAST_COMMIT_SECONDS)

@@ -275,3 +275,19 @@ def test_unknown_hosts_and_the_missing_one_are_refused_by_name() -> None:
         port_hosts.check_host("channels")
     with pytest.raises(ValueError, match="'carrier pigeon' is no host of the port"):
         port_hosts.check_host("carrier pigeon")
+
+
+def test_a_poll_takes_in_what_waits_without_the_loop() -> None:
+    async def run() -> list[list[port.Message]]:
+        near, far = socket.socketpair()
+        seen: list[list[port.Message]] = []
+        link = await port_hosts.open_socket(near, seen.append, lambda: None)
+        link.poll()
+        assert seen == []
+        far.sendall(port.encode_frame([("cancel", 7)]))
+        link.poll()
+        link.close()
+        far.close()
+        return seen
+
+    assert asyncio.run(run()) == [[("cancel", 7)]]
