@@ -20,6 +20,7 @@ from controllers_app.controllers import (
     replicaset,
     rootca,
     serviceaccount,
+    statefulset,
     tainteviction,
 )
 from controllers_app.runtime.controller import Factory
@@ -48,6 +49,7 @@ CONTROLLERS = (
     Entry("deployment", "deployment-controller", deployment.DeploymentController),
     Entry("replicaset", "replicaset-controller", replicaset.ReplicaSetController),
     Entry("daemonset", "daemon-set-controller", daemonset.DaemonSetController),
+    Entry("statefulset", "statefulset-controller", statefulset.StatefulSetController),
     Entry("job", "job-controller", job.JobController),
     Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
     Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),

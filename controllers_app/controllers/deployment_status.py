@@ -191,7 +191,7 @@ def seconds_to_deadline(deployment: Object, status: Object, now: int) -> float:
     if not has_deadline(deployment) or is_complete(deployment, status):
         return 0.0
     current = podstate.condition_of({"status": status}, PROGRESSING)
-    if current is None or current["reason"] in (TIMED_OUT, PAUSED):
+    if current is None or current["reason"] in (TIMED_OUT, PAUSED, NEW_SET_AVAILABLE):
         return 0.0
     return max(_deadline(deployment, current) - now, 0) / SECOND + 1
 

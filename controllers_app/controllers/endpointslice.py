@@ -226,14 +226,12 @@ def _distribute(
     known: list[Object], endpoints: list[Object]
 ) -> tuple[list[Object], list[list[Object]], list[Object]]:
     """(changed slices, endpoints for new slices, slices that would be empty)."""
-    missing = {endpoint["addresses"][0]: endpoint for endpoint in endpoints}
+    missing = {_identity(endpoint): endpoint for endpoint in endpoints}
     kept: list[tuple[Object, list[Object], bool]] = []
     for item in known:
         had = item.get("endpoints") or []
         keep = [
-            missing.pop(endpoint["addresses"][0])
-            for endpoint in had
-            if endpoint["addresses"][0] in missing
+            missing.pop(_identity(endpoint)) for endpoint in had if _identity(endpoint) in missing
         ]
         kept.append((item, keep, keep != had))
     changed: list[Object] = []
@@ -253,6 +251,11 @@ def _distribute(
             changed.append({**item, "endpoints": keep})
     parts = [rest[start : start + ENDPOINTS_MAX] for start in range(0, len(rest), ENDPOINTS_MAX)]
     return changed, parts, empty
+
+
+def _identity(endpoint: Object) -> tuple[str, str]:
+    """Pods on the network of their node share its address."""
+    return endpoint["addresses"][0], (endpoint.get("targetRef") or {}).get("uid", "")
 
 
 def _filled(item: Object, group: Group, endpoints: list[Object]) -> Object:

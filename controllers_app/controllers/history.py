@@ -41,8 +41,11 @@ class History:
         return await self._create(data, newest + 1)
 
     async def trim(self, keep: int, live: frozenset[str]) -> None:
-        """Delete the oldest revisions that no pod uses, beyond `keep`."""
-        dead = [item for item in self.revisions if hash_of(item) not in live]
+        """Delete the oldest revisions that are not live, beyond `keep`. `live` has the names or
+        the hashes of those that a pod uses or that will be used."""
+        dead = [
+            item for item in self.revisions if not live & {hash_of(item), meta.name_of(item)}
+        ]
         for item in dead[: max(0, len(dead) - keep)]:
             try:
                 await self._client.delete(

@@ -1,0 +1,30 @@
+"""A booted cluster for each test, restored from one that was booted once."""
+
+from __future__ import annotations
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from lifecycle import composition
+from tests.controllers_app.controllers import lab as labs
+
+
+@pytest.fixture(scope="session")
+def inputs() -> composition.Inputs:
+    key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return composition.Inputs(ca_pem="ROOT CA", service_account_key=key, nodes=0)
+
+
+@pytest.fixture(scope="session")
+def booted(inputs: composition.Inputs) -> object:
+    return labs.snapshot(inputs)
+
+
+@pytest.fixture
+def lab(inputs: composition.Inputs, booted: object) -> labs.Lab:
+    return labs.restored(inputs, booted)  # type: ignore[arg-type]

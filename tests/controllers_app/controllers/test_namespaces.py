@@ -1,0 +1,85 @@
+"""Namespaces: what each gets, and how one goes with all that is in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.machinery import meta
+from tests.controllers_app.controllers.lab import Lab, deployment, pod
+
+FINE = "All content successfully removed"
+
+
+def namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def condition(lab: Lab, name: str, kind: str) -> dict[str, Any]:
+    status = lab.get("namespaces", name, "")["status"]
+    found: dict[str, Any] = next(item for item in status["conditions"] if item["type"] == kind)
+    return found
+
+
+def test_a_new_namespace_gets_its_default_service_account_and_root_ca(lab: Lab) -> None:
+    lab.create("namespaces", namespace("team"), "")
+    assert lab.names("serviceaccounts", "team") == ["default"]
+    published = lab.get("configmaps", "kube-root-ca.crt", "team")
+    assert published["data"] == {"ca.crt": "ROOT CA"}
+    assert "kubernetes.io/description" in meta.annotations_of(published)
+    lab.assert_no_slips()
+
+
+def test_what_was_deleted_or_changed_is_put_right(lab: Lab) -> None:
+    lab.delete("serviceaccounts", "default")
+    lab.delete("configmaps", "kube-root-ca.crt")
+    assert "default" in lab.names("serviceaccounts")
+    lab.patch("configmaps", "kube-root-ca.crt", {"data": {"ca.crt": "forged"}})
+    assert lab.get("configmaps", "kube-root-ca.crt")["data"] == {"ca.crt": "ROOT CA"}
+
+
+def test_a_deleted_namespace_goes_with_all_that_is_in_it(lab: Lab) -> None:
+    lab.create("namespaces", namespace("team"), "")
+    lab.create("deployments.apps", deployment(replicas=2), "team")
+    lab.delete("namespaces", "team", "")
+    assert lab.get("namespaces", "team", "")["status"]["phase"] == "Terminating"
+    lab.run(30)
+    assert lab.find("namespaces", "team", "") is None
+    for resource in ("pods", "deployments.apps", "replicasets.apps", "configmaps", "events"):
+        assert lab.stored(resource, "team") == []
+    lab.assert_no_slips()
+
+
+def test_what_holds_it_up_is_said_in_its_conditions(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("namespaces", namespace("team"), "")
+    lab.create("pods", pod("slow", app="x"), "team")
+    lab.start_pods(namespace="team")
+    lab.delete("namespaces", "team", "")
+    lab.run(8)
+    remaining = condition(lab, "team", "NamespaceContentRemaining")
+    assert (remaining["status"], remaining["reason"], remaining["message"]) == (
+        "True", "SomeResourcesRemain",
+        "Some resources are remaining: pods. has 1 resource instances",
+    )  # fmt: skip
+    assert lab.find("configmaps", "kube-root-ca.crt", "team") is not None
+    lab.finish_deletes("team")
+    lab.run(60)
+    assert lab.find("namespaces", "team", "") is None
+
+
+def test_a_finalizer_on_content_is_named(lab: Lab) -> None:
+    lab.create("namespaces", namespace("team"), "")
+    held = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": "held", "finalizers": ["example.com/hold"],
+    }}  # fmt: skip
+    lab.create("configmaps", held, "team")
+    lab.delete("namespaces", "team", "")
+    lab.run(8)
+    found = condition(lab, "team", "NamespaceFinalizersRemaining")
+    assert found["message"] == (
+        "Some content in the namespace has finalizers remaining: "
+        "example.com/hold in 1 resource instances"
+    )
+    lab.patch("configmaps", "held", {"metadata": {"finalizers": None}}, "team")
+    lab.run(60)
+    assert lab.find("namespaces", "team", "") is None

@@ -1,0 +1,156 @@
+"""Nodes: silent kubelets are noticed, taints follow conditions, pods that do not bear them go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.machinery import meta
+from tests.controllers_app.controllers.lab import Lab, pod, replica_set
+
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+
+
+def taints(lab: Lab, name: str = "node-1") -> set[tuple[str, str]]:
+    node = lab.get("nodes", name, "")
+    return {(item["key"], item["effect"]) for item in node["spec"].get("taints") or ()}
+
+
+def ready(lab: Lab, name: str = "node-1") -> dict[str, Any]:
+    conditions = lab.get("nodes", name, "")["status"]["conditions"]
+    found: dict[str, Any] = next(item for item in conditions if item["type"] == "Ready")
+    return found
+
+
+def live(lab: Lab, seconds: int, *names: str) -> None:
+    """Let time pass while the kubelets of these nodes live."""
+    for _ in range(seconds // 10):
+        lab.run(9)
+        for name in names:
+            lab.beat(name)
+
+
+def test_a_new_node_is_registered_and_loses_its_taint_when_ready(lab: Lab) -> None:
+    lab.create("nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-9"}}, "")
+    assert (NOT_READY, "NoSchedule") in taints(lab, "node-9")
+    lab.patch("nodes", "node-9", {"status": {"conditions": [
+        {"type": "Ready", "status": "True", "lastHeartbeatTime": "2025-01-01T00:00:01Z",
+         "lastTransitionTime": "2025-01-01T00:00:01Z"},
+    ]}}, "", subresource="status")  # fmt: skip
+    assert taints(lab, "node-9") == set()
+    assert ("RegisteredNode", "Node node-9 event: Registered Node node-9 in Controller", 1) in (
+        lab.events("Node")
+    )
+    lab.assert_no_slips()
+
+
+def test_a_node_that_says_it_is_not_ready_is_tainted(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.beat("node-1", ready=False)
+    assert taints(lab) == {(NOT_READY, "NoSchedule"), (NOT_READY, "NoExecute")}
+    lab.beat("node-1")
+    assert taints(lab) == set()
+
+
+def test_cordon_is_a_taint_of_its_own(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.patch("nodes", "node-1", {"spec": {"unschedulable": True}}, "")
+    assert taints(lab) == {("node.kubernetes.io/unschedulable", "NoSchedule")}
+    lab.patch("nodes", "node-1", {"spec": {"unschedulable": None}}, "")
+    assert taints(lab) == set()
+
+
+def test_a_foreign_taint_is_left_alone(lab: Lab) -> None:
+    lab.add_node("node-1")
+    mine = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
+    lab.patch("nodes", "node-1", {"spec": {"taints": mine}}, "")
+    lab.beat("node-1", ready=False)
+    lab.beat("node-1")
+    assert taints(lab) == {("gpu", "NoSchedule")}
+
+
+def test_a_kubelet_that_lives_stays_ready(lab: Lab) -> None:
+    lab.add_node("node-1")
+    live(lab, 120, "node-1")
+    assert ready(lab)["status"] == "True"
+    assert taints(lab) == set()
+
+
+def test_a_silent_kubelet_makes_its_node_unknown_after_the_grace_period(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("pods", pod("a", app="x"))
+    lab.start_pods()
+    lab.run(45)
+    assert ready(lab)["status"] == "True"
+    lab.run(15)
+    found = ready(lab)
+    assert (found["status"], found["reason"], found["message"]) == (
+        "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.",
+    )  # fmt: skip
+    assert taints(lab) == {(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")}
+    assert ("NodeNotReady", "Node node-1 status is now: NodeNotReady", 1) in lab.events("Node")
+    conditions = lab.get("pods", "a")["status"]["conditions"]
+    assert next(item for item in conditions if item["type"] == "Ready")["status"] == "False"
+    lab.assert_no_slips()
+
+
+def test_a_jump_of_the_clock_gives_kubelets_their_turn_first(lab: Lab) -> None:
+    lab.add_node("node-1")
+    for _ in range(5):
+        lab.kernel.advance(lab.kernel.now + 300_000_000)
+        while lab.kernel.fire_timer(lab.kernel.now, jump=False):
+            lab.settle()
+        lab.beat("node-1")
+    assert ready(lab)["status"] == "True"
+
+
+def test_pods_leave_an_unreachable_node_after_their_toleration(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("replicasets.apps", replica_set(replicas=1))
+    lab.start_pods()
+    [name] = lab.names("pods")
+    lab.run(61)
+    assert not meta.is_deleting(lab.get("pods", name))
+    lab.run(305)
+    old = lab.get("pods", name)
+    assert meta.is_deleting(old)
+    target = next(
+        item for item in old["status"]["conditions"] if item["type"] == "DisruptionTarget"
+    )
+    assert (target["reason"], target["message"]) == (
+        "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint",
+    )  # fmt: skip
+    assert ("TaintManagerEviction", f"Marking for deletion Pod default/{name}", 1) in (
+        lab.events("Pod")
+    )
+    assert len(lab.list("pods")) == 2
+
+
+def test_a_node_that_comes_back_in_time_keeps_its_pods(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("pods", pod("a", app="x"))
+    lab.start_pods()
+    lab.run(100)
+    assert ready(lab)["status"] == "Unknown"
+    live(lab, 400, "node-1")
+    assert taints(lab) == set()
+    assert not meta.is_deleting(lab.get("pods", "a"))
+    assert ("TaintManagerEviction", "Cancelling deletion of Pod default/a", 1) in lab.events("Pod")
+
+
+def test_a_pod_that_tolerates_nothing_goes_at_once(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("pods", pod("a", app="x"))
+    lab.start_pods()
+    drain = [{"key": "drain", "effect": "NoExecute"}]
+    lab.patch("nodes", "node-1", {"spec": {"taints": drain}}, "")
+    assert meta.is_deleting(lab.get("pods", "a"))
+
+
+def test_pods_of_a_node_that_is_gone_are_removed(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("pods", pod("a", app="x"))
+    lab.start_pods()
+    lab.delete("nodes", "node-1", "")
+    lab.run(90)
+    assert lab.find("pods", "a") is None

@@ -1,0 +1,111 @@
+"""Stateful sets: lasting names, one after another, updated from the highest down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.machinery import meta
+from tests.controllers_app.controllers.lab import Lab, template
+
+
+def stateful_set(replicas: int = 3, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"},
+        "spec": {
+            "replicas": replicas, "serviceName": "db",
+            "selector": {"matchLabels": {"app": "db"}}, "template": template(app="db"), **spec,
+        },
+    }  # fmt: skip
+
+
+def settle(lab: Lab) -> None:
+    for _ in range(20):
+        lab.finish_deletes()
+        lab.start_pods()
+
+
+def test_pods_are_created_in_order_each_when_the_one_before_is_ready(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("statefulsets.apps", stateful_set())
+    assert lab.names("pods") == ["db-0"]
+    lab.start_pods()
+    assert lab.names("pods") == ["db-0", "db-1"]
+    settle(lab)
+    assert lab.names("pods") == ["db-0", "db-1", "db-2"]
+    pod = lab.get("pods", "db-1")
+    labels = pod["metadata"]["labels"]
+    assert labels["statefulset.kubernetes.io/pod-name"] == "db-1"
+    assert labels["apps.kubernetes.io/pod-index"] == "1"
+    assert (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == ("db-1", "db")
+    status = lab.get("statefulsets.apps", "db")["status"]
+    assert (status["replicas"], status["readyReplicas"], status["availableReplicas"]) == (3, 3, 3)
+    assert status["currentRevision"] == status["updateRevision"]
+    assert status["currentRevision"] == labels["controller-revision-hash"]
+    lab.assert_no_slips()
+
+
+def test_in_parallel_they_all_start_at_once(lab: Lab) -> None:
+    lab.create("statefulsets.apps", stateful_set(podManagementPolicy="Parallel"))
+    assert lab.names("pods") == ["db-0", "db-1", "db-2"]
+
+
+def test_scaling_down_takes_the_highest_first_one_at_a_time(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("statefulsets.apps", stateful_set())
+    settle(lab)
+    lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 1}})
+    assert [meta.is_deleting(pod) for pod in lab.list("pods")] == [False, False, True]
+    settle(lab)
+    assert lab.names("pods") == ["db-0"]
+
+
+def test_a_deleted_pod_comes_back_under_its_name(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("statefulsets.apps", stateful_set(2))
+    settle(lab)
+    before = meta.uid_of(lab.get("pods", "db-0"))
+    lab.delete("pods", "db-0")
+    lab.finish_deletes()
+    assert meta.uid_of(lab.get("pods", "db-0")) != before
+
+
+def test_claims_are_made_and_outlive_their_pod(lab: Lab) -> None:
+    lab.add_node("node-1")
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    lab.create("statefulsets.apps", stateful_set(1, volumeClaimTemplates=[claim]))
+    assert lab.names("persistentvolumeclaims") == ["data-db-0"]
+    volumes = lab.get("pods", "db-0")["spec"]["volumes"]
+    assert volumes[0] == {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}
+    settle(lab)
+    lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 0}})
+    settle(lab)
+    assert lab.names("pods") == []
+    assert lab.names("persistentvolumeclaims") == ["data-db-0"]
+
+
+def test_an_update_goes_from_the_highest_down_to_the_partition(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("statefulsets.apps", stateful_set())
+    settle(lab)
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    containers = [{"name": "web", "image": "nginx:2"}]
+    lab.patch("statefulsets.apps", "db", {"spec": {
+        "updateStrategy": strategy, "template": {"spec": {"containers": containers}},
+    }})  # fmt: skip
+    assert [meta.is_deleting(pod) for pod in lab.list("pods")] == [False, False, True]
+    settle(lab)
+    images = [pod["spec"]["containers"][0]["image"] for pod in lab.list("pods")]
+    assert images == ["nginx", "nginx:2", "nginx:2"]
+    status = lab.get("statefulsets.apps", "db")["status"]
+    assert (status["currentReplicas"], status["updatedReplicas"]) == (1, 2)
+    lab.patch("statefulsets.apps", "db", {"spec": {"updateStrategy": {
+        "rollingUpdate": {"partition": 0},
+    }}})  # fmt: skip
+    settle(lab)
+    images = [pod["spec"]["containers"][0]["image"] for pod in lab.list("pods")]
+    assert images == ["nginx:2"] * 3
+    status = lab.get("statefulsets.apps", "db")["status"]
+    assert status["currentRevision"] == status["updateRevision"]
