@@ -182,11 +182,10 @@ class Storage:
         """Delete for good; the last state, at the revision of the delete."""
         metadata = old["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
-        prev = meta.revision_of(old)
+        prev, key = meta.revision_of(old), info.etcd_key(namespace, name)
+        self._check_unchanged(info, key, name, prev)
         self._tell(self.store.revision + 1, info, "delete", namespace, name, prev, "")
-        gone = self.store.delete(info.etcd_key(namespace, name), expect=prev)
-        if gone is None:
-            raise errors.conflict(info.group, info.plural, name, errors.MODIFIED)
+        self.store.delete(key, expect=prev)
         return meta.with_path(old, ("metadata", "resourceVersion"), str(self.store.revision))
 
     # -- inside ---------------------------------------------------------------------------------
@@ -221,8 +220,14 @@ class Storage:
     ) -> None:
         metadata = obj["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
+        self._check_unchanged(info, key, name, prev)
         self._tell(self.store.revision + 1, info, op, namespace, name, prev, subresource)
-        if self.store.put(key, encode(obj), expect=prev, lease=lease, payload=obj) is None:
+        self.store.put(key, encode(obj), expect=prev, lease=lease, payload=obj)
+
+    def _check_unchanged(self, info: ResourceInfo, key: str, name: str, prev: int) -> None:
+        """Nothing is told of a write before it is sure to happen: the record names its revision."""
+        entry = self.store.get(key)
+        if (entry.mod_revision if entry is not None else 0) != prev:
             raise errors.conflict(info.group, info.plural, name, errors.MODIFIED)
 
     def _tell(

@@ -263,7 +263,19 @@ class WatchCache:
             history = self.store.history(prefix, after)
         except CompactedError as error:
             raise too_old(after, error.compacted) from error
-        return [self._change(event) for event in history]
+        return [_past(storage, event) for event in history]
+
+
+def _past(storage: str, event: etcd.Event) -> Change:
+    """A change read from the log: what it followed on is the object of then, not of now."""
+    old, new = event.previous, event.entry
+    previous: Object | None = orjson.loads(old.value) if old is not None else None
+    if new is None:
+        gone = _at(previous, event.revision)
+        return Change(event.revision, storage, event.key, DELETED, gone, previous, None)
+    kind = ADDED if old is None else MODIFIED
+    obj: Object = orjson.loads(new.value)
+    return Change(event.revision, storage, event.key, kind, obj, previous, new.value)
 
 
 def too_old(asked: int, oldest: int) -> errors.ApiError:

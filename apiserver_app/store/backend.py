@@ -5,6 +5,7 @@ The database backend is in log.py; both pass the same tests.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -134,22 +135,20 @@ class MemoryBackend:
         return list(self._newest(self.rows).values())
 
     def at(self, key: str, revision: int) -> LogRow | None:
-        for row in reversed(self.rows):
-            if row.key == key and row.revision == revision:
-                return row
-        return None
+        found = self._between(revision, revision)
+        return found[0] if found and found[0].key == key else None
 
     def until(self, prefix: str, revision: int, *, exact: bool) -> Iterable[LogRow]:
         rows = [
             row
-            for row in self.rows
-            if row.revision <= revision
-            and (row.key == prefix if exact else row.key.startswith(prefix))
+            for row in self._between(0, revision)
+            if (row.key == prefix if exact else row.key.startswith(prefix))
         ]
         return list(self._newest(rows).values())
 
     def since(self, prefix: str, revision: int) -> Iterable[LogRow]:
-        return [row for row in self.rows if row.revision > revision and row.key.startswith(prefix)]
+        rows = self._between(revision + 1, None)
+        return [row for row in rows if row.key.startswith(prefix)]
 
     def compact(self, revision: int) -> int:
         newest = self._newest(row for row in self.rows if row.revision <= revision)
@@ -168,12 +167,16 @@ class MemoryBackend:
     def values(self, first: int, last: int) -> dict[int, bytes]:
         return {
             row.revision: row.old_value if row.deleted and row.old_value else row.value
-            for row in self.rows
-            if first <= row.revision <= last
+            for row in self._between(first, last)
         }
 
     def inputs(self) -> Iterable[InputRow]:
         return list(self._inputs)
+
+    def _between(self, first: int, last: int | None) -> list[LogRow]:
+        """The rows of revisions first..last; they are kept in order, with gaps where compacted."""
+        start = bisect_left(self.rows, (first,))
+        return self.rows[start : None if last is None else bisect_left(self.rows, (last + 1,))]
 
     @staticmethod
     def _newest(rows: Iterable[LogRow]) -> dict[str, LogRow]:

@@ -1,0 +1,1 @@
+"""What the handlers decide, on the whole cluster in virtual time."""

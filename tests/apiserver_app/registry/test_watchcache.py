@@ -1,0 +1,46 @@
+"""The watch cache: what is read from its window, and what from the log behind it."""
+
+from __future__ import annotations
+
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry import watchcache
+from apiserver_app.registry.watchcache import Change, Subscription
+from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, bare_session, configmap
+
+
+def test_transitions_read_from_the_log_follow_on_the_objects_of_then() -> None:
+    session = bare_session()
+    begin = session.cluster.store.revision
+    session.request("POST", CONFIGMAPS, configmap("a", labels={"app": "x"}))
+    for value in ("y", "x", "y"):
+        patch = {"metadata": {"labels": {"app": value}}}
+        session.request("PATCH", f"{CONFIGMAPS}/a", patch, headers=MERGE)
+    session.request("DELETE", f"{CONFIGMAPS}/a")
+    session.request("POST", CONFIGMAPS, configmap("a", labels={"app": "x"}))
+    cache = session.cluster.cache
+    cache._window.clear()
+    cache._window_start = session.cluster.store.revision
+    heard: list[str] = []
+
+    def sink(kind: str, change: Change, obj: Object) -> None:
+        heard.append(kind)
+
+    def is_x(obj: Object) -> bool:
+        return bool(obj["metadata"].get("labels", {}).get("app") == "x")
+
+    prefix = "/registry/configmaps/default/"
+    cache.subscribe(Subscription("test", "configmaps", prefix, is_x, sink), begin)
+    assert heard == ["ADDED", "DELETED", "ADDED", "DELETED", "ADDED"]
+
+
+def test_a_watch_from_further_back_than_the_window_misses_nothing() -> None:
+    session = bare_session()
+    begin = session.cluster.store.revision
+    for number in range(watchcache.WINDOW // 2 + 1):
+        name = f"c{number}"
+        session.request("POST", CONFIGMAPS, configmap(name), settle=False)
+        session.request("DELETE", f"{CONFIGMAPS}/{name}", settle=False)
+    session.settle()
+    answer = session.request("GET", f"{CONFIGMAPS}?watch=1&resourceVersion={begin}")
+    assert answer.text.count(b'"type":"ADDED"') == watchcache.WINDOW // 2 + 1
+    assert answer.text.count(b'"type":"DELETED"') == watchcache.WINDOW // 2 + 1
