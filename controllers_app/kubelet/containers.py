@@ -1,336 +1,448 @@
 """The containers of one pod: started in order, restarted by policy, stopped with grace.
 
-Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go and
-pkg/kubelet/images/image_manager.go.
+`sync` looks at where each container stands and starts what has to be started now; it is called at
+the start, when something ended that others wait for, and after the kubelet was replaced.
+
+Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions, doBackOff)
+and kuberuntime_container.go.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.kernel import SECOND, Signal, Task
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet import images
+from controllers_app.kubelet import images, probes
 from controllers_app.kubelet import status as statuses
+from controllers_app.kubelet.backoff import FOREGROUND_MAX, Backoff
 from controllers_app.kubelet.images import Behaviour
-from controllers_app.kubelet.runtime import (
-    CREATE_SECONDS,
-    PULL_BACKOFF_SECONDS,
-    PULL_BACKOFF_SECONDS_MAX,
-    PullError,
-    go_duration,
-)
-from controllers_app.kubelet.status import ContainerState
+from controllers_app.kubelet.lives import Lives
+from controllers_app.kubelet.pulling import ImageGetter, Refused
+from controllers_app.kubelet.runtime import CREATE_SECONDS, go_duration
+from controllers_app.kubelet.status import INIT, MAIN, SIDECAR, ContainerState
+from controllers_app.kubelet.volumes import NotMountable
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.podworker import PodWorker
 
-CRASH_BACKOFF_SECONDS, CRASH_BACKOFF_SECONDS_MAX = 10, 300
+CRASH_SECONDS, CRASH_SECONDS_MAX = 10, 300
 CRASH_RESET_SECONDS = 600
+NOTICE_SECONDS = 1.0  # until the kubelet sees that something ended (pleg)
+SIDECAR_GRACE_SECONDS_MIN = 2
 
 
 class Containers:
     """All containers of a pod, as its worker drives them."""
 
+    __slots__ = (
+        "_again", "_crashes", "_deadline", "_hurried", "_images", "_lives", "_retries", "_syncing",
+        "_worker", "init", "main",
+    )  # fmt: skip
+
     def __init__(self, worker: PodWorker) -> None:
         self._worker = worker
         spec = worker.pod["spec"]
-        self.specs: dict[str, Object] = {}
-        self.init = [self._new(one) for one in spec.get("initContainers") or ()]
-        self.main = [self._new(one) for one in spec.get("containers") or ()]
-        if self.init:
-            for one in self.main:
-                one.state = statuses.waiting("PodInitializing")
-        self._behaviours: dict[str, Behaviour] = {}
-        self._crashes: dict[str, int] = {}
-
-    def _new(self, spec: Object) -> ContainerState:
-        self.specs[spec["name"]] = spec
-        image = spec["image"]
-        return ContainerState(spec["name"], image, state=statuses.waiting("ContainerCreating"))
+        inits = spec.get("initContainers") or ()
+        reason = "PodInitializing" if inits else "ContainerCreating"
+        self.init = [_new(one, INIT, reason) for one in inits]
+        self.main = [_new(one, MAIN, reason) for one in spec.get("containers") or ()]
+        self._images = ImageGetter(worker)
+        self._crashes: dict[str, Backoff] = {}
+        self._retries: dict[str, Task] = {}
+        self._lives = Lives(worker, self)
+        self._syncing = self._again = False
+        self._hurried: Signal | None = None
+        self._deadline = 0
 
     # -- starting -------------------------------------------------------------------------------
 
-    async def start_all(self) -> None:
-        """Init containers one after another, sidecars beside them, then the others."""
-        worker = self._worker
-        for one in self.init:
-            sidecar = self.specs[one.name].get("restartPolicy") == "Always"
-            if one.terminated and one.terminated["exitCode"] == 0:
-                continue
-            await self._bring_up(one)
-            if sidecar:
-                await worker.report()
-            else:
-                await worker.report()
-                await self._await_end(one)
+    async def sync(self) -> str:
+        """Start whatever has to be started now; what to say of it."""
+        self._again = True
+        if self._syncing:
+            return "seen by the sync that goes on"
+        self._syncing = True
+        said = ""
+        try:
+            while self._again:
+                self._again = False
+                said = await self._advance()
+        finally:
+            self._syncing = False
+        return said
+
+    async def _advance(self) -> str:
+        if not statuses.any_started(self.main):
+            for one in self.init:
+                if one.succeeded if one.kind == INIT else one.started:
+                    continue
+                if one.is_running or one.busy or one.terminated:
+                    return f"waits for {one.name}"
+                if not await self._bring_up(one):
+                    return f"{one.name} cannot start yet"
+                await self._worker.report()
+                if one.kind == INIT or not one.started:
+                    return f"waits for {one.name}"
         for one in self.main:
-            if not one.is_running and one.terminated is None:
+            if not (one.is_running or one.busy or one.terminated):
                 await self._bring_up(one)
+        late = [one.name for one in self.main if "waiting" in one.state]
+        return f"{', '.join(late)} cannot start yet" if late else "started"
 
-    async def _bring_up(self, one: ContainerState) -> None:
-        behaviour = await self._image(one)
-        await self._run(one, behaviour)
+    async def _bring_up(self, one: ContainerState) -> bool:
+        """Image, creation, start. False when that has to be tried again later."""
+        worker = self._worker
+        one.busy = True
+        spec = self.spec_of(one)
+        try:
+            behaviour = await self._images.get(one, spec)
+            await worker.kubelet.volumes.environment(worker.pod, spec)
+        except Refused as refused:
+            await self._refused(one, refused)
+            return False
+        except NotMountable as error:
+            self.event(one, "Warning", "Failed", f"Error: {error}")
+            wait = self._images.config_backoff(one).next()
+            await self._refused(one, Refused("CreateContainerConfigError", str(error), wait))
+            return False
+        self._images.forget(one)
+        await self._run(one, spec, behaviour)
+        one.busy = False
+        return True
 
-    async def _image(self, one: ContainerState) -> Behaviour:
-        """Have the image, by pull policy; a pull that fails is tried again with back-off."""
-        worker, kubelet = self._worker, self._worker.kubelet
-        spec = self.specs[one.name]
-        image = spec["image"]
-        policy = spec.get("imagePullPolicy", "IfNotPresent")
-        wait = PULL_BACKOFF_SECONDS
-        await worker.step("image", "begin", {"image": image, "policy": policy})
-        while True:
-            try:
-                behaviour = await self._pulled(one, image, policy)
-                break
-            except PullError as error:
-                await worker.step("image", "fail", {"image": image, "message": str(error)})
-                await self._pull_failed(one, image, error)
-                await kubelet.kernel.sleep(wait)
-                wait = min(wait * 2, PULL_BACKOFF_SECONDS_MAX)
-        one.image = images.normalized(image)
-        one.image_id = f"{images.repository(behaviour.name)}@{behaviour.digest}"
-        return images.for_pod(behaviour, worker.pod)
+    async def _refused(self, one: ContainerState, refused: Refused) -> None:
+        """Say why it waits, and come back by a task of its own."""
+        worker = self._worker
+        if one.terminated:
+            one.last = {"terminated": one.terminated}
+        one.state = statuses.waiting(refused.reason, str(refused))
+        await worker.report()
+        if refused.wait is not None:
+            later = self._try_later(one, refused, refused.wait)
+            self._retries[one.name] = worker.spawn("retry", later)
 
-    async def _pulled(self, one: ContainerState, image: str, policy: str) -> Behaviour:
-        worker, kubelet = self._worker, self._worker.kubelet
-        if kubelet.runtime.has(image) and policy != "Always":
-            self._event(
-                one, "Normal", "Pulled",
-                f'Container image "{image}" already present on machine',
-            )  # fmt: skip
-            await worker.step("image", "end", {"image": image, "seconds": 0})
-            return kubelet.runtime.images[images.normalized(image)]
-        if policy == "Never":
-            raise PullError(
-                f'Container image "{image}" is not present with pull policy of Never',
-                "ErrImageNeverPull",
-            )
-        self._event(one, "Normal", "Pulling", f'Pulling image "{image}"')
-        behaviour, pull, waited = await kubelet.runtime.pull(image)
-        self._event(
-            one, "Normal", "Pulled",
-            f'Successfully pulled image "{image}" in {go_duration(pull)} '
-            f"({go_duration(waited)} including waiting). "
-            f"Image size: {behaviour.size_bytes} bytes.",
-        )  # fmt: skip
-        detail = {"image": image, "seconds": round(waited, 3), "bytes": behaviour.size_bytes}
-        await worker.step("image", "end", detail)
-        return behaviour
+    async def _try_later(self, one: ContainerState, refused: Refused, wait: float) -> None:
+        worker = self._worker
+        kernel = worker.kubelet.kernel
+        background = self._images.is_background(one)
+        if refused.reason == "ErrImagePull":
+            await kernel.sleep(NOTICE_SECONDS, background=background)
+            await worker.worked(0, lambda: self._backing_off_pull(one, str(refused)))
+            wait -= NOTICE_SECONDS
+        await kernel.sleep(wait, background=background)
+        await worker.worked(0, lambda: self._try_again(one))
 
-    async def _pull_failed(self, one: ContainerState, image: str, error: PullError) -> None:
-        message = f'Failed to pull image "{image}": {error}'
-        if error.reason == "ErrImageNeverPull":
-            message = str(error)
-            self._event(one, "Warning", "ErrImageNeverPull", message)
-        else:
-            self._event(one, "Warning", "Failed", message)
-        self._event(one, "Warning", "Failed", f"Error: {error.reason}")
-        one.state = statuses.waiting(error.reason, str(error))
+    async def _backing_off_pull(self, one: ContainerState, message: str) -> str:
+        image = self.spec_of(one)["image"]
+        words = f'Back-off pulling image "{image}"'
+        self.event(one, "Normal", "BackOff", words)
+        self.event(one, "Warning", "Failed", "Error: ImagePullBackOff")
+        one.state = statuses.waiting("ImagePullBackOff", f"{words}: ErrImagePull: {message}")
         await self._worker.report()
-        if error.reason == "ErrImagePull":
-            backing_off = f'Back-off pulling image "{image}"'
-            self._event(one, "Normal", "BackOff", backing_off)
-            self._event(one, "Warning", "Failed", "Error: ImagePullBackOff")
-            text = f"{backing_off}: ErrImagePull: {error}"
-            one.state = statuses.waiting("ImagePullBackOff", text)
-            await self._worker.report()
+        return words
 
-    async def _run(self, one: ContainerState, behaviour: Behaviour) -> None:
+    async def _try_again(self, one: ContainerState) -> str:
+        self._retries.pop(one.name, None)
+        one.busy = False
+        said = await self.sync()
+        await self._worker.report()
+        return said
+
+    async def _run(self, one: ContainerState, spec: Object, behaviour: Behaviour) -> None:
         """Create and start it; what it does afterwards goes on by itself."""
         worker, kubelet = self._worker, self._worker.kubelet
         await worker.step("container", "begin", {"container": one.name})
         await kubelet.kernel.sleep(CREATE_SECONDS)
-        one.container_id = f"containerd://{kubelet.runtime.new_id()}"
-        self._event(one, "Normal", "Created", f"Created container: {one.name}")
+        container_id = f"containerd://{kubelet.runtime.new_id()}"
+        self.event(one, "Normal", "Created", f"Created container: {one.name}")
         await kubelet.kernel.sleep(behaviour.start_seconds)
-        now = kubelet.kernel.now
-        one.state = statuses.running(now)
-        self._behaviours[one.name] = behaviour
-        self._event(one, "Normal", "Started", f"Started container {one.name}")
-        await worker.step("container", "end", {"container": one.name, "id": one.container_id})
-        spec = self.specs[one.name]
-        one.started = not spec.get("startupProbe")
-        delay = _ready_after(spec, behaviour)
-        if delay == 0:
-            one.ready = True
+        if one.container_id:
+            one.restarts += 1
+        if one.terminated:
+            one.last = {"terminated": one.terminated}
+        one.container_id = container_id
+        began = kubelet.kernel.now
+        one.state = statuses.running(began)
+        self.event(one, "Normal", "Started", f"Started container {one.name}")
+        await worker.step("container", "end", {"container": one.name, "id": container_id})
+        self._lives.attach(one, spec, behaviour, began)
+        if one.ready and one.kind != INIT:
             await worker.step("ready", "end", {"container": one.name})
-        else:
-            worker.spawn("ready", self._become_ready(one, one.container_id, delay))
-        if behaviour.runs_seconds is not None:
-            worker.spawn("life", self._live(one, one.container_id, behaviour, now))
 
-    # -- living ---------------------------------------------------------------------------------
+    # -- ends and restarts -----------------------------------------------------------------------
 
-    async def _become_ready(self, one: ContainerState, container_id: str, delay: float) -> None:
-        """The probe succeeds for the first time."""
+    async def ended(self, one: ContainerState, code: int) -> str:
+        """It is not running any more: say so, and see to what follows."""
         worker = self._worker
-        await worker.kubelet.kernel.sleep(delay)
-        if one.container_id != container_id or not one.is_running:
-            return
-
-        async def ready() -> str:
-            one.started = one.ready = True
-            await worker.step("ready", "end", {"container": one.name})
+        if one.is_running:
+            self._end(one, code)
+            detail = {"container": one.name, "exitCode": code}
+            await worker.step("container", "fail" if code else "end", detail)
+        if self._is_finished():
+            await worker.finished()
+        elif self._restarts(one):
+            one.busy = True
             await worker.report()
-            return f"{one.name} is ready"
+            self._restart_later(one)
+        else:
+            await worker.report()
+            if one.kind == INIT:
+                await self.sync()
+                await worker.report()
+        return f"{one.name} ended with {code}"
 
-        await worker.worked(0, ready)
-
-    async def _live(
-        self, one: ContainerState, container_id: str, behaviour: Behaviour, began: int
-    ) -> None:
-        """Run for as long as the image does, then end."""
+    async def kill(self, one: ContainerState, why: str, *, restart: bool = False) -> str:
+        """Stop one running container. `restart` starts it anew whatever the policy says."""
         worker = self._worker
         kernel = worker.kubelet.kernel
-        await kernel.until(began + int((behaviour.runs_seconds or 0) * SECOND))
+        container_id = one.container_id
+        self.event(one, "Normal", "Killing", why)
+        spec, grace = self.spec_of(one), worker.pod["spec"].get("terminationGracePeriodSeconds", 30)
+        needs = self._stop_seconds(one, spec)
+        await kernel.sleep(min(needs, grace))
         if one.container_id != container_id or not one.is_running:
-            return
-        await worker.worked(0, lambda: self._ended(one, behaviour.exit_code, began))
+            return f"{one.name} ended by itself"
+        code = 137 if needs > grace else 0
+        if not restart:
+            await self.ended(one, code)
+            return why
+        self._end(one, code)
+        if await self._bring_up(one):
+            await worker.report()
+        return why
 
-    async def _ended(self, one: ContainerState, code: int, began: int) -> str:
-        worker = self._worker
-        kernel = worker.kubelet.kernel
-        now = kernel.now
+    def _end(self, one: ContainerState, code: int) -> None:
+        began = meta.parse_time(one.state["running"]["startedAt"])
+        now = self._worker.kubelet.kernel.now
         one.state = statuses.terminated(code, began, now, one.container_id)
         one.ready = one.started = False
-        await worker.step("container", "fail" if code else "end", {"container": one.name,
-                                                                   "exitCode": code})  # fmt: skip
-        if not self._restarts(one, code):
-            await worker.report()
-            self.check_finished()
-            return f"{one.name} ended with {code}"
-        if now - began >= CRASH_RESET_SECONDS * SECOND:
-            self._crashes.pop(one.name, None)
-        crashes = self._crashes[one.name] = self._crashes.get(one.name, 0) + 1
-        await worker.report()
-        if crashes > 1:
-            await self._back_off(one, crashes)
-        one.last = _last(one, code, began, now)
-        one.restarts += 1
-        await self._bring_up(one)
-        await worker.report()
-        return f"{one.name} was restarted"
+        self._lives.leave(one)
 
-    async def _back_off(self, one: ContainerState, crashes: int) -> None:
+    def _restart_later(self, one: ContainerState, *, known: bool = True) -> None:
+        """Start it again: at once the first time, then after a back-off that doubles."""
+        wait = 0.0
+        backoff = self._crashes.get(one.name)
+        if backoff is None:
+            backoff = self._crashes[one.name] = Backoff(CRASH_SECONDS, CRASH_SECONDS_MAX)
+        elif known:
+            done = one.terminated or {}
+            ran = meta.parse_time(done["finishedAt"]) - meta.parse_time(done["startedAt"])
+            if ran >= CRASH_RESET_SECONDS * SECOND:
+                backoff.reset()
+            wait = backoff.next()
+        background = backoff.is_background or one.restarts > FOREGROUND_MAX
+        task = self._restart_after(one, wait, background)
+        self._retries[one.name] = self._worker.spawn("restart", task)
+
+    async def _restart_after(self, one: ContainerState, wait: float, background: bool) -> None:
         worker = self._worker
-        wait = min(CRASH_BACKOFF_SECONDS * 2 ** (crashes - 2), CRASH_BACKOFF_SECONDS_MAX)
+        kernel = worker.kubelet.kernel
+        if wait:
+            await kernel.sleep(NOTICE_SECONDS, background=background)
+            await worker.worked(0, lambda: self._backing_off(one, wait))
+            await kernel.sleep(wait - NOTICE_SECONDS, background=background)
+        await worker.worked(0, lambda: self._restart(one))
+
+    async def _backing_off(self, one: ContainerState, wait: float) -> str:
+        worker = self._worker
         namespace, name = meta.split_key(worker.key)
-        where = f"pod {name}_{namespace}({worker.uid})"
-        text = f"back-off {go_duration(wait)} restarting failed container={one.name} {where}"
-        one.last = {"terminated": one.state["terminated"]}
-        one.state = statuses.waiting("CrashLoopBackOff", text.replace("pod ", "pod=", 1))
-        self._event(
+        where = f"{name}_{namespace}({worker.uid})"
+        words = f"back-off {go_duration(wait)} restarting failed container={one.name} pod={where}"
+        one.last = {"terminated": one.terminated}
+        one.state = statuses.waiting("CrashLoopBackOff", words)
+        self.event(
             one, "Warning", "BackOff",
-            f"Back-off restarting failed container {one.name} in {where}",
+            f"Back-off restarting failed container {one.name} in pod {where}",
         )  # fmt: skip
         await worker.report()
-        await worker.kubelet.kernel.sleep(wait)
+        return words
 
-    def _restarts(self, one: ContainerState, code: int) -> bool:
-        spec = self.specs[one.name]
-        policy = spec.get("restartPolicy") or self._worker.pod["spec"].get("restartPolicy")
-        if one in self.init and spec.get("restartPolicy") != "Always":
-            return code != 0 and policy != "Never"
-        return policy == "Always" or (policy == "OnFailure" and code != 0)
+    async def _restart(self, one: ContainerState) -> str:
+        self._retries.pop(one.name, None)
+        if await self._bring_up(one):
+            await self._worker.report()
+            if one.kind == SIDECAR:
+                await self.sync()
+                await self._worker.report()
+        return f"{one.name} was restarted"
 
-    async def _await_end(self, one: ContainerState) -> None:
-        """Wait until an init container has ended well. One that runs for ever is waited for."""
-        kernel = self._worker.kubelet.kernel
-        while not (one.terminated and one.terminated["exitCode"] == 0):
-            await kernel.sleep(0.5)
+    def _restarts(self, one: ContainerState) -> bool:
+        """Whether it has to be started again after the end it came to."""
+        if one.kind == SIDECAR:
+            return True
+        policy = self._worker.pod["spec"].get("restartPolicy", "Always")
+        if one.kind == INIT:
+            return not one.succeeded and policy != "Never"
+        return policy == "Always" or (policy == "OnFailure" and not one.succeeded)
 
-    def check_finished(self) -> None:
-        """Tell the worker when nothing will run any more."""
-        if self.main and all(
-            one.terminated is not None and not self._restarts(one, one.terminated["exitCode"])
-            for one in self.main
+    def _is_finished(self) -> bool:
+        """Nothing will run any more."""
+        if any(
+            one.kind == INIT and one.terminated and not one.succeeded and not self._restarts(one)
+            for one in self.init
         ):
-            self._worker.spawn("finish", self._worker.finished())
+            return True
+        return all(one.terminated and not self._restarts(one) for one in self.main)
+
+    # -- changes of the pod ---------------------------------------------------------------------
+
+    def respecified(self, revision: int) -> None:
+        """The pod's spec has changed: another image replaces the container, the rest is told."""
+        self._worker.spawn("respecified", self._worker.worked(revision, self._respecified))
+
+    async def _respecified(self) -> str:
+        for one in self._all():
+            image = self.spec_of(one)["image"]
+            if one.is_running and one.image != images.normalized(image):
+                why = f"Container {one.name} definition changed, will be restarted"
+                await self.kill(one, why, restart=True)
+            elif "waiting" in one.state and one.name not in self._crashes and one.image != image:
+                task = self._retries.pop(one.name, None)
+                if task is not None:
+                    self._worker.kubelet.kernel.cancel(task)
+                one.image, one.busy = image, False
+                self._images.forget(one)
+        said = await self.sync()
+        await self._worker.report()
+        return said
+
+    def behave_anew(self) -> None:
+        """The pod's annotations have changed what its containers do."""
+        for one in self._all():
+            if one.is_running:
+                self._lives.leave(one)
+                spec = self.spec_of(one)
+                started, ready = one.started, one.ready
+                began = meta.parse_time(one.state["running"]["startedAt"])
+                self._lives.attach(one, spec, self._behaviour(one, spec), began)
+                one.started, one.ready = started, ready
 
     # -- stopping -------------------------------------------------------------------------------
 
     async def stop_all(self, grace: int) -> None:
-        """Ask every container to stop; who takes longer than the grace period is killed."""
-        kubelet = self._worker.kubelet
-        alive = [one for one in [*self.main, *self.init] if one.is_running]
-        for one in alive:
-            self._event(one, "Normal", "Killing", f"Stopping container {one.name}")
+        """Ask every container to stop; who takes longer than the grace period is killed.
+        Sidecars stop when the others have."""
+        for one in self._all():
+            if one.is_running:
+                self.event(one, "Normal", "Killing", f"Stopping container {one.name}")
+        now = self._worker.kubelet.kernel.now
+        self._deadline = now + grace * SECOND
+        await self._stop([one for one in self._all() if one.kind != SIDECAR])
+        await self._stop([one for one in self.init if one.kind == SIDECAR])
+
+    async def stop_sidecars(self) -> None:
+        """The others have ended for good: so do they."""
+        beside = [one for one in self.init if one.kind == SIDECAR]
+        for one in beside:
+            if one.is_running:
+                self.event(one, "Normal", "Killing", f"Stopping container {one.name}")
+        grace = self._worker.pod["spec"].get("terminationGracePeriodSeconds", 30)
+        self._deadline = self._worker.kubelet.kernel.now + grace * SECOND
+        await self._stop(beside)
+
+    def hurry(self, grace: int) -> None:
+        """There is less time than was said."""
+        if self._hurried is not None:
+            now = self._worker.kubelet.kernel.now
+            self._deadline = min(self._deadline, now + grace * SECOND)
+            self._hurried.set()
+
+    async def _stop(self, which: list[ContainerState]) -> None:
+        kernel = self._worker.kubelet.kernel
+        alive = [(one, self._stop_seconds(one)) for one in which if one.is_running]
         if not alive:
             return
-        needs = max(self._behaviour(one).stop_seconds for one in alive)
-        await kubelet.kernel.sleep(min(needs, grace) if grace else 0)
-        for one in alive:
-            killed = self._behaviour(one).stop_seconds > grace
-            began = meta.parse_time(one.state["running"]["startedAt"])
-            code = 137 if killed else 0
-            one.state = statuses.terminated(code, began, kubelet.kernel.now, one.container_id)
-            one.ready = one.started = False
+        began = kernel.now
+        if which[0].kind == SIDECAR and self._deadline > began:
+            self._deadline = max(self._deadline, began + SIDECAR_GRACE_SECONDS_MIN * SECOND)
+        end = began + int(max(needs for _, needs in alive) * SECOND)
+        self._hurried = Signal(kernel)
+        while (left := min(end, self._deadline) - kernel.now) > 0:
+            await self._hurried.wait(left / SECOND)
+            self._hurried.clear()
+        self._hurried = None
+        passed = (kernel.now - began) / SECOND
+        for one, needs in alive:
+            if one.is_running:
+                self._end(one, 137 if needs > passed else 0)
+
+    def give_up(self) -> None:
+        """The pod is over: of containers that never ran nothing will be known."""
+        done = not self.init or statuses.any_started(self.main)
+        if done or self.init[-1].succeeded:
+            for one in self.main:
+                if not one.terminated:
+                    one.state = statuses.lost()
 
     # -- taking over ----------------------------------------------------------------------------
 
     def adopt(self) -> bool:
-        """Take the states a former kubelet reported; whether the pod was started already."""
+        """Take the states a former kubelet reported; whether anything of the pod ran already."""
         status = self._worker.pod.get("status") or {}
         for kind, group in (("initContainerStatuses", self.init), ("containerStatuses", self.main)):
             known = {one["name"]: one for one in status.get(kind) or ()}
             for one in group:
                 if one.name in known:
                     _take_over(one, known[one.name])
-        return any(one.container_id for one in self.main)
+                if one.is_running:
+                    self._worker.kubelet.runtime.remember(one.image)
+        return any(one.container_id for one in self._all())
 
-    def resume(self) -> None:
+    async def resume(self) -> str:
         """Go on with what the adopted containers were about to do."""
-        worker = self._worker
-        for one in self.main:
-            image = one.image or self.specs[one.name]["image"]
-            behaviour = worker.kubelet.runtime.catalog.find(image)
-            worker.kubelet.runtime.images.setdefault(behaviour.name, behaviour)
-            behaviour = images.for_pod(behaviour, worker.pod)
-            self._behaviours[one.name] = behaviour
-            if one.is_running and not one.ready:
-                worker.spawn("ready", self._become_ready(one, one.container_id, 0.1))
-            if one.is_running and behaviour.runs_seconds is not None:
+        if self._is_finished():
+            await self._worker.finished()
+            return "everything had ended"
+        for one in self._all():
+            if one.is_running:
+                spec = self.spec_of(one)
                 began = meta.parse_time(one.state["running"]["startedAt"])
-                worker.spawn("life", self._live(one, one.container_id, behaviour, began))
-        if any(not one.is_running and one.terminated is None for one in self.main):
-            worker.spawn("start", worker.worked(0, self._start_rest))
+                started, ready = one.started, one.ready
+                self._lives.attach(one, spec, self._behaviour(one, spec), began)
+                if not probes.is_instant(spec):
+                    one.started, one.ready = started, ready
+            elif one.terminated and self._restarts(one):
+                one.busy = True
+                self._restart_later(one, known=False)
+        return await self._respecified()
 
-    async def _start_rest(self) -> str:
-        await self.start_all()
-        await self._worker.report()
-        return "started what was missing"
+    # -- inside ---------------------------------------------------------------------------------
 
-    def _behaviour(self, one: ContainerState) -> Behaviour:
-        found = self._behaviours.get(one.name)
-        return found or self._worker.kubelet.runtime.catalog.find(one.image)
+    def _all(self) -> Iterable[ContainerState]:
+        return (*self.init, *self.main)
 
-    def _event(self, one: ContainerState, kind: str, reason: str, message: str) -> None:
-        field_path = f"spec.containers{{{one.name}}}"
-        if one in self.init:
-            field_path = f"spec.initContainers{{{one.name}}}"
+    def spec_of(self, one: ContainerState) -> Object:
+        spec = self._worker.pod["spec"]
+        group = spec["containers"] if one.kind == MAIN else spec["initContainers"]
+        found: Object = next(each for each in group if each["name"] == one.name)
+        return found
+
+    def _behaviour(self, one: ContainerState, spec: Object) -> Behaviour:
+        worker = self._worker
+        found = worker.kubelet.runtime.catalog.find(spec["image"])
+        return images.for_container(found, worker.pod, one.name)
+
+    def _stop_seconds(self, one: ContainerState, spec: Object | None = None) -> float:
+        """How long it takes from the request to stop to its end."""
+        spec = spec or self.spec_of(one)
+        hook = (spec.get("lifecycle") or {}).get("preStop") or {}
+        asleep = (hook.get("sleep") or {}).get("seconds") or 0
+        return float(asleep) + self._behaviour(one, spec).stop_seconds
+
+    def event(self, one: ContainerState, kind: str, reason: str, message: str) -> None:
+        group = "containers" if one.kind == MAIN else "initContainers"
         self._worker.kubelet.recorder.event(
-            self._worker.pod, kind, reason, message, field_path=field_path
+            self._worker.pod, kind, reason, message, field_path=f"spec.{group}{{{one.name}}}"
         )
 
 
-def _ready_after(spec: Object, behaviour: Behaviour) -> float:
-    """Seconds until the probes first succeed; 0 without probes."""
-    delay = behaviour.ready_seconds
-    for name in ("startupProbe", "readinessProbe"):
-        probe: dict[str, Any] | None = spec.get(name)
-        if not probe:
-            continue
-        at = float(probe.get("initialDelaySeconds") or 0)
-        period = float(probe.get("periodSeconds") or 10)
-        at = max(at, 0.1)
-        while at < behaviour.ready_seconds:
-            at += period
-        at += period * (max(1, probe.get("successThreshold") or 1) - 1)
-        delay = max(delay, at)
-    return delay
+def _new(spec: Object, kind: str, reason: str) -> ContainerState:
+    if kind == INIT and spec.get("restartPolicy") == "Always":
+        kind = SIDECAR
+    return ContainerState(spec["name"], spec["image"], kind, state=statuses.waiting(reason))
 
 
 def _take_over(one: ContainerState, known: Object) -> None:
@@ -342,7 +454,3 @@ def _take_over(one: ContainerState, known: Object) -> None:
     one.image = known.get("image") or one.image
     one.image_id = known.get("imageID", "")
     one.container_id = known.get("containerID", "")
-
-
-def _last(one: ContainerState, code: int, began: int, ended: int) -> Object:
-    return statuses.terminated(code, began, ended, one.container_id)

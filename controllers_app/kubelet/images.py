@@ -1,100 +1,185 @@
 """What an image is and does: its size, how long it takes to start and stop, whether it ends.
 
 The data comes from lifecycle/catalog/images.yaml; an image that is not in it is plausible. A pod
-may say otherwise for itself by annotations `simulation.lifecycle/...`, so that a lesson can script
-a crash loop in YAML.
+may say otherwise for itself by annotations `simulation.lifecycle/...` (ANNOTATIONS), for all its
+containers or for one (`simulation.lifecycle/<container>.<name>`), so that a lesson can script a
+crash loop in YAML.
+
+Image references are read as in distribution/reference (normalize.go, regexp.go).
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 
 PREFIX = "simulation.lifecycle/"
+NEVER = float("inf")
+SECONDS_MAX = 10 * 365 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One image as the simulation knows it."""
+    """One image as the simulation knows it. Seconds of probes count from the start."""
 
     name: str
     size_bytes: int = 50_000_000
     digest: str = ""
     missing: str = ""  # why it cannot be pulled; empty when it can
     start_seconds: float = 0.3
-    ready_seconds: float = 0.0
+    ready_seconds: float = 0.0  # from when on startup and readiness probes succeed
+    unready_after_seconds: float | None = None  # from when on readiness probes fail
+    unhealthy_after_seconds: float | None = None  # from when on liveness probes fail
     stop_seconds: float = 0.5
     runs_seconds: float | None = None  # None: until it is stopped
     exit_code: int = 0
     logs: tuple[str, ...] = ()
 
 
+FIELDS = frozenset(one.name for one in fields(Behaviour)) - {"name"}
+
+
+class InvalidName(Exception):
+    """The text names no image; upstream's words."""
+
+
 class Catalog:
     """Images by normalized name. `entries` is the parsed YAML, checked by its own test."""
 
     def __init__(self, entries: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        self._entries = dict(entries or {})
+        self._entries = entries or {}
+        self._found: dict[str, Behaviour] = {}
 
     def find(self, image: str) -> Behaviour:
         """The image as it is pulled and run."""
         name = normalized(image)
-        entry = self._entries.get(name) or self._entries.get(repository(name) + ":*") or {}
-        fields = {key: value for key, value in entry.items() if key != "logs"}
-        behaviour = Behaviour(name, **fields)
-        if entry.get("logs"):
-            behaviour = replace(behaviour, logs=tuple(entry["logs"]))
-        if not behaviour.digest:
-            digest = hashlib.sha256(name.encode()).hexdigest()
-            behaviour = replace(behaviour, digest=f"sha256:{digest}")
+        behaviour = self._found.get(name)
+        if behaviour is None:
+            if len(self._found) >= 1024:
+                self._found.clear()
+            behaviour = self._found[name] = self._build(name)
         return behaviour
 
+    def _build(self, name: str) -> Behaviour:
+        entry = self._entries.get(name) or self._entries.get(repository(name) + ":*") or {}
+        values = dict(entry)
+        values["logs"] = tuple(values.get("logs") or ())
+        values.setdefault("digest", f"sha256:{hashlib.sha256(name.encode()).hexdigest()}")
+        return Behaviour(name, **values)
 
-def for_pod(behaviour: Behaviour, pod: Object) -> Behaviour:
-    """The image's behaviour with what the pod's annotations change."""
+
+def _seconds(text: str) -> float:
+    value = NEVER if text == "never" else float(text)
+    if not value >= 0:
+        raise ValueError(text)
+    return value if value == NEVER else min(value, SECONDS_MAX)
+
+
+def _exit_code(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 255:
+        raise ValueError(text)
+    return value
+
+
+# annotation -> field and how to read it; a value that cannot be read is ignored
+ANNOTATIONS: dict[str, tuple[str, Any]] = {
+    "exit-code": ("exit_code", _exit_code),
+    "run-seconds": ("runs_seconds", _seconds),
+    "start-seconds": ("start_seconds", _seconds),
+    "ready-after-seconds": ("ready_seconds", _seconds),
+    "unready-after-seconds": ("unready_after_seconds", _seconds),
+    "liveness-fails-after-seconds": ("unhealthy_after_seconds", _seconds),
+    "stop-seconds": ("stop_seconds", _seconds),
+}
+
+
+def for_container(behaviour: Behaviour, pod: Object, container: str) -> Behaviour:
+    """The image's behaviour with what the pod's annotations change for this container."""
     notes = meta.annotations_of(pod)
-    if not any(key.startswith(PREFIX) for key in notes):
+    said = {key: text for key, text in notes.items() if key.startswith(PREFIX)}
+    if not said:
         return behaviour
     changes: dict[str, Any] = {}
-    for key, field, kind in _ANNOTATIONS:
-        text = notes.get(PREFIX + key)
-        if text is None:
-            continue
-        try:
-            changes[field] = kind(text)
-        except ValueError:
-            continue
-    if notes.get(PREFIX + "crash") == "true":
-        changes.setdefault("runs_seconds", 1.0)
-        changes.setdefault("exit_code", 1)
+    for prefix in (PREFIX, f"{PREFIX}{container}."):
+        if said.get(prefix + "crash") == "true":
+            changes.setdefault("runs_seconds", 1.0)
+            changes.setdefault("exit_code", 1)
+        for key, (name, read) in ANNOTATIONS.items():
+            text = said.get(prefix + key)
+            if text is None:
+                continue
+            try:
+                value = read(text)
+            except ValueError:
+                continue
+            changes[name] = None if value == NEVER and name == "runs_seconds" else value
+    for name in ("start_seconds", "stop_seconds"):
+        if changes.get(name) == NEVER:
+            changes[name] = SECONDS_MAX
     return replace(behaviour, **changes)
 
 
-_ANNOTATIONS: tuple[tuple[str, str, Any], ...] = (
-    ("exit-code", "exit_code", int),
-    ("run-seconds", "runs_seconds", float),
-    ("start-seconds", "start_seconds", float),
-    ("ready-after-seconds", "ready_seconds", float),
-    ("stop-seconds", "stop_seconds", float),
+# -- names ----------------------------------------------------------------------------------------
+
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_REFERENCE = re.compile(
+    rf"(?:(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
+    r"(?::[\w][\w.-]{0,127})?"
+    r"(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
+    re.ASCII,
 )
+_ID = re.compile(r"[a-f0-9]{64}")
 
 
+@functools.lru_cache(maxsize=1024)
+def check(image: str) -> None:
+    """Raises InvalidName when the text is no image reference."""
+    if _ID.fullmatch(image):
+        why = (
+            f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
+        )
+    elif _REFERENCE.fullmatch(image):
+        return
+    else:
+        why = "invalid reference format"
+        name = _with_domain(image)
+        remote = name.partition("/")[2].partition("@")[0].partition(":")[0]
+        if remote != remote.lower() and _REFERENCE.fullmatch(name.lower()):
+            why += f": repository name ({remote}) must be lowercase"
+    raise InvalidName(f"couldn't parse image reference {_quoted(image)}: {why}")
+
+
+@functools.lru_cache(maxsize=1024)
 def normalized(image: str) -> str:
     """`nginx` is `docker.io/library/nginx:latest`."""
-    name = image
-    first, slash, _ = name.partition("/")
-    if not slash:
-        name = f"docker.io/library/{name}"
-    elif "." not in first and ":" not in first and first != "localhost":
-        name = f"docker.io/{name}"
+    name = _with_domain(image)
     last = name.rsplit("/", 1)[-1]
     return name if ":" in last or "@" in last else f"{name}:latest"
 
 
+def _with_domain(image: str) -> str:
+    first, slash, _ = image.partition("/")
+    if not slash:
+        return f"docker.io/library/{image}"
+    if "." not in first and ":" not in first and first != "localhost":
+        return f"docker.io/{image}"
+    return image
+
+
 def repository(name: str) -> str:
-    head, slash, last = name.rpartition("/")
-    return head + slash + last.partition("@")[0].partition(":")[0]
+    """The name without tag and digest."""
+    head, slash, last = name.partition("@")[0].rpartition("/")
+    return head + slash + last.partition(":")[0]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -10,10 +10,11 @@ from typing import Any
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kernel import Kernel, Lock
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.images import Catalog
 from controllers_app.kubelet.node import Node
 from controllers_app.kubelet.podworker import PodWorker
@@ -23,7 +24,7 @@ from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.tasks import TaskGroup
 
-REGISTER_RETRY_SECONDS = 1.0
+REGISTER_RETRY_SECONDS, REGISTER_RETRY_SECONDS_MAX = 0.1, 7
 
 
 class Kubelet:
@@ -60,7 +61,8 @@ class Kubelet:
         self.node = Node(self)
         self._informers = InformerFactory(kernel, client, probe, self.lane, group)
         self.pods = self._informers.informer("pods", fields=f"spec.nodeName={name}")
-        self._workers: dict[str, PodWorker] = {}
+        self.writing = Lock(kernel)  # one status write at a time, as the status manager has it
+        self.workers: dict[str, PodWorker] = {}  # by the pod's uid: a name may come back at once
 
     async def run(self) -> None:
         """Register, then follow the node's pods for as long as the component lives."""
@@ -74,32 +76,35 @@ class Kubelet:
         self.probe.tell("component", self.lane, "synced", {"pods": len(self.pods)}, span=0)
 
     async def _register(self) -> None:
+        backoff = Backoff(REGISTER_RETRY_SECONDS, REGISTER_RETRY_SECONDS_MAX)
         while True:
             try:
                 await self.node.register()
                 return
             except errors.ApiError:
-                await self.kernel.sleep(REGISTER_RETRY_SECONDS)
+                await self.kernel.sleep(backoff.next(), background=backoff.is_background)
+
+    def dropped(self, worker: PodWorker) -> None:
+        """Nothing of the pod is left on the node."""
+        self.workers.pop(worker.uid, None)
 
     def _added(self, pod: Object, revision: int) -> None:
-        key = meta.key_of(pod)
-        old = self._workers.get(key)
-        if old is not None:
-            if old.uid == meta.uid_of(pod):
-                old.update(pod, revision)
-                return
-            old.forget()
-        worker = self._workers[key] = PodWorker(self, pod)
+        worker = self.workers.get(meta.uid_of(pod))
+        if worker is not None:
+            worker.update(pod, revision)
+            return
+        worker = self.workers[meta.uid_of(pod)] = PodWorker(self, pod)
         worker.begin(revision)
 
     def _updated(self, _old: Object, pod: Object, revision: int) -> None:
-        self._added(pod, revision)
+        worker = self.workers.get(meta.uid_of(pod))
+        if worker is not None:
+            worker.update(pod, revision)
 
-    def _deleted(self, pod: Object, _revision: int) -> None:
-        worker = self._workers.get(meta.key_of(pod))
-        if worker is not None and worker.uid == meta.uid_of(pod):
-            del self._workers[worker.key]
-            worker.forget()
+    def _deleted(self, pod: Object, revision: int) -> None:
+        worker = self.workers.get(meta.uid_of(pod))
+        if worker is not None:
+            worker.removed(revision)
 
 
 def _address(number: int) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, meta, quantity
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from controllers_app.kubelet.images import Behaviour, repository
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.kubelet import Kubelet
@@ -20,6 +21,7 @@ LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS, LEASE_RENEW_SECONDS = 40, 10
 UPDATE_SECONDS, REPORT_SECONDS = 10, 300
 IMAGES_MAX = 50
+EVICTION_MEMORY_BYTES = 100 * 1024 * 1024  # kept free: evictionHard memory.available
 
 _HEALTHY = (
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -31,7 +33,7 @@ _CAPACITY = {
     "ephemeral-storage": "61255492Ki",
     "hugepages-1Gi": "0",
     "hugepages-2Mi": "0",
-    "memory": "8Gi",
+    "memory": "8388608Ki",
     "pods": "110",
 }
 
@@ -43,22 +45,35 @@ class Node:
         self._kubelet = kubelet
         self._reported_at = 0
         self._lease: Object | None = None
+        self._uid = ""
 
     async def register(self) -> None:
         """Create the Node unless it is there, then report it Ready."""
         kubelet = self._kubelet
-        body = self._object()
         try:
-            await kubelet.client.create("nodes", "", body)
-            kubelet.recorder.event(
-                {**body, "metadata": {**body["metadata"], "uid": kubelet.name}},
-                "Normal", "Starting", "Starting kubelet.",
-            )  # fmt: skip
+            node = await kubelet.client.create("nodes", "", self._object())
         except errors.ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
+            node = await kubelet.client.get("nodes", "", kubelet.name)
+            self._remember_images(node)
+        self._uid = meta.uid_of(node)
+        self._event("Starting", "Starting kubelet.")
         await self._renew()
         await self.report(always=True)
+
+    def _remember_images(self, node: Object) -> None:
+        """What the node said it had is still on its disk."""
+        for image in (node.get("status") or {}).get("images") or ():
+            for name in image.get("names") or ():
+                if "@" not in name:
+                    self._kubelet.runtime.remember(name)
+
+    def _event(self, reason: str, message: str) -> None:
+        """About the node, which kubelets name by its name in the place of its uid."""
+        name = self._kubelet.name
+        about = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name}}
+        self._kubelet.recorder.event(about, "Normal", reason, message)
 
     async def heartbeat(self) -> None:
         """Status when it changed or is five minutes old. Runs in the background for ever."""
@@ -91,6 +106,8 @@ class Node:
         await kubelet.client.patch(
             "nodes", "", kubelet.name, {"status": status}, subresource="status"
         )
+        if not _is_ready(was):
+            self._event("NodeReady", f"Node {kubelet.name} status is now: NodeReady")
 
     async def _renew(self) -> None:
         kubelet = self._kubelet
@@ -115,7 +132,13 @@ class Node:
         return {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": name, "namespace": LEASE_NAMESPACE},
+            "metadata": {
+                "name": name,
+                "namespace": LEASE_NAMESPACE,
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._uid}
+                ],
+            },
             "spec": {
                 "holderIdentity": name,
                 "leaseDurationSeconds": LEASE_SECONDS,
@@ -150,7 +173,14 @@ class Node:
 
     def _capacity(self) -> Object:
         capacity = {**_CAPACITY, **self._kubelet.capacity}
-        return {"capacity": capacity, "allocatable": dict(capacity)}
+        memory = max(0, quantity.value(capacity["memory"]) - EVICTION_MEMORY_BYTES)
+        disk = quantity.value(capacity["ephemeral-storage"]) * 9 // 10
+        allocatable = {
+            **capacity,
+            "ephemeral-storage": str(disk),
+            "memory": f"{memory // 1024}Ki",
+        }
+        return {"capacity": capacity, "allocatable": allocatable}
 
     def _status(self, old: Object) -> Object:
         kubelet = self._kubelet
@@ -165,7 +195,7 @@ class Node:
                 "kubelet is posting ready status", now,
             )
         )  # fmt: skip
-        images = sorted(kubelet.runtime.images.values(), key=lambda one: -one.size_bytes)
+        images = sorted(kubelet.runtime.images.values(), key=_by_size)
         return {
             "addresses": [
                 {"type": "InternalIP", "address": kubelet.address},
@@ -176,7 +206,11 @@ class Node:
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": self._info(),
             "images": [
-                {"names": [one.name], "sizeBytes": one.size_bytes} for one in images[:IMAGES_MAX]
+                {
+                    "names": [f"{repository(one.name)}@{one.digest}", one.name],
+                    "sizeBytes": one.size_bytes,
+                }
+                for one in images[:IMAGES_MAX]
             ],
         }
 
@@ -195,6 +229,16 @@ class Node:
             "osImage": "Simulated Linux",
             "systemUUID": f"00000000-0000-4000-9000-{number:012d}",
         }
+
+
+def _by_size(image: Behaviour) -> tuple[int, str]:
+    return -image.size_bytes, image.name
+
+
+def _is_ready(status: Object) -> bool:
+    return any(
+        one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ()
+    )
 
 
 def _condition(

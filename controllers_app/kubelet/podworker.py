@@ -4,8 +4,8 @@ The worker moves through TRANSITIONS; an unlisted move raises and changes nothin
 restart and stop is one `work` span with its steps. It reconciles from the pod's spec and from what
 the runtime has, so a pod that ran before the kubelet's process was replaced is adopted.
 
-Models kubernetes pkg/kubelet/pod_workers.go, kubelet.go (SyncPod) and
-pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+Models kubernetes pkg/kubelet/pod_workers.go, kubelet.go (SyncPod, SyncTerminatingPod,
+SyncTerminatedPod) and pkg/kubelet/status/status_manager.go.
 """
 
 from __future__ import annotations
@@ -14,23 +14,29 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.kernel import Task
+from apiserver_app.machinery.kernel import SECOND, Cancelled, Task
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet import status as statuses
+from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.containers import Containers
-from controllers_app.kubelet.runtime import NETWORK_SECONDS, SANDBOX_SECONDS, PullError, Sandbox
+from controllers_app.kubelet.runtime import NETWORK_SECONDS, SANDBOX_SECONDS, NoAddress, Sandbox
+from controllers_app.kubelet.volumes import NotMountable
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.kubelet import Kubelet
 
 VOLUME_SECONDS = 0.03
 VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX = 0.5, 122
+SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX = 10, 80
+SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX = 1, 60
 
 TRANSITIONS: dict[tuple[str, str], str] = {
     ("new", "start"): "starting",
     ("new", "adopt"): "running",
+    ("new", "done"): "finished",
     ("new", "stop"): "terminating",
     ("starting", "started"): "running",
+    ("starting", "finish"): "finished",
     ("starting", "stop"): "terminating",
     ("running", "finish"): "finished",
     ("running", "stop"): "terminating",
@@ -44,7 +50,13 @@ class IllegalMove(Exception):
 
 
 class PodWorker:
-    """One pod. `update` and `forget` come from the kubelet; the rest happens in tasks of its own."""
+    """One pod. `begin`, `update` and `removed` come from the kubelet; the rest happens in tasks of
+    its own."""
+
+    __slots__ = (
+        "_acted", "_tasks", "containers", "failed", "key", "kubelet", "pod", "removed_from_api",
+        "sandbox", "state", "uid",
+    )  # fmt: skip
 
     def __init__(self, kubelet: Kubelet, pod: Object) -> None:
         self.kubelet = kubelet
@@ -53,50 +65,111 @@ class PodWorker:
         self.uid = meta.uid_of(pod)
         self.state = "new"
         self.sandbox: Sandbox | None = None
+        self.removed_from_api = False
+        self.failed = ("", "")  # reason and message when the kubelet itself fails the pod
+        self._tasks: dict[Task, None] = {}
+        self._acted = _told(pod)
         self.containers = Containers(self)
-        self._tasks: list[Task] = []
-        self._written: Object | None = None
 
     # -- what the kubelet says ------------------------------------------------------------------
 
     def begin(self, revision: int) -> None:
         """Take the pod over, as new or as the one that runs already."""
         pod = self.pod
+        ran = self.containers.adopt()
+        over = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        if not over:
+            self._adopt_sandbox()
         if meta.is_deleting(pod):
-            self.containers.adopt()
             self._stop(revision)
-        elif (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-            self.state = "finished"
-        elif self.containers.adopt():
+        elif over:
+            self._move("done")
+        elif ran:
             self._move("adopt")
-            self.sandbox = self._adopted_sandbox()
-            self.containers.resume()
+            self.spawn("sync", self.worked(revision, self._resume))
+            self._watch_deadline()
         else:
             self._move("start")
-            self.spawn("start", self._spanned(revision, self._start))
+            self.spawn("start", self.worked(revision, self._start))
 
     def update(self, pod: Object, revision: int) -> None:
+        """A newer version of the pod."""
+        if meta.revision_of(pod) < meta.revision_of(self.pod):
+            return  # what was written last is not back yet
         self.pod = pod
-        if meta.is_deleting(pod) and self.state not in ("terminating", "gone"):
+        if meta.is_deleting(pod):
+            if self.state == "terminating":
+                self.containers.hurry(_grace(pod))
+            elif self.state != "gone":
+                self._stop(revision)
+            return
+        if self.state not in ("starting", "running"):
+            return
+        (spec, notes, others), self._acted = self._acted, _told(pod)
+        if pod["spec"] != spec:
+            self.containers.respecified(revision)
+            self._watch_deadline()
+        elif others != self._acted[2]:
+            self.spawn("gates", self.worked(revision, self._reported))
+        if notes != self._acted[1]:
+            self.containers.behave_anew()
+
+    def removed(self, revision: int) -> None:
+        """The pod is gone from the API server: what still runs is stopped, nothing is written."""
+        self.removed_from_api = True
+        if self.state == "terminating":
+            self.containers.hurry(0)
+        elif self.state == "finished":
+            self._move("stop")
+            self._drop()
+        elif self.state != "gone":
             self._stop(revision)
 
-    def forget(self) -> None:
-        """The pod is gone from the API server: drop everything."""
-        for task in self._tasks:
-            self.kubelet.kernel.cancel(task)
-        self._tasks.clear()
-        self._release()
-        self.state = "gone"
+    # -- tasks and spans ------------------------------------------------------------------------
 
-    def spawn(self, name: str, coro: Coroutine[Any, Any, None]) -> Task:
-        self._tasks = [task for task in self._tasks if not task.done]
-        task = self.kubelet.group.spawn(f"{self.kubelet.lane}/{self.key} {name}", coro)
-        self._tasks.append(task)
+    def spawn(
+        self, name: str, coro: Coroutine[Any, Any, None], *, background: bool = False
+    ) -> Task:
+        """A task that ends with the pod."""
+        task = self.kubelet.group.spawn(
+            f"{self.kubelet.lane}/{self.key} {name}", coro, background=background
+        )
+        self._tasks[task] = None
+        task.on_done.append(self._left)
         return task
 
+    def _left(self, task: Task) -> None:
+        self._tasks.pop(task, None)
+
     async def worked(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
-        """Run a piece of work inside a span of its own."""
-        await self._spanned(revision, do)
+        """Run a piece of work inside a span of its own, until the API server takes it."""
+        kubelet = self.kubelet
+        kernel = kubelet.kernel
+        task = kernel.current
+        assert task is not None
+        revs = [revision] if revision else []
+        task.span = await kubelet.probe.hop("work", kubelet.lane, self.key, revs, span=0)
+        backoff = Backoff(SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX)
+        try:
+            while True:
+                try:
+                    said = await do()
+                except errors.ApiError as error:
+                    if self.removed_from_api:
+                        said = "gone"
+                    else:
+                        # the API server said no to something that must be: again, a little later
+                        await self.step("sync", "fail", {"message": error.message})
+                        wait = backoff.next()
+                        await kernel.sleep(wait, background=backoff.is_background)
+                        continue
+                await kubelet.probe.hop("done", "ok", said, 0)
+                return
+        except Cancelled:
+            kubelet.probe.tell("done", "ok", "overtaken by the pod's end", 0)
+            raise
+        finally:
+            task.span = 0
 
     # -- starting -------------------------------------------------------------------------------
 
@@ -104,37 +177,50 @@ class PodWorker:
         await self.report()
         await self._volumes()
         await self._sandbox()
-        await self.containers.start_all()
+        said = await self.containers.sync()
         if self.state == "starting":
             self._move("started")
         await self.report()
-        self.containers.check_finished()
-        return "started"
+        self._watch_deadline()
+        return said
+
+    async def _resume(self) -> str:
+        said = await self.containers.resume()
+        await self.report()
+        return said
+
+    async def _reported(self) -> str:
+        await self.report()
+        return "reported"
 
     async def _volumes(self) -> None:
         """Mount what the pod names; what does not exist yet is waited for."""
-        wait = VOLUME_RETRY_SECONDS
+        kubelet = self.kubelet
+        backoff = Backoff(VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX)
+        volumes = self.pod["spec"].get("volumes") or ()
         await self.step("volumes", "begin")
-        while True:
-            names = []
-            try:
-                for volume in self.pod["spec"].get("volumes") or ():
-                    await self.kubelet.volumes.mount(self.pod, volume)
-                    names.append(volume["name"])
-            except errors.ApiError as error:
-                await self.step("volumes", "fail", {"message": error.message})
-                self.kubelet.recorder.event(
-                    self.pod, "Warning", "FailedMount",
-                    f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error.message}',
-                )  # fmt: skip
-                await self.kubelet.kernel.sleep(wait)
-                wait = min(wait * 2, VOLUME_RETRY_SECONDS_MAX)
-                continue
-            await self.kubelet.kernel.sleep(VOLUME_SECONDS)
-            await self.step("volumes", "end", {"volumes": names})
-            return
+        mounted: list[str] = []
+        for volume in volumes:
+            while True:
+                try:
+                    await kubelet.volumes.mount(self.pod, volume)
+                    break
+                except NotMountable as error:
+                    await self.step("volumes", "fail", {"message": str(error)})
+                    kubelet.recorder.event(
+                        self.pod, "Warning", "FailedMount",
+                        f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}',
+                    )  # fmt: skip
+                wait = backoff.next()
+                await kubelet.kernel.sleep(wait, background=backoff.count > 8)
+            mounted.append(volume["name"])
+        await kubelet.kernel.sleep(VOLUME_SECONDS)
+        await self.step("volumes", "end", {"volumes": mounted})
 
     async def _sandbox(self) -> None:
+        """Sandbox and network, unless a former kubelet made them."""
+        if self.sandbox is not None:
+            return
         kubelet = self.kubelet
         await self.step("sandbox", "begin")
         await kubelet.kernel.sleep(SANDBOX_SECONDS)
@@ -143,42 +229,69 @@ class PodWorker:
         await self.step("network", "begin")
         await kubelet.kernel.sleep(NETWORK_SECONDS)
         if self.pod["spec"].get("hostNetwork"):
-            address = kubelet.address
+            self.sandbox = Sandbox(sandbox_id, kubelet.address, own=False)
         else:
-            address = await self._address()
-        self.sandbox = Sandbox(sandbox_id, address)
-        await self.step("network", "end", {"ip": address})
+            await self._join_network(sandbox_id)
+        assert self.sandbox is not None
+        await self.step("network", "end", {"ip": self.sandbox.address})
 
-    async def _address(self) -> str:
-        """An address of the node's range; waits while none is free."""
+    async def _join_network(self, sandbox_id: str) -> None:
+        """Take an address of the node's range; waits while none is free."""
         kubelet = self.kubelet
+        backoff = Backoff(SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX)
         while True:
             try:
-                return kubelet.runtime.addresses.take()
-            except PullError as error:
-                await self.step("network", "fail", {"message": str(error)})
-                kubelet.recorder.event(
-                    self.pod, "Warning", "FailedCreatePodSandBox",
-                    f"Failed to create pod sandbox: plugin type=\"bridge\" failed (add): {error}",
-                )  # fmt: skip
-                await kubelet.kernel.sleep(VOLUME_RETRY_SECONDS_MAX)
+                # taken and kept without a suspension between, so that it cannot leak
+                self.sandbox = Sandbox(sandbox_id, kubelet.runtime.addresses.take(), own=True)
+                return
+            except NoAddress as error:
+                words = str(error)
+            await self.step("network", "fail", {"message": words})
+            kubelet.recorder.event(
+                self.pod, "Warning", "FailedCreatePodSandBox",
+                "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup "
+                f'network for sandbox "{sandbox_id}": plugin type="bridge" failed (add): {words}',
+            )  # fmt: skip
+            await kubelet.kernel.sleep(backoff.next(), background=backoff.is_background)
+
+    def _adopt_sandbox(self) -> None:
+        """The address a former kubelet reported is still this pod's."""
+        address = (self.pod.get("status") or {}).get("podIP")
+        if not address or not self._has_network():
+            return
+        own = not self.pod["spec"].get("hostNetwork")
+        if own and not self.kubelet.runtime.addresses.claim(address):
+            return
+        self.sandbox = Sandbox(self.uid, address, own)
+
+    def _has_network(self) -> bool:
+        for one in (self.pod.get("status") or {}).get("conditions") or ():
+            if one["type"] == "PodReadyToStartContainers":
+                return bool(one["status"] == "True")
+        return False
 
     # -- stopping -------------------------------------------------------------------------------
 
     def _stop(self, revision: int) -> None:
         self._move("stop")
-        for task in self._tasks:
-            self.kubelet.kernel.cancel(task)
-        self._tasks.clear()
-        self.spawn("stop", self._spanned(revision, self._terminate))
+        self._cancel_tasks()
+        self.spawn("stop", self.worked(revision, self._terminate))
 
     async def _terminate(self) -> str:
-        grace = self.pod["metadata"].get("deletionGracePeriodSeconds") or 0
+        grace = 0 if self.removed_from_api else _grace(self.pod)
         await self.step("terminate", "begin", {"grace": grace})
         await self.containers.stop_all(grace)
-        await self.report()
+        self.containers.give_up()
+        if not self.removed_from_api:
+            await self.report(terminal=True)
         self._release()
         await self.step("terminate", "end")
+        if not self.removed_from_api:
+            await self._delete()
+        self._drop()
+        return "stopped"
+
+    async def _delete(self) -> None:
         namespace, name = meta.split_key(self.key)
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self.uid}}
         try:
@@ -186,13 +299,61 @@ class PodWorker:
         except errors.ApiError as error:
             if error.code not in (404, 409):
                 raise
-        self._move("stopped")
-        return "stopped"
+
+    async def finished(self) -> None:
+        """Every container has ended for good: nothing of the pod is left but its object."""
+        if self.state not in ("starting", "running"):
+            return
+        await self.containers.stop_sidecars()
+        await self.report()
+        if self.state in ("starting", "running"):
+            self._move("finish")
+            self._cancel_tasks()
+            self._release()
+
+    def _watch_deadline(self) -> None:
+        """A pod with activeDeadlineSeconds is failed when they are over."""
+        seconds = self.pod["spec"].get("activeDeadlineSeconds")
+        began = (self.pod.get("status") or {}).get("startTime")
+        if seconds is None or began is None:
+            return
+        due = meta.parse_time(began) + int(seconds) * SECOND
+
+        async def wait() -> None:
+            await self.kubelet.kernel.until(due)
+            if self.pod["spec"].get("activeDeadlineSeconds") == seconds:
+                await self.worked(0, self._too_long)
+
+        self.spawn("deadline", wait(), background=True)
+
+    async def _too_long(self) -> str:
+        message = "Pod was active on the node longer than the specified deadline"
+        if self.state not in ("starting", "running"):
+            return "over already"
+        self.failed = ("DeadlineExceeded", message)
+        self.kubelet.recorder.event(self.pod, "Normal", "DeadlineExceeded", message)
+        self._move("finish")
+        self._cancel_tasks()
+        await self.containers.stop_all(_spec_grace(self.pod))
+        self.containers.give_up()
+        await self.report()
+        self._release()
+        return message
+
+    def _cancel_tasks(self) -> None:
+        for task in list(self._tasks):
+            if task is not self.kubelet.kernel.current:
+                self.kubelet.kernel.cancel(task)
 
     def _release(self) -> None:
-        if self.sandbox is not None and not self.pod["spec"].get("hostNetwork"):
+        if self.sandbox is not None and self.sandbox.own:
             self.kubelet.runtime.addresses.release(self.sandbox.address)
         self.sandbox = None
+
+    def _drop(self) -> None:
+        self._release()
+        self._move("stopped")
+        self.kubelet.dropped(self)
 
     # -- telling --------------------------------------------------------------------------------
 
@@ -201,57 +362,43 @@ class PodWorker:
             "kubelet", self.kubelet.name, self.key, name, state, detail or {}
         )
 
-    async def report(self) -> None:
-        """Patch the pod's status, if it changed."""
+    async def report(self, *, terminal: bool = False) -> None:
+        """Patch the pod's status where it differs. One writer at a time, each with the newest."""
         kubelet = self.kubelet
-        pod = kubelet.pods.get(self.key) or self.pod
-        if meta.uid_of(pod) != self.uid:
-            return
-        wanted = statuses.pod_status(
-            pod, self.containers.init, self.containers.main,
-            host_ip=kubelet.address, pod_ip=self.sandbox.address if self.sandbox else "",
-            has_network=self.sandbox is not None, now=kubelet.kernel.now,
-        )  # fmt: skip
-        if wanted == self._written:
-            return
-        namespace, name = meta.split_key(self.key)
-        patch = {"metadata": {"uid": self.uid}, "status": _changes(pod.get("status") or {}, wanted)}
-        try:
-            self.pod = await kubelet.client.patch(
-                "pods", namespace, name, patch, subresource="status"
-            )
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise
-            return
-        self._written = wanted
+        async with kubelet.writing:
+            if self.removed_from_api:
+                return
+            pod = self.pod
+            patch = statuses.patch_of(pod.get("status") or {}, self._status(terminal))
+            if not patch:
+                return
+            namespace, name = meta.split_key(self.key)
+            body = {"metadata": {"uid": self.uid}, "status": patch}
+            try:
+                written = await kubelet.client.patch(
+                    "pods", namespace, name, body, subresource="status"
+                )
+            except errors.ApiError as error:
+                if error.code not in (404, 409):
+                    raise
+                return  # gone, or another pod of that name: the watch will tell
+            if meta.revision_of(written) > meta.revision_of(self.pod):
+                self.pod = written
 
-    async def finished(self) -> None:
-        """Every container has ended for good."""
-        if self.state == "running":
-            self._move("finish")
+    def _status(self, terminal: bool) -> Object:
+        kubelet = self.kubelet
+        sandbox = self.sandbox
+        address = sandbox.address if sandbox else (self.pod.get("status") or {}).get("podIP", "")
+        if not address and self.pod["spec"].get("hostNetwork"):
+            address = kubelet.address
+        reason, message = self.failed
+        facts = statuses.Facts(
+            kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
+            terminal=terminal, failed=reason, message=message,
+        )  # fmt: skip
+        return statuses.pod_status(self.pod, self.containers.init, self.containers.main, facts)
 
     # -- inside ---------------------------------------------------------------------------------
-
-    async def _spanned(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
-        kubelet = self.kubelet
-        task = kubelet.kernel.current
-        assert task is not None
-        revs = [revision] if revision else []
-        task.span = await kubelet.probe.hop("work", kubelet.lane, self.key, revs, span=0)
-        wait = 1.0
-        while True:
-            try:
-                said = await do()
-            except errors.ApiError as error:
-                # the API server said no to something that must be: again, a little later
-                await kubelet.probe.hop("kubelet", kubelet.name, self.key, "sync", "fail",
-                                        {"message": error.message})  # fmt: skip
-                await kubelet.kernel.sleep(wait)
-                wait = min(wait * 2, 60.0)
-                continue
-            await kubelet.probe.hop("done", "ok", said, 0)
-            return
 
     def _move(self, move: str) -> None:
         state = TRANSITIONS.get((self.state, move))
@@ -259,15 +406,20 @@ class PodWorker:
             raise IllegalMove(f"pod {self.key} is {self.state}: cannot {move}")
         self.state = state
 
-    def _adopted_sandbox(self) -> Sandbox | None:
-        address = (self.pod.get("status") or {}).get("podIP")
-        if not address:
-            return None
-        if not self.pod["spec"].get("hostNetwork"):
-            self.kubelet.runtime.addresses.claim(address)
-        return Sandbox("", address)
+
+def _grace(pod: Object) -> int:
+    """The seconds a pod that is being deleted has."""
+    return int(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
 
 
-def _changes(old: Object, new: Object) -> Object:
-    """What a patch must say: the parts that differ."""
-    return {key: value for key, value in new.items() if old.get(key) != value}
+def _spec_grace(pod: Object) -> int:
+    return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
+
+
+def _told(pod: Object) -> tuple[Object, dict[str, str], list[Object]]:
+    """What others say of a pod and the kubelet acts on: spec, annotations, readiness gates."""
+    others: list[Object] = []
+    if pod["spec"].get("readinessGates"):
+        found = (pod.get("status") or {}).get("conditions") or ()
+        others = [one for one in found if one["type"] not in statuses.OWNED]
+    return pod["spec"], meta.annotations_of(pod), others

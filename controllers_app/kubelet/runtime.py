@@ -1,17 +1,17 @@
-"""The simulated container runtime of one node: images, sandboxes with addresses, containers.
+"""The simulated container runtime of one node: images and addresses.
 
 It does what CRI and CNI promise, in virtual time, and starts nothing. What it holds is gone when
-the kubelet's process is; `adopt` takes over what a pod's status says is running.
+the kubelet's process is; kubelets take over what the API server's objects say is there.
 
-Models kubernetes staging/src/k8s.io/cri-api and pkg/kubelet/images/image_manager.go.
+Models kubernetes staging/src/k8s.io/cri-api and pkg/kubelet/images/puller.go (one pull at a time).
 """
 
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Lock, Signal
+from apiserver_app.machinery.kernel import SECOND, Kernel, Lock
 from apiserver_app.machinery.rand import Rand
 from controllers_app.kubelet.images import Behaviour, Catalog, normalized
 
@@ -20,36 +20,23 @@ NETWORK_SECONDS = 0.04
 CREATE_SECONDS = 0.05
 BANDWIDTH_BYTES = 24_000_000  # a second, of one pull
 MANIFEST_SECONDS = 0.35  # asking the registry, also when every layer is there
-PULL_BACKOFF_SECONDS, PULL_BACKOFF_SECONDS_MAX = 10, 300
 
 
 class PullError(Exception):
-    """The image cannot be had; `reason` is the container's waiting reason."""
-
-    def __init__(self, message: str, reason: str = "ErrImagePull") -> None:
-        super().__init__(message)
-        self.reason = reason
+    """The registry does not give the image; the text is the runtime's."""
 
 
-@dataclass(slots=True)
+class NoAddress(Exception):
+    """Every address of the node's range is taken; the text is the CNI plugin's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A pod's network and what belongs to it."""
+    """A pod's network. `own` says that the address is of the node's range."""
 
     id: str
     address: str
-
-
-@dataclass(slots=True)
-class Container:
-    """One container that was created. `ends` is set when it has ended."""
-
-    id: str
-    name: str
-    behaviour: Behaviour
-    started_at: int = 0
-    finished_at: int = 0
-    exit_code: int | None = None
-    logs: list[str] = field(default_factory=list)
+    own: bool
 
 
 class Addresses:
@@ -62,6 +49,10 @@ class Addresses:
         self._next = self._first
         self._taken: set[str] = set()
 
+    def __len__(self) -> int:
+        """How many are taken."""
+        return len(self._taken)
+
     def take(self) -> str:
         """The next free one, going round, so that an address is not reused at once."""
         for _ in range(self._last - self._first + 1):
@@ -70,17 +61,21 @@ class Addresses:
             if address not in self._taken:
                 self._taken.add(address)
                 return address
-        raise PullError("failed to allocate for range 0: no IP addresses available in range set")
+        raise NoAddress("failed to allocate for range 0: no IP addresses available in range set")
 
-    def claim(self, address: str) -> None:
+    def claim(self, address: str) -> bool:
+        """Take over an address that is in use; False when somebody has it already."""
+        if address in self._taken:
+            return False
         self._taken.add(address)
+        return True
 
     def release(self, address: str) -> None:
         self._taken.discard(address)
 
 
 class Runtime:
-    """Images and sandboxes of one node."""
+    """Images and addresses of one node."""
 
     def __init__(self, kernel: Kernel, rand: Rand, catalog: Catalog, cidr: str) -> None:
         self.kernel = kernel
@@ -88,11 +83,15 @@ class Runtime:
         self.catalog = catalog
         self.addresses = Addresses(cidr)
         self.images: dict[str, Behaviour] = {}
-        self.images_changed = Signal(kernel)
         self._pulling = Lock(kernel)
 
     def has(self, image: str) -> bool:
         return normalized(image) in self.images
+
+    def remember(self, image: str) -> Behaviour:
+        """An image that is on the node from before."""
+        behaviour = self.catalog.find(image)
+        return self.images.setdefault(behaviour.name, behaviour)
 
     async def pull(self, image: str) -> tuple[Behaviour, float, float]:
         """Pull it, one at a time; (image, seconds of the pull, seconds with the wait)."""
@@ -102,20 +101,19 @@ class Runtime:
             behaviour = self.catalog.find(image)
             await self.kernel.sleep(MANIFEST_SECONDS * self.rand.uniform(0.8, 1.2))
             if behaviour.missing:
-                raise PullError(_pull_message(image, behaviour))
+                raise PullError(_pull_message(behaviour))
             if behaviour.name not in self.images:
                 seconds = behaviour.size_bytes / BANDWIDTH_BYTES
                 await self.kernel.sleep(seconds * self.rand.uniform(0.9, 1.1))
                 self.images[behaviour.name] = behaviour
-                self.images_changed.set()
-        now = self.kernel.now
+            now = self.kernel.now
         return behaviour, (now - began) / SECOND, (now - asked) / SECOND
 
     def new_id(self) -> str:
         return self.rand.hex(64)
 
 
-def _pull_message(image: str, behaviour: Behaviour) -> str:
+def _pull_message(behaviour: Behaviour) -> str:
     name = behaviour.name
     return (
         f'rpc error: code = NotFound desc = failed to pull and unpack image "{name}": '
@@ -124,12 +122,15 @@ def _pull_message(image: str, behaviour: Behaviour) -> str:
 
 
 def go_duration(seconds: float) -> str:
-    """A Go duration rounded to milliseconds: 641ms, 1.234s, 1m2.5s."""
+    """A Go duration rounded to milliseconds: 641ms, 1.234s, 1m2.5s, 5m0s."""
     millis = round(seconds * 1000)
+    if millis == 0:
+        return "0s"
     if millis < 1000:
         return f"{millis}ms"
     minutes, rest = divmod(millis, 60_000)
-    text = f"{rest / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+    whole, part = divmod(rest, 1000)
+    text = f"{whole}.{part:03d}".rstrip("0").rstrip(".") + "s"
     if not minutes:
         return text
     hours, minutes = divmod(minutes, 60)

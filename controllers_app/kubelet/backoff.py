@@ -1,0 +1,35 @@
+"""How long to wait before something is tried again: doubling waits with an end.
+
+Waits grow in the foreground of time; from FOREGROUND_MAX repetitions on, trying again is
+housekeeping, so that a pod that can never run does not drag a fast-forwarded clock along for ever.
+
+Models kubernetes staging/src/k8s.io/client-go/util/flowcontrol/backoff.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FOREGROUND_MAX = 5
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Waits of base, 2 x base, ... up to the maximum."""
+
+    base_seconds: float
+    seconds_max: float
+    count: int = 0
+
+    def next(self) -> float:
+        """The wait from now on, which doubles the following one."""
+        wait = min(self.base_seconds * 2.0 ** min(self.count, 32), self.seconds_max)
+        self.count += 1
+        return wait
+
+    def reset(self) -> None:
+        self.count = 0
+
+    @property
+    def is_background(self) -> bool:
+        return self.count > FOREGROUND_MAX
