@@ -28,10 +28,12 @@ PEOPLE: tuple[Person, ...] = (
     Person("nobody", ()),
 )
 
-# ClusterRoleBindings: name -> (ClusterRole, group)
+# ClusterRoleBindings: name -> (ClusterRole, group). Whoever reaches the simulation may read its
+# metrics: there is nothing in them to protect, and a real cluster's scraper brings a credential
 CLUSTER_BINDINGS: dict[str, tuple[str, str]] = {
     "teachers": ("cluster-admin", TEACHERS),
     "viewers": ("view", VIEWERS),
+    "simulation-metrics": ("system:monitoring", "system:unauthenticated"),
 }
 # RoleBindings: (namespace, name) -> (ClusterRole, group)
 BINDINGS: dict[tuple[str, str], tuple[str, str]] = {
