@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from apiserver_app.admission import quotas
 from apiserver_app.admission.plugin import (
     CREATE,
     SKIP,
@@ -20,9 +19,9 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
-from apiserver_app.admission.podresources import Amounts, add, amounts
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import meta, quotas
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.podresources import Amounts, add, amounts
 from apiserver_app.machinery.quantity import ZERO, Quantity
 
 _NONE = Verdict("allow", "no ResourceQuota here")

@@ -1,7 +1,8 @@
 """How much of each quota an object uses, and which quotas are about it.
 
 Pods are charged for what they ask for until they have ended; services and claims by their sort;
-everything else by the count. The resource quota controller may count with the same evaluators.
+everything else by the count. Admission and the resource quota controller count with the same
+evaluators.
 
 Models kubernetes pkg/quota/v1/evaluator/core/{pods,services,persistent_volume_claims}.go and
 staging/src/k8s.io/apiserver/pkg/quota/v1/generic/evaluator.go.
@@ -12,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from apiserver_app.admission.podresources import Amounts, amounts, pod_total
 from apiserver_app.machinery import labels, meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.quantity import DECIMAL_SI, Quantity
+from apiserver_app.machinery.podresources import Amounts, add, amounts, pod_total
+from apiserver_app.machinery.quantity import DECIMAL_SI, ZERO, Quantity
 
 ONE = Quantity(1, 0, DECIMAL_SI, "1")
 _CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
@@ -176,6 +177,18 @@ _SPECIAL: dict[str, Evaluator] = {
 
 def evaluator_for(resource: str) -> Evaluator:
     return _SPECIAL.get(resource) or Evaluator(resource)
+
+
+def total(quota: Object, resource: str, objects: Iterable[Object], names: Iterable[str]) -> Amounts:
+    """What the objects of one resource use of a quota, by those of its names that count them."""
+    evaluator = evaluator_for(resource)
+    relevant = evaluator.relevant(names)
+    used: Amounts = dict.fromkeys(relevant, ZERO)
+    for obj in objects:
+        if in_scope(quota, resource, obj):
+            spent = evaluator.usage(obj)
+            add(used, {name: spent[name] for name in relevant if name in spent})
+    return used
 
 
 def in_scope(quota: Object, resource: str, obj: Object) -> bool:
