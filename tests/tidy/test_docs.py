@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from apiserver_app.admission import plugins as admission
 from apiserver_app.machinery.probe import KINDS
+from controllers_app import controllers
+from controllers_app.scheduler import plugins as scheduling
 from lifecycle.trace import archive
 from tests.tidy import sources
 
@@ -41,6 +44,18 @@ def test_trace_format_explains_no_kind_that_there_is_not() -> None:
 def test_the_header_in_trace_format_is_a_good_one() -> None:
     header = next(line for line in TRACE_FORMAT.splitlines() if line.startswith('{"format"'))
     assert archive.check_header(header.encode())["kubernetes"] == "1.33"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(f"`{one.name}`" for one in controllers.CONTROLLERS),
+        *(one.name for one in admission.PLUGINS),
+        *(one.name for one in scheduling.PLUGINS),
+    ],
+)
+def test_every_controller_and_plugin_is_in_what_is_simulated(part: str) -> None:
+    assert part in (DOCS / "what-is-simulated.md").read_text()
 
 
 def test_commands_in_the_documents_exist() -> None:
