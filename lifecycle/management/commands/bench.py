@@ -12,6 +12,7 @@ EXAMPLE = """\
 examples:
   python manage.py bench lifecycle --pods 1000 --json
   python manage.py bench demo --json
+  python manage.py bench api --json
 """
 
 
@@ -21,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: Any) -> None:
         parser.epilog = EXAMPLE
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.add_argument("name", choices=("lifecycle", "demo"), help="what to measure")
+        parser.add_argument("name", choices=("lifecycle", "demo", "api"), help="what to measure")
         parser.add_argument("--pods", type=int, default=1000, help="pods to start (lifecycle)")
         parser.add_argument("--memory", action="store_true", help="store in memory (lifecycle)")
         parser.add_argument("--json", action="store_true", help="one JSON object, on one line")
@@ -33,6 +34,10 @@ class Command(BaseCommand):
             from lifecycle.bench import lifecycle_pods
 
             figures = lifecycle_pods.run(options["pods"], options["memory"])
+        elif options["name"] == "api":
+            from lifecycle.bench import api_load
+
+            figures = api_load.run()
         else:
             from lifecycle.bench import demo_start
 
