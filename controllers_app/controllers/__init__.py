@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from controllers_app.controllers import (
     daemonset,
     deployment,
+    disruption,
     endpoints,
     endpointslice,
     garbagecollector,
@@ -18,10 +19,13 @@ from controllers_app.controllers import (
     nodelifecycle,
     podgc,
     replicaset,
+    replicationcontroller,
+    resourcequota,
     rootca,
     serviceaccount,
     statefulset,
     tainteviction,
+    ttlafterfinished,
 )
 from controllers_app.runtime.controller import Factory
 
@@ -48,9 +52,19 @@ CONTROLLERS = (
     Entry("rootca", "root-ca-cert-publisher", rootca.RootCaController),
     Entry("deployment", "deployment-controller", deployment.DeploymentController),
     Entry("replicaset", "replicaset-controller", replicaset.ReplicaSetController),
+    Entry(
+        "replicationcontroller", "replication-controller",
+        replicationcontroller.ReplicationControllerController,
+    ),
     Entry("daemonset", "daemon-set-controller", daemonset.DaemonSetController),
     Entry("statefulset", "statefulset-controller", statefulset.StatefulSetController),
     Entry("job", "job-controller", job.JobController),
+    Entry(
+        "ttlafterfinished", "ttl-after-finished-controller",
+        ttlafterfinished.TtlAfterFinishedController,
+    ),
+    Entry("disruption", "disruption-controller", disruption.DisruptionController),
+    Entry("resourcequota", "resourcequota-controller", resourcequota.ResourceQuotaController),
     Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
     Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),
     Entry("nodelifecycle", "node-controller", nodelifecycle.NodeLifecycleController),

@@ -264,6 +264,7 @@ class Rollout:
         """Write the status if anything in it is new."""
         if status != (self.deployment.get("status") or {}):
             await self.update_deployment({**self.deployment, "status": status})
+            self.did.append("writes its status")
 
     async def update_deployment(self, changed: Object) -> None:
         """Write the deployment's status (and the annotations that go with it)."""

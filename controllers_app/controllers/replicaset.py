@@ -72,7 +72,8 @@ class ReplicaSetController(Controller):
         if needs_sync and not meta.is_deleting(owner):
             said, failure = await self._manage(key, owner, tally)
         status = self._status(owner, tally, failure)
-        await self._write_status(owner, status)
+        if await self._write_status(owner, status):
+            said += "; writes its status"
         if failure is not None:
             raise failure
         return Result(said, requeue_after=tally.wait)
@@ -244,7 +245,7 @@ class ReplicaSetController(Controller):
             count = min(tally.active - wants, BURST_REPLICAS)
             said, failure = await self._delete(key, owner, count)
         else:
-            return f"{head}: nothing to do", None
+            return f"{head}: creates and deletes none", None
         return f"{head}: {said}", failure
 
     async def _create(
@@ -332,10 +333,10 @@ class ReplicaSetController(Controller):
             status["conditions"] = conditions
         return status
 
-    async def _write_status(self, owner: Object, status: Object) -> None:
+    async def _write_status(self, owner: Object, status: Object) -> bool:
         """Write it if anything in it is new; a stale cache is worth one more try."""
         if _same_status(owner.get("status") or {}, status):
-            return
+            return False
         namespace, name = meta.namespace_of(owner), meta.name_of(owner)
         for attempt in range(STATUS_RETRIES + 1):
             try:
@@ -348,7 +349,8 @@ class ReplicaSetController(Controller):
                     raise
                 owner = await self.client.get(self.resource, namespace, name)
             else:
-                return
+                break
+        return True
 
 
 def _replicas(owner: Object) -> int:

@@ -25,7 +25,10 @@ def test_it_creates_the_pods_of_its_template_in_slow_start_batches(lab: Lab) -> 
             "controller": True, "blockOwnerDeletion": True,
         }
     ]  # fmt: skip
-    assert ("ok", "wants 10, has 0: creates 10 (slow start 1, 2, 4, 3)") in lab.done("replicaset")
+    said = lab.done("replicaset")[0]
+    assert said == (
+        "ok", "wants 10, has 0: creates 10 (slow start 1, 2, 4, 3); writes its status",
+    )  # fmt: skip
     lab.assert_no_slips()
 
 

@@ -1,0 +1,21 @@
+"""The replication controller controller: the replica set's older kin, with a plain selector.
+
+Models kubernetes pkg/controller/replication/replication_controller.go, which adapts the replica
+set controller in the same way.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import labels
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers import replicaset
+
+
+class ReplicationControllerController(replicaset.ReplicaSetController):
+    """Reconciles replication controllers."""
+
+    resource = "replicationcontrollers"
+    kind = "ReplicationController"
+
+    def selector_of(self, owner: Object) -> labels.Selector:
+        return labels.from_set(owner["spec"].get("selector"))
