@@ -1,0 +1,139 @@
+"""One browser window on one demo: what a visitor sees and does, and what the browser complains of.
+
+Chromium is driven as it is installed; without it every test here fails. Nothing waits a fixed
+time: what is wanted is waited for, up to a deadline.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, Playwright, expect
+
+WAIT_MS = 20_000
+ROOMY, COMPACT = (1920, 1080), (1280, 720)
+GATES = (
+    "authentication", "audit", "flowcontrol", "authorization", "routing", "decode", "mutating",
+    "prepare", "validation", "validating", "etcd",
+)  # fmt: skip
+_ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def start_chromium(playwright: Playwright) -> Browser:
+    """The browser of this machine. Fails without one: these tests prove nothing otherwise."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert program, "the browser tests need Chromium on the PATH (Debian: apt install chromium)"
+    return playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
+
+
+class Sight:
+    """A window with the page in it."""
+
+    def __init__(
+        self, browser: Browser, url: str, size: tuple[int, int] = ROOMY, *,
+        query: str = "theme=light&lang=en", expects: str = "", **options: Any,
+    ) -> None:  # fmt: skip
+        """Complaints that match `expects` are part of the test; all others are failures."""
+        self._expects = re.compile(expects) if expects else None
+        self.url, self.complaints, self._foreign = url, list[str](), list[str]()
+        self.context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, **options
+        )
+        self.context.set_default_timeout(WAIT_MS)
+        self.page: Page = self.context.new_page()
+        self.page.on("console", lambda said: self._heard(said.type, said.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error {error}"))
+        self.page.on("requestfailed", lambda one: self._failed(one.url, one.failure or ""))
+        self.page.on("request", lambda one: self._asked(one.url))
+        self.page.on("websocket", lambda one: self._asked(one.url))
+        self.page.goto(f"{url}/?{query}")
+        expect(self.page.locator(".map .node, .map .bay").first).to_be_visible()
+
+    def _heard(self, level: str, text: str) -> None:
+        if level in ("error", "warning"):
+            self._complain(f"{level} {text}")
+
+    def _failed(self, url: str, why: str) -> None:
+        # a page that is closed or shown anew ends what it was reading
+        if why != "net::ERR_ABORTED":
+            self._complain(f"failed {url}: {why}")
+
+    def _asked(self, url: str) -> None:
+        host = self.url.split("//")[1]
+        if url.split("//")[-1].split("/")[0] != host and not url.startswith(("data:", "blob:")):
+            self._foreign.append(url)
+
+    def _complain(self, text: str) -> None:
+        if not (self._expects and self._expects.search(text)):
+            self.complaints.append(text)
+
+    def close(self) -> None:
+        """Close the window; fails when anything was amiss while it was open."""
+        self.context.close()
+        assert not self.complaints, self.complaints
+        assert not self._foreign, f"asked of other servers: {self._foreign}"
+
+    # -- parts --------------------------------------------------------------------------------
+
+    def button(self, name: str | re.Pattern[str], exact: bool = True) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=exact)
+
+    def gate(self, name: str) -> Locator:
+        return self.page.locator(f"#g-{name}")
+
+    @property
+    def moment(self) -> Locator:
+        """What the bar says of the time: live, paused, in the past, …"""
+        return self.page.locator(".clock .state")
+
+    @property
+    def headline(self) -> Locator:
+        return self.page.get_by_role("complementary").get_by_role("heading", level=1)
+
+    @property
+    def held(self) -> Locator:
+        """The gates at which a request is held."""
+        return self.page.locator(".gate.is-hold")
+
+    def says(self, what: Locator, text: str | re.Pattern[str]) -> None:
+        expect(what).to_contain_text(text, timeout=WAIT_MS)
+
+    # -- doing --------------------------------------------------------------------------------
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def settle(self) -> None:
+        """Two frames on: what was asked for is drawn, and what moves is where it goes."""
+        self.page.evaluate(
+            """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+                Promise.allSettled(document.getAnimations().map((a) => a.finished)).then(done);
+            })))"""
+        )
+
+    def until(self, script: str, *arguments: Any) -> Any:
+        """Wait for a script to answer something true."""
+        return self.page.wait_for_function(script, arg=list(arguments), timeout=WAIT_MS).json_value()
+
+    def send(self, manifest: str, user: str = "") -> None:
+        """Send a manifest from the bench, as a visitor would."""
+        bench = self.page.get_by_role("region", name="Requests and objects")
+        bench.get_by_role("tab", name="Create").click()
+        if user:
+            bench.get_by_role("combobox", name="as").select_option(user)
+        bench.get_by_role("textbox").fill(manifest)
+        bench.get_by_role("button", name="Send").click()
+
+    def shot(self, file: Path) -> None:
+        self.page.screenshot(path=str(file))
+
+
+Look = Callable[..., Sight]
