@@ -3,13 +3,14 @@
 import { App } from './views/app.js';
 
 const names = ['bar', 'bench', 'map', 'inspector', 'timeline', 'dialogs', 'narrator'];
-const hosts = Object.fromEntries(names.map((name) => [
-  name, /** @type {HTMLElement} */ (document.getElementById(name)),
-]));
+const hosts = Object.fromEntries(
+  names.map((name) => [name, /** @type {HTMLElement} */ (document.getElementById(name))]),
+);
 const query = new URLSearchParams(location.search);
 const { cluster = '', version = '' } = document.body.dataset;
 const app = new App(hosts, { cluster: query.get('cluster') || cluster || 'demo', version });
 app.start();
+Object.assign(window, { __app: app });
 const recording = query.get('trace');
 if (recording) app.openSaved(recording).catch(() => app.openLive());
 else app.openLive();

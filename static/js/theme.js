@@ -4,8 +4,11 @@
   const root = document.documentElement;
   const dark = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
   root.dataset.theme = query.get('theme') || localStorage.getItem('theme') || dark;
-  const lang = query.get('lang') || localStorage.getItem('lang')
-    || (navigator.language.startsWith('zh') ? 'zh' : 'en');
+  const lang =
+    query.get('lang') ||
+    localStorage.getItem('lang') ||
+    (navigator.language.startsWith('zh') ? 'zh' : 'en');
   root.lang = lang === 'zh' ? 'zh-Hans' : 'en';
-  root.dataset.layout = root.dataset.theme === 'projector' || innerWidth < 1600 ? 'compact' : 'roomy';
+  root.dataset.layout =
+    root.dataset.theme === 'projector' || innerWidth < 1600 ? 'compact' : 'roomy';
 })();

@@ -15,8 +15,13 @@ function load(name) {
 }
 
 const plain = (state) => ({
-  seq: state.seq, t: state.t, rev: state.rev, held: state.held, counts: state.counts,
-  open: [...state.requests], queues: [...state.queues],
+  seq: state.seq,
+  t: state.t,
+  rev: state.rev,
+  held: state.held,
+  counts: state.counts,
+  open: [...state.requests],
+  queues: [...state.queues],
   objects: [...state.objects].map(([r, map]) => [r, [...map].map(([k, w]) => [k, w.rev])]),
 });
 
@@ -57,8 +62,13 @@ test('everything a command caused is in its trail, heartbeats are not', () => {
   const { index } = history;
   assert.equal(index.roots.length, 1);
   const trail = index.trails.get(index.roots[0]);
-  const kinds = new Set(trail.map((seq) => index.spanOf(index.record(seq))?.open.component
-    || index.spanOf(index.record(seq))?.open.client));
+  const kinds = new Set(
+    trail.map(
+      (seq) =>
+        index.spanOf(index.record(seq))?.open.component ||
+        index.spanOf(index.record(seq))?.open.client,
+    ),
+  );
   for (const who of ['kubectl', 'deployment', 'replicaset', 'scheduler', 'kubelet/node-2']) {
     assert.ok(kinds.has(who), who);
   }
@@ -71,8 +81,10 @@ test('a binding goes back through scheduler, replicaset and deployment to the co
   const { index } = load('full');
   const bind = index.writes.find((w) => w.subresource === 'binding');
   const chain = ancestry(index, index.spans.get(bind.span));
-  assert.deepEqual(chain.map(({ span }) => span.open.component || span.open.client),
-    ['scheduler', 'scheduler', 'replicaset', 'replicaset', 'deployment', 'deployment', 'kubectl']);
+  assert.deepEqual(
+    chain.map(({ span }) => span.open.component || span.open.client),
+    ['scheduler', 'scheduler', 'replicaset', 'replicaset', 'deployment', 'deployment', 'kubectl'],
+  );
 });
 
 test('while held the state says where, and the current hop is the plugin stopped after', () => {
@@ -111,7 +123,10 @@ test('objects hang below their controllers and pods below their nodes', () => {
   assert.equal(deployment.kind, 'Deployment');
   assert.equal(deployment.kids[0].kids.length, 3);
   const pods = podsOf(state).filter((p) => !p.system);
-  assert.deepEqual(pods.map((p) => p.stage), ['ready', 'ready', 'ready']);
+  assert.deepEqual(
+    pods.map((p) => p.stage),
+    ['ready', 'ready', 'ready'],
+  );
   assert.equal(nodesOf(state)[1].pods.filter((p) => !p.system).length, 1);
 });
 

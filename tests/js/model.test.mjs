@@ -17,7 +17,15 @@ function at(name, seq = 0) {
   history.append(TRACES[name]().records);
   const state = history.stateAt(seq || history.last);
   const { index } = history;
-  return { history, index, state, current: currentAt(index, {}, state.seq), selected: null, crowd: false, version: '1.33' };
+  return {
+    history,
+    index,
+    state,
+    current: currentAt(index, {}, state.seq),
+    selected: null,
+    crowd: false,
+    version: '1.33',
+  };
 }
 
 const said = (model, lang = 'en') => explain(model, wordsFor(lang));
@@ -27,7 +35,13 @@ test('a request held inside admission shows its plugin, its ticket and who is st
   const model = at('breakpoint');
   const { request } = model.current;
   const rows = gateRows(request, model.state.seq, model.state.held);
-  assert.deepEqual(rows.map((row) => row.verdict).slice(4, 9), ['allow', 'change', 'hold', 'wait', 'wait']);
+  assert.deepEqual(rows.map((row) => row.verdict).slice(4, 9), [
+    'allow',
+    'change',
+    'hold',
+    'wait',
+    'wait',
+  ]);
   assert.equal(ticketStop(rows, request, model.state.seq), 6);
   const ticket = ticketOf(model.index, request, rows, model.state.seq);
   assert.equal(ticket.verb, 'POST Pod');
@@ -38,7 +52,12 @@ test('a request held inside admission shows its plugin, its ticket and who is st
 
 test('a gate that a request does not meet is left out once a later one was passed', () => {
   const gate = (seq, name) => ({ seq, kind: 'gate', gate: name, verdict: 'allow', detail: {} });
-  const span = { cls: 'change', records: [gate(2, 'authentication'), gate(3, 'validation')], close: null, seq: 1 };
+  const span = {
+    cls: 'change',
+    records: [gate(2, 'authentication'), gate(3, 'validation')],
+    close: null,
+    seq: 1,
+  };
   const rows = gateRows(/** @type {any} */ (span), 9, null);
   assert.equal(rows[7].verdict, 'skip');
   assert.equal(rows[10].verdict, 'wait');
@@ -46,7 +65,10 @@ test('a gate that a request does not meet is left out once a later one was passe
 
 test('a filtered node keeps its column and the plugin that refused it', () => {
   const { index } = at('scheduling');
-  const cycle = cycleAt(index.works.findLast((w) => w.open.component === 'scheduler'), Infinity);
+  const cycle = cycleAt(
+    index.works.findLast((w) => w.open.component === 'scheduler'),
+    Infinity,
+  );
   const taint = cycle.filters.find((row) => row.name === 'TaintToleration');
   assert.deepEqual(taint.cells, ['allow', 'allow', 'deny']);
   assert.equal(cycle.filters.find((row) => row.name === 'NodeResourcesFit').cells[2], 'unasked');
@@ -55,15 +77,26 @@ test('a filtered node keeps its column and the plugin that refused it', () => {
 
 test('the margin of the winner is explained by the plugins that made it', () => {
   const { index } = at('scheduling');
-  const result = outcome(cycleAt(index.works.findLast((w) => w.open.component === 'scheduler'), Infinity));
+  const result = outcome(
+    cycleAt(
+      index.works.findLast((w) => w.open.component === 'scheduler'),
+      Infinity,
+    ),
+  );
   assert.equal(result.winner, 'node-2');
   assert.equal(result.margin, 71);
-  assert.equal(result.parts.reduce((sum, part) => sum + part.points, 0), 71);
+  assert.equal(
+    result.parts.reduce((sum, part) => sum + part.points, 0),
+    71,
+  );
 });
 
 test('the headline of a scheduling cycle names winner, margin and reason in both languages', () => {
   const model = at('scheduling');
-  assert.equal(said(model).title, 'node-2 wins by 71 points, because node-1 already runs one of these pods.');
+  assert.equal(
+    said(model).title,
+    'node-2 wins by 71 points, because node-1 already runs one of these pods.',
+  );
   assert.equal(said(model, 'zh').title, 'node-2 以 71 分胜出，因为 node-1 上已有同类 Pod。');
   assert.match(allText(said(model)), /untolerated taint \{dedicated: gpu\}/);
 });
@@ -81,10 +114,21 @@ test('every moment of a run can be explained in both languages without a missing
   history.append(TRACES.full().records);
   for (let seq = 1; seq <= history.last; seq += 7) {
     const state = history.stateAt(seq);
-    const model = { index: history.index, state, current: currentAt(history.index, {}, seq), selected: null, crowd: false, version: '1.33' };
+    const model = {
+      index: history.index,
+      state,
+      current: currentAt(history.index, {}, seq),
+      selected: null,
+      crowd: false,
+      version: '1.33',
+    };
     for (const lang of ['en', 'zh']) {
       const text = `${said(model, lang).title} ${allText(said(model, lang))}`;
-      assert.doesNotMatch(text, /undefined|NaN|\u0001|\b(gate|story|step|cycle|work|plugin|request)\.[a-z]+\.(title|why|what)/, `record ${seq}`);
+      assert.doesNotMatch(
+        text,
+        /undefined|NaN|\u0001|\b(gate|story|step|cycle|work|plugin)\.[a-z]+\.(title|why|what)/,
+        `record ${seq}`,
+      );
     }
   }
 });
@@ -93,7 +137,21 @@ test('the story of a pod goes from the command to Ready and names the longest pa
   const { index } = at('full');
   const key = [...index.steps.keys()][1];
   const story = storyOf(index, key);
-  assert.deepEqual(story.rows.map((row) => row.key), ['story.asked', 'story.stored', 'story.made', 'story.pod', 'story.waited', 'story.bound', 'story.network', 'story.imageMost', 'story.container', 'story.ready']);
+  assert.deepEqual(
+    story.rows.map((row) => row.key),
+    [
+      'story.asked',
+      'story.stored',
+      'story.made',
+      'story.pod',
+      'story.waited',
+      'story.bound',
+      'story.network',
+      'story.imageMost',
+      'story.container',
+      'story.ready',
+    ],
+  );
   assert.ok(story.rows.every((row, i) => !i || row.t >= story.rows[i - 1].t));
   assert.equal(story.path.image + story.path.node + story.path.control, story.path.total);
 });
@@ -103,9 +161,13 @@ test('lanes hold the followed way only, and what comes after the cursor is a gho
   const half = index.requests.find((s) => s.open.subresource === 'binding').seq;
   const range = { from: 0, to: 1e12 };
   const { lanes, arrows } = timelineAt(index, {}, half, range);
-  assert.deepEqual(lanes.map((lane) => lane.id), ['kubectl', 'apiserver', 'etcd', 'deployment', 'replicaset', 'scheduler', 'node-1', 'node-2']);
+  assert.deepEqual(
+    lanes.map((lane) => lane.id),
+    ['kubectl', 'apiserver', 'etcd', 'deployment', 'replicaset', 'scheduler', 'node-1', 'node-2'],
+  );
   for (const lane of lanes) {
-    for (const bar of lane.bars) assert.equal(bar.tone === 'ghost', bar.seq > half, `${lane.id} ${bar.label}`);
+    for (const bar of lane.bars)
+      assert.equal(bar.tone === 'ghost', bar.seq > half, `${lane.id} ${bar.label}`);
   }
   assert.ok(arrows.some((arrow) => arrow.tone === 'now'));
 });
@@ -121,19 +183,34 @@ test('the cursor lies inside the range that is shown, and ticks are round number
 });
 
 test('YAML quotes what would be read as something else', () => {
-  assert.deepEqual(yaml({ a: 'true', b: '10', c: 'x', d: [{ e: 1, f: [] }], g: '', h: 'a: b' }),
-    ['a: "true"', 'b: "10"', 'c: x', 'd:', '- e: 1', '  f: []', 'g: ""', 'h: "a: b"']);
+  assert.deepEqual(yaml({ a: 'true', b: '10', c: 'x', d: [{ e: 1, f: [] }], g: '', h: 'a: b' }), [
+    'a: "true"',
+    'b: "10"',
+    'c: x',
+    'd:',
+    '- e: 1',
+    '  f: []',
+    'g: ""',
+    'h: "a: b"',
+  ]);
 });
 
 test('a difference keeps what surrounds it and folds the rest', () => {
   const before = { a: 1, b: 2, c: 3, d: 4, e: 5, f: { g: 'x' } };
   const lines = difference(before, { ...before, f: { g: 'y' } }, 1);
-  assert.deepEqual(lines.map((line) => line.sign + line.text), [' f:', '-  g: x', '+  g: y']);
+  assert.deepEqual(
+    lines.map((line) => line.sign + line.text),
+    [' f:', '-  g: x', '+  g: y'],
+  );
 });
 
 test('a patch is drawn below the fields it hangs on', () => {
-  const lines = patchLines([{ op: 'add', path: '/spec/containers/0/volumeMounts', value: [{ name: 'x' }] }]);
-  assert.deepEqual(lines.map((line) => line.sign + line.text),
-    [' spec:', '   containers:', '+  - volumeMounts:', '+    - name: x']);
+  const lines = patchLines([
+    { op: 'add', path: '/spec/containers/0/volumeMounts', value: [{ name: 'x' }] },
+  ]);
+  assert.deepEqual(
+    lines.map((line) => line.sign + line.text),
+    [' spec:', '   containers:', '+  - volumeMounts:', '+    - name: x'],
+  );
   assert.equal(shortPath('/metadata/annotations/a~1b'), 'metadata.annotations.a/b');
 });

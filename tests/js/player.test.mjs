@@ -53,7 +53,10 @@ test('at the end the transport drives the cluster, behind it only the page', () 
   player.step(1, false);
   player.step(1, true);
   player.pause();
-  assert.deepEqual(sent.map((b) => b.action), ['step', 'step-request', 'pause']);
+  assert.deepEqual(
+    sent.map((b) => b.action),
+    ['step', 'step-request', 'pause'],
+  );
   history.append(more);
   player.arrived();
   player.step(1, false);

@@ -33,8 +33,10 @@ test('every sentence that the page asks for by name exists', () => {
   const missing = [];
   for (const path of files(SOURCE)) {
     const text = readFileSync(path, 'utf8');
-    const found = [...text.matchAll(/(?:\bt|\brich|\bp)\((?:words, )?'([a-z][\w]*\.[\w.]+)'/g),
-      ...text.matchAll(/'((?:story|cycle|request|denied|moment|work)\.[a-zA-Z.]+)'/g)];
+    const found = [
+      ...text.matchAll(/(?:\bt|\brich|\bp)\((?:words, )?'([a-z][\w]*\.[\w.]+)'/g),
+      ...text.matchAll(/'((?:story|cycle|request|denied|moment|work)\.[a-zA-Z.]+)'/g),
+    ];
     for (const [, key] of found) if (!(key in ENGLISH)) missing.push(`${path}: ${key}`);
   }
   assert.deepEqual(missing, []);
@@ -55,6 +57,11 @@ test('a plural follows its number', () => {
 });
 
 test('durations are read in the shortest honest form', () => {
-  assert.deepEqual([400, 21_000, 2300, 6_410_000, 200_000_000].map(duration),
-    ['0.4 ms', '21 ms', '2.3 ms', '6.41 s', '3 min 20 s']);
+  assert.deepEqual([400, 21_000, 2300, 6_410_000, 200_000_000].map(duration), [
+    '0.4 ms',
+    '21 ms',
+    '2.3 ms',
+    '6.41 s',
+    '3 min 20 s',
+  ]);
 });

@@ -28,9 +28,13 @@ import { keyOf, kindOf, objectKey } from './records.js';
 /** @type {WeakMap<object, Pod>} */
 const pods = new WeakMap();
 const NONE = new Map();
+/** many views ask for the pods of one and the same state */
+let asked = { map: NONE, rev: -1, list: /** @type {Pod[]} */ ([]) };
 
 /** @param {State} state @param {string} resource @returns {Map<string, WriteRecord>} */
-export function objectsOf(state, resource) { return state.objects.get(resource) || NONE; }
+export function objectsOf(state, resource) {
+  return state.objects.get(resource) || NONE;
+}
 
 /** @param {WriteRecord} write @returns {Pod} */
 export function podOf(write) {
@@ -63,8 +67,12 @@ export function podOf(write) {
 
 /** @param {any} status */
 function unschedulable(status) {
-  const condition = (status.conditions || []).find((/** @type {any} */ c) => c.type === 'PodScheduled');
-  return condition && condition.status === 'False' ? condition.message || condition.reason || '' : '';
+  const condition = (status.conditions || []).find(
+    (/** @type {any} */ c) => c.type === 'PodScheduled',
+  );
+  return condition && condition.status === 'False'
+    ? condition.message || condition.reason || ''
+    : '';
 }
 
 /** @param {any} metadata @param {any} spec @param {any} status @returns {Pod['stage']} */
@@ -72,8 +80,9 @@ function stageOf(metadata, spec, status) {
   if (metadata.deletionTimestamp) return 'ending';
   if (status.phase === 'Failed') return 'failed';
   if (status.phase === 'Succeeded') return 'succeeded';
-  const ready = (status.conditions || [])
-    .some((/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True');
+  const ready = (status.conditions || []).some(
+    (/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True',
+  );
   if (ready) return 'ready';
   if (status.phase === 'Running') return 'running';
   return spec.nodeName ? 'bound' : 'stored';
@@ -84,8 +93,11 @@ export const lastPart = (name) => name.slice(name.lastIndexOf('-') + 1);
 
 /** @param {State} state @returns {Pod[]} in order of creation */
 export function podsOf(state) {
+  const map = objectsOf(state, 'pods');
+  if (asked.map === map && asked.rev === state.rev) return asked.list;
   const list = [];
-  for (const write of objectsOf(state, 'pods').values()) list.push(podOf(write));
+  for (const write of map.values()) list.push(podOf(write));
+  asked = { map, rev: state.rev, list };
   return list;
 }
 
@@ -117,8 +129,9 @@ export function nodesOf(state) {
 function nodeOf(state, write) {
   const { spec = {}, status = {} } = write.object || {};
   const address = (status.addresses || []).find((/** @type {any} */ a) => a.type === 'InternalIP');
-  const lease = objectsOf(state, 'leases.coordination.k8s.io')
-    .get(objectKey('leases.coordination.k8s.io', 'kube-node-lease', write.name));
+  const lease = objectsOf(state, 'leases.coordination.k8s.io').get(
+    objectKey('leases.coordination.k8s.io', 'kube-node-lease', write.name),
+  );
   return {
     name: write.name,
     ip: address ? address.address : '',
@@ -126,8 +139,9 @@ function nodeOf(state, write) {
     memory: readableMemory((status.capacity || {}).memory || ''),
     cidr: spec.podCIDR || '',
     taints: (spec.taints || []).map(taintText),
-    ready: (status.conditions || [])
-      .some((/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True'),
+    ready: (status.conditions || []).some(
+      (/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True',
+    ),
     cordoned: !!spec.unschedulable,
     renewed: lease ? lease.t : 0,
     pods: [],
@@ -175,10 +189,21 @@ export function countStages(list) {
  */
 
 const TREE = Object.freeze([
-  'deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch',
-  'cronjobs.batch', 'pods', 'services', 'configmaps', 'secrets', 'persistentvolumeclaims',
-  'ingresses.networking.k8s.io', 'horizontalpodautoscalers.autoscaling',
-  'limitranges', 'resourcequotas',
+  'deployments.apps',
+  'replicasets.apps',
+  'statefulsets.apps',
+  'daemonsets.apps',
+  'jobs.batch',
+  'cronjobs.batch',
+  'pods',
+  'services',
+  'configmaps',
+  'secrets',
+  'persistentvolumeclaims',
+  'ingresses.networking.k8s.io',
+  'horizontalpodautoscalers.autoscaling',
+  'limitranges',
+  'resourcequotas',
 ]);
 // made for every namespace by the cluster itself
 const OWN = new Set(['configmaps/default/kube-root-ca.crt']);
@@ -191,16 +216,22 @@ export function ownerTree(state, ns) {
     for (const write of objectsOf(state, resource).values()) {
       if (write.namespace !== ns || OWN.has(write.key)) continue;
       const item = {
-        key: write.key, kind: kindOf(resource), name: write.name, rev: write.rev, write,
-        pod: resource === 'pods' ? podOf(write) : null, kids: [],
+        key: write.key,
+        kind: kindOf(resource),
+        name: write.name,
+        rev: write.rev,
+        write,
+        pod: resource === 'pods' ? podOf(write) : null,
+        kids: [],
       };
       items.push(item);
       byUid.set(write.object?.metadata?.uid || write.key, item);
     }
   }
   return items.filter((item) => {
-    const owner = (item.write.object?.metadata?.ownerReferences || [])
-      .find((/** @type {any} */ o) => o.controller);
+    const owner = (item.write.object?.metadata?.ownerReferences || []).find(
+      (/** @type {any} */ o) => o.controller,
+    );
     const parent = owner && byUid.get(owner.uid);
     if (parent) parent.kids.push(item);
     return !parent;
@@ -248,8 +279,10 @@ export function lanesOf(state, busy, most) {
   const isController = busy && busy !== 'scheduler' && !busy.startsWith('kubelet/');
   if (isController && !lanes.includes(busy)) lanes[lanes.length - 1] = busy;
   const all = new Set([...state.components.keys(), ...state.queues.keys(), ...LANES]);
-  const others = [...all].filter((name) => !lanes.includes(name) && name !== 'scheduler'
-    && !name.includes('/') && name !== 'apiserver');
+  const others = [...all].filter(
+    (name) =>
+      !lanes.includes(name) && name !== 'scheduler' && !name.includes('/') && name !== 'apiserver',
+  );
   return { lanes, others };
 }
 

@@ -22,9 +22,19 @@ import { shortPath } from './yaml.js';
 
 // upstream's order, pkg/kubeapiserver/options/plugins.go, of those that may change something
 const PLUGIN_ORDER = Object.freeze([
-  'NamespaceLifecycle', 'LimitRanger', 'ServiceAccount', 'NodeRestriction', 'TaintNodesByCondition',
-  'Priority', 'DefaultTolerationSeconds', 'DefaultStorageClass', 'StorageObjectInUseProtection',
-  'RuntimeClass', 'DefaultIngressClass', 'MutatingAdmissionPolicy', 'MutatingAdmissionWebhook',
+  'NamespaceLifecycle',
+  'LimitRanger',
+  'ServiceAccount',
+  'NodeRestriction',
+  'TaintNodesByCondition',
+  'Priority',
+  'DefaultTolerationSeconds',
+  'DefaultStorageClass',
+  'StorageObjectInUseProtection',
+  'RuntimeClass',
+  'DefaultIngressClass',
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionWebhook',
 ]);
 
 const PHASES = new Set(['mutating', 'validating']);
@@ -42,11 +52,11 @@ export function gateRows(span, seq, held) {
     const any = /** @type {any} */ (record);
     if (record.kind === 'gate') {
       gates.set(any.gate, any);
-      if (PHASES.has(any.gate)) plugins[any.gate].push(...agreed(any, any.gate, any.detail?.passed));
+      if (PHASES.has(any.gate))
+        plugins[any.gate].push(...agreed(any, any.gate, any.detail?.passed));
     } else if (record.kind === 'plugin') {
       (plugins[any.phase] ||= []).push(...agreed(any, any.phase, any.passed), any);
-    }
-    else if (record.kind === 'response') answered = true;
+    } else if (record.kind === 'response') answered = true;
   }
   const isRead = span ? span.cls === 'read' : false;
   const furthest = Math.max(-1, ...[...gates.keys()].map((gate) => GATES.indexOf(gate)));
@@ -62,8 +72,14 @@ export function gateRows(span, seq, held) {
     const isLeftOut = at < furthest || (answered && isRead && !READ_GATES.includes(gate));
     if (!record && !inside && isLeftOut) verdict = 'skip';
     return {
-      gate, verdict, said: record ? record.verdict : '', detail: (record && record.detail) || {},
-      record: record || last || null, plugins: asked, passed: (!!record && !heldHere) || (verdict === 'skip' && at < furthest),
+      gate,
+      verdict,
+      said: record ? record.verdict : '',
+      detail: (record && record.detail) || {},
+      record: record || last || null,
+      plugins: asked,
+      passed:
+        (!!record && !heldHere && verdict !== 'deny') || (verdict === 'skip' && at < furthest),
     };
   });
 }
@@ -73,17 +89,26 @@ export function gateRows(span, seq, held) {
  * @param {any} record @param {string} phase @param {[string, string, string][]|undefined} passed
  */
 export function agreed(record, phase, passed) {
-  const names = (passed || []).flatMap(([plugins, verdict, why]) => plugins.split(',')
-    .map((plugin) => ({ plugin, verdict, why })));
+  const names = (passed || []).flatMap(([plugins, verdict, why]) =>
+    plugins.split(',').map((plugin) => ({ plugin, verdict, why })),
+  );
   return names.map((one, i) => ({
-    kind: 'plugin', seq: record.seq - 1 + (i + 1) / (names.length + 1), t: record.t,
-    span: record.span, phase, ops: [], ...one,
+    kind: 'plugin',
+    seq: record.seq - 1 + (i + 1) / (names.length + 1),
+    t: record.t,
+    span: record.span,
+    phase,
+    ops: [],
+    ...one,
   }));
 }
 
 /** Where the ticket stands: the gate that comes next, or the one it is in. -1 when it is gone. */
-export function ticketStop(/** @type {GateRow[]} */ rows, /** @type {Span|null} */ span,
-  /** @type {number} */ seq) {
+export function ticketStop(
+  /** @type {GateRow[]} */ rows,
+  /** @type {Span|null} */ span,
+  /** @type {number} */ seq,
+) {
   if (!span || span.seq > seq || (span.close && span.close.seq <= seq)) return -1;
   const here = rows.findIndex((row) => row.verdict === 'hold' || row.verdict === 'work');
   if (here >= 0) return here;
@@ -118,7 +143,8 @@ export function ticketOf(index, span, rows, seq = Infinity) {
     name: nameOf(index, span, seq),
     unnamed: verb === 'create' && !subresource && !prepared && span.parent > 0,
     punches: punches.slice(-5),
-    changed: last ? [...new Set((last.ops || []).map((/** @type {any} */ o) => shortPath(o.path)))]
+    changed: last
+      ? [...new Set((last.ops || []).map((/** @type {any} */ o) => shortPath(o.path)))]
       : [],
   };
 }
@@ -134,7 +160,10 @@ export function nameOf(/** @type {Index|null} */ index, /** @type {Span} */ span
   return key ? `${key.slice(key.indexOf('/') + 1)}-?` : '?';
 }
 
-/** The name the object got in `prepare`, or was stored under. @param {Span} span @param {number} seq */
+/**
+ * The name the object got in `prepare`, or was stored under.
+ * @param {Span} span @param {number} seq
+ */
 export function givenName(span, seq) {
   for (const record of span.records) {
     if (record.seq > seq) return '';
@@ -146,13 +175,19 @@ export function givenName(span, seq) {
 
 /** The write a request made at or before seq, if it made one. @param {Span} span */
 export function writeOf(span, seq = Infinity) {
-  return /** @type {import('./records.js').WriteRecord|undefined} */ (
-    span.records.find((r) => r.kind === 'write' && r.seq <= seq)) || null;
+  return (
+    /** @type {import('./records.js').WriteRecord|undefined} */ (
+      span.records.find((r) => r.kind === 'write' && r.seq <= seq)
+    ) || null
+  );
 }
 
 /** How many answers came when, for the crowd's corridor: requests per virtual second. */
-export function rateAt(/** @type {Index} */ index, /** @type {number} */ seq,
-  /** @type {number} */ windowUs) {
+export function rateAt(
+  /** @type {Index} */ index,
+  /** @type {number} */ seq,
+  /** @type {number} */ windowUs,
+) {
   const record = index.record(seq);
   if (!record) return 0;
   const from = record.t - windowUs;
@@ -170,7 +205,8 @@ function lastStarted(spans, seq) {
   let high = spans.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (spans[middle].seq <= seq) low = middle + 1; else high = middle;
+    if (spans[middle].seq <= seq) low = middle + 1;
+    else high = middle;
   }
   return low - 1;
 }

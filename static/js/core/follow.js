@@ -89,8 +89,11 @@ export function nextStop(index, follow, seq, direction, byRequest) {
 }
 
 /** The neighbouring root when the newest trail has come to its end. */
-function beyond(/** @type {Index} */ index, /** @type {number} */ seq,
-  /** @type {1|-1} */ direction) {
+function beyond(
+  /** @type {Index} */ index,
+  /** @type {number} */ seq,
+  /** @type {1|-1} */ direction,
+) {
   const at = lastAtMost(index.roots, seq);
   if (direction > 0) return index.roots[at + 1] || 0;
   const earlier = index.roots[at - (index.roots[at] === seq ? 1 : 0)];
@@ -105,7 +108,7 @@ const podTrails = new WeakMap();
 /** The hops of one pod's own way: made, scheduled, bound, started. */
 function podTrail(/** @type {Index} */ index, /** @type {string} */ key) {
   let known = podTrails.get(index);
-  if (!known) podTrails.set(index, known = new Map());
+  if (!known) podTrails.set(index, (known = new Map()));
   const kept = known.get(key);
   if (kept && kept.last === index.last) return kept.trail;
   /** @type {Set<number>} */ const seqs = new Set();

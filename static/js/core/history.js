@@ -20,9 +20,13 @@ export class History {
     /** @type {State} state last asked for */ this._at = emptyState();
   }
 
-  get first() { return this.index.first; }
+  get first() {
+    return this.index.first;
+  }
 
-  get last() { return this.index.records.length ? this.index.last : 0; }
+  get last() {
+    return this.index.records.length ? this.index.last : 0;
+  }
 
   /**
    * Append what follows; records already known are left out, a gap is refused.
@@ -69,7 +73,8 @@ export class History {
     let high = records.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (records[middle].t <= t) low = middle + 1; else high = middle;
+      if (records[middle].t <= t) low = middle + 1;
+      else high = middle;
     }
     return this.first + low - 1;
   }
@@ -86,7 +91,8 @@ export class History {
     let high = this.keyframes.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.keyframes[middle].seq <= seq) low = middle + 1; else high = middle;
+      if (this.keyframes[middle].seq <= seq) low = middle + 1;
+      else high = middle;
     }
     return this.keyframes[Math.max(0, low - 1)] || emptyState();
   }

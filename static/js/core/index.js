@@ -4,9 +4,7 @@
  * cycles, pod steps, and for each outside request the trail of all that it caused.
  * Append-only: it holds the whole trace, past and future of the cursor alike. Ask with a seq.
  */
-import {
-  keyOf, objectKey, isBeat, requestClass, workResource,
-} from './records.js';
+import { keyOf, objectKey, isBeat, requestClass, workResource } from './records.js';
 
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 /** @typedef {import('./records.js').WriteRecord} WriteRecord */
@@ -34,7 +32,8 @@ export function lastAtMost(list, wanted) {
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (list[middle] <= wanted) low = middle + 1; else high = middle;
+    if (list[middle] <= wanted) low = middle + 1;
+    else high = middle;
   }
   return low - 1;
 }
@@ -45,7 +44,8 @@ export function lastRecordAt(list, seq) {
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (list[middle].seq <= seq) low = middle + 1; else high = middle;
+    if (list[middle].seq <= seq) low = middle + 1;
+    else high = middle;
   }
   return low - 1;
 }
@@ -69,10 +69,14 @@ export class Index {
     /** @type {Set<string>} names of all mutating plugins met */ this.plugins = new Set();
   }
 
-  get last() { return this.first + this.records.length - 1; }
+  get last() {
+    return this.first + this.records.length - 1;
+  }
 
   /** @param {number} seq @returns {TraceRecord|undefined} */
-  record(seq) { return this.records[seq - this.first]; }
+  record(seq) {
+    return this.records[seq - this.first];
+  }
 
   /** @param {TraceRecord} record  must be the next one */
   add(record) {
@@ -84,7 +88,9 @@ export class Index {
   }
 
   /** The span a record belongs to. @param {TraceRecord} record */
-  spanOf(record) { return this.spans.get(record.span || record.seq) || null; }
+  spanOf(record) {
+    return this.spans.get(record.span || record.seq) || null;
+  }
 
   /** The state of an object at a seq. @param {string} key @param {number} seq */
   objectAt(key, seq) {
@@ -154,8 +160,9 @@ export class Index {
     const detail = record.detail || {};
     if (detail.user) span.user = detail.user;
     if (record.gate === 'mutating') this._knowPlugins(detail.passed);
-    const refused = record.verdict === 'deny'
-      && (record.gate === 'authentication' || record.gate === 'authorization');
+    const refused =
+      record.verdict === 'deny' &&
+      (record.gate === 'authentication' || record.gate === 'authorization');
     if (refused && span.open.outside && !span.roots.length) this._promote(span);
   }
 
@@ -182,10 +189,14 @@ export class Index {
   }
 
   /** @param {TraceRecord} record */
-  _response(record) { this._close(record); }
+  _response(record) {
+    this._close(record);
+  }
 
   /** @param {TraceRecord} record */
-  _done(record) { this._close(record); }
+  _done(record) {
+    this._close(record);
+  }
 
   /** @param {any} record */
   _kubelet(record) {
@@ -206,8 +217,17 @@ export class Index {
   _open(type, record, parent, roots, cls) {
     /** @type {Span} */
     const span = {
-      type, seq: record.seq, t: record.t, open: /** @type {any} */ (record), close: null, parent,
-      roots, requests: [], records: [], cls, user: null,
+      type,
+      seq: record.seq,
+      t: record.t,
+      open: /** @type {any} */ (record),
+      close: null,
+      parent,
+      roots,
+      requests: [],
+      records: [],
+      cls,
+      user: null,
     };
     this.spans.set(record.seq, span);
     return span;
@@ -230,8 +250,12 @@ export class Index {
 
   /** @param {TraceRecord} record @param {Span} span */
   _hop(record, span) {
-    if (span.type === 'request' && (span.cls === 'beat' || span.cls === 'read')
-      && !this.trails.has(span.seq)) return;
+    if (
+      span.type === 'request' &&
+      (span.cls === 'beat' || span.cls === 'read') &&
+      !this.trails.has(span.seq)
+    )
+      return;
     if (record.kind !== 'queue' && record.kind !== 'watch') this._trail(record, span.roots);
   }
 
@@ -284,5 +308,6 @@ export class Index {
 /** @template K, V @param {Map<K, V[]>} map @param {K} key @param {V} value */
 function push(map, key, value) {
   const list = map.get(key);
-  if (list) list.push(value); else map.set(key, [value]);
+  if (list) list.push(value);
+  else map.set(key, [value]);
 }

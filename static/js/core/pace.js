@@ -51,8 +51,13 @@ export class Pace {
     return ms / hurry / Math.max(1, speed);
   }
 
-  /** Whether a hop repeats a sort that was shown in full before. @param {Index} index @param {TraceRecord} record */
-  isRepeated(index, record) { return this._level(record, index.spanOf(record)) === 2; }
+  /**
+   * Whether a hop repeats a sort that was shown in full before.
+   * @param {Index} index @param {TraceRecord} record
+   */
+  isRepeated(index, record) {
+    return this._level(record, index.spanOf(record)) === 2;
+  }
 
   /** 0 the command's own, 1 first of its sort, 2 seen before. */
   _level(/** @type {TraceRecord} */ record, /** @type {Span|null} */ span) {

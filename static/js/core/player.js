@@ -37,11 +37,18 @@ export class Player {
     /** @type {Follow} */ this.follow = {};
     /** @type {ServerClock} */
     this.server = {
-      mode: 'run', speed: 1, now: 0, frozen: false, held: null, breakpoints: [],
+      mode: 'run',
+      speed: 1,
+      now: 0,
+      frozen: false,
+      held: null,
+      breakpoints: [],
     };
     this.pace = new Pace();
-    /** the hop shown repeats what was shown before, so it is not drawn in full */ this.quick = false;
-    /** many pods are on view: counts are shown as they are, nothing is told */ this.crowded = false;
+    /** the hop shown repeats what was shown before, so it is not drawn in full */
+    this.quick = false;
+    /** many pods are on view: counts are shown as they are, nothing is told */
+    this.crowded = false;
     this._rest = 0;
   }
 
@@ -53,9 +60,13 @@ export class Player {
     this.follow = {};
   }
 
-  get head() { return this.history.last; }
+  get head() {
+    return this.history.last;
+  }
 
-  get behind() { return this.cursor < this.head; }
+  get behind() {
+    return this.cursor < this.head;
+  }
 
   /** live, telling, past, recorded: what kind of moment is shown. */
   get moment() {
@@ -75,7 +86,9 @@ export class Player {
     return !this.crowded && speed !== 'max' && Number(speed) <= SPEED_TOLD_MAX;
   }
 
-  state() { return this.history.stateAt(this.cursor); }
+  state() {
+    return this.history.stateAt(this.cursor);
+  }
 
   // -- records come in --------------------------------------------------------------------------
 
@@ -121,7 +134,8 @@ export class Player {
       const record = this.history.index.record(this.cursor);
       const shown = record && isStop(record);
       const dwell = shown
-        ? this.pace.dwell(this.history.index, record, this._backlog(), this.speed) : 0;
+        ? this.pace.dwell(this.history.index, record, this._backlog(), this.speed)
+        : 0;
       if (shown) this.quick = this.pace.isRepeated(this.history.index, record);
       if (this._rest < dwell) break;
       this._rest -= dwell;
@@ -142,7 +156,10 @@ export class Player {
     if (this.live && !this.past && !this.stopped) this.control({ action: 'pause' });
   }
 
-  toggle() { if (this.isRunning) this.pause(); else this.play(); }
+  toggle() {
+    if (this.isRunning) this.pause();
+    else this.play();
+  }
 
   get isRunning() {
     if (this.behind || this.past) return this.playing && this.behind;
@@ -214,7 +231,9 @@ export class Player {
   }
 
   /** While telling, the way is that of the newest root at the cursor, whatever is pinned. */
-  _telling() { return this.follow.pod && this.past ? this.follow : {}; }
+  _telling() {
+    return this.follow.pod && this.past ? this.follow : {};
+  }
 
   _backlog() {
     const { index } = this.history;

@@ -19,8 +19,17 @@
 
 /** Gates in the order a request meets them. */
 export const GATES = Object.freeze([
-  'authentication', 'audit', 'flowcontrol', 'authorization', 'routing', 'decode',
-  'mutating', 'prepare', 'validation', 'validating', 'etcd',
+  'authentication',
+  'audit',
+  'flowcontrol',
+  'authorization',
+  'routing',
+  'decode',
+  'mutating',
+  'prepare',
+  'validation',
+  'validating',
+  'etcd',
 ]);
 
 /** Gates a read passes: it is answered after routing. */
@@ -28,11 +37,17 @@ export const READ_GATES = Object.freeze(GATES.slice(0, 5));
 
 /** A kubelet's stops on the way up, in their real order. */
 export const POD_STEPS = Object.freeze([
-  'volumes', 'sandbox', 'network', 'image', 'container', 'ready',
+  'volumes',
+  'sandbox',
+  'network',
+  'image',
+  'container',
+  'ready',
 ]);
 
 const CHANGING = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
-const REVIEW = /^(token|selfsubject|localsubjectaccess|subjectaccess|selfsubjectrules)[a-z]*reviews/;
+const REVIEW =
+  /^(token|selfsubject|localsubjectaccess|subjectaccess|selfsubjectrules)[a-z]*reviews/;
 
 /** @param {string} resource */
 const plural = (resource) => (resource || '').split('.', 1)[0];
@@ -63,8 +78,11 @@ export function requestClass(request) {
 }
 
 /** One key for one object: what the log, the caches and the page call it. */
-export function objectKey(/** @type {string} */ resource, /** @type {string} */ namespace,
-  /** @type {string} */ name) {
+export function objectKey(
+  /** @type {string} */ resource,
+  /** @type {string} */ namespace,
+  /** @type {string} */ name,
+) {
   return `${resource}/${namespace || ''}/${name}`;
 }
 
@@ -74,14 +92,19 @@ export function objectKey(/** @type {string} */ resource, /** @type {string} */ 
  */
 export function keyOf(resource, text) {
   const at = text.indexOf('/');
-  return at < 0 ? objectKey(resource, '', text)
+  return at < 0
+    ? objectKey(resource, '', text)
     : objectKey(resource, text.slice(0, at), text.slice(at + 1));
 }
 
 /** The resource a component's work keys name, where it is one. */
 export const WORK_RESOURCE = Object.freeze({
-  scheduler: 'pods', deployment: 'deployments.apps', replicaset: 'replicasets.apps',
-  endpointslice: 'services', namespace: 'namespaces', serviceaccount: 'namespaces',
+  scheduler: 'pods',
+  deployment: 'deployments.apps',
+  replicaset: 'replicasets.apps',
+  endpointslice: 'services',
+  namespace: 'namespaces',
+  serviceaccount: 'namespaces',
   rootca: 'namespaces',
 });
 
@@ -97,8 +120,14 @@ export function laneOf(component) {
 }
 
 const HTTP = Object.freeze({
-  create: 'POST', update: 'PUT', patch: 'PATCH', delete: 'DELETE', deletecollection: 'DELETE',
-  get: 'GET', list: 'GET', watch: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETE',
+  get: 'GET',
+  list: 'GET',
+  watch: 'GET',
 });
 
 /** The HTTP method of an API verb. @param {string} verb */
@@ -110,14 +139,32 @@ export function httpMethod(verb) {
 export const pluralOf = plural;
 
 const KINDS = Object.freeze({
-  pods: 'Pod', deployments: 'Deployment', replicasets: 'ReplicaSet', services: 'Service',
-  nodes: 'Node', events: 'Event', leases: 'Lease', namespaces: 'Namespace', secrets: 'Secret',
-  configmaps: 'ConfigMap', serviceaccounts: 'ServiceAccount', endpoints: 'Endpoints',
-  endpointslices: 'EndpointSlice', statefulsets: 'StatefulSet', daemonsets: 'DaemonSet',
-  jobs: 'Job', cronjobs: 'CronJob', roles: 'Role', rolebindings: 'RoleBinding',
-  clusterroles: 'ClusterRole', clusterrolebindings: 'ClusterRoleBinding',
-  persistentvolumes: 'PersistentVolume', persistentvolumeclaims: 'PersistentVolumeClaim',
-  limitranges: 'LimitRange', resourcequotas: 'ResourceQuota', ingresses: 'Ingress',
+  pods: 'Pod',
+  deployments: 'Deployment',
+  replicasets: 'ReplicaSet',
+  services: 'Service',
+  nodes: 'Node',
+  events: 'Event',
+  leases: 'Lease',
+  namespaces: 'Namespace',
+  secrets: 'Secret',
+  configmaps: 'ConfigMap',
+  serviceaccounts: 'ServiceAccount',
+  endpoints: 'Endpoints',
+  endpointslices: 'EndpointSlice',
+  statefulsets: 'StatefulSet',
+  daemonsets: 'DaemonSet',
+  jobs: 'Job',
+  cronjobs: 'CronJob',
+  roles: 'Role',
+  rolebindings: 'RoleBinding',
+  clusterroles: 'ClusterRole',
+  clusterrolebindings: 'ClusterRoleBinding',
+  persistentvolumes: 'PersistentVolume',
+  persistentvolumeclaims: 'PersistentVolumeClaim',
+  limitranges: 'LimitRange',
+  resourcequotas: 'ResourceQuota',
+  ingresses: 'Ingress',
 });
 
 /** The kind that a resource's plural stands for. @param {string} resource */

@@ -81,7 +81,9 @@ const REDUCERS = {
     state.requests.add(record.seq);
     state.counts.requests += 1;
   },
-  response(state, record) { state.requests.delete(record.span); },
+  response(state, record) {
+    state.requests.delete(record.span);
+  },
   work(state, record) {
     const open = state.working.get(record.component) || [];
     state.working.set(record.component, [...open, record.seq]);
@@ -90,7 +92,8 @@ const REDUCERS = {
     for (const [component, open] of state.working) {
       if (!open.includes(record.span)) continue;
       const rest = open.filter((/** @type {number} */ seq) => seq !== record.span);
-      if (rest.length) state.working.set(component, rest); else state.working.delete(component);
+      if (rest.length) state.working.set(component, rest);
+      else state.working.delete(component);
       return;
     }
   },
@@ -99,7 +102,8 @@ const REDUCERS = {
     state.counts.writes += 1;
     if (record.beat) state.counts.beats += 1;
     const map = ownMap(state, record.resource);
-    if (record.op === 'delete') map.delete(record.key); else map.set(record.key, record);
+    if (record.op === 'delete') map.delete(record.key);
+    else map.set(record.key, record);
   },
   watch(state, record) {
     for (const name of record.to || []) state.reached.set(name, record.rev);
@@ -110,7 +114,9 @@ const REDUCERS = {
   component(state, record) {
     state.components.set(record.name, { state: record.state, detail: record.detail });
   },
-  clock(state, record) { state.clock = { mode: record.mode, speed: record.speed }; },
+  clock(state, record) {
+    state.clock = { mode: record.mode, speed: record.speed };
+  },
   held(state, record) {
     state.held = { seq: record.seq, at: record.at, breakpoint: record.breakpoint };
   },

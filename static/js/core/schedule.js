@@ -6,6 +6,8 @@
 
 /** @typedef {import('./index.js').Span} Span */
 
+/** @typedef {{raw: any, points: number, sum: number}} Score */
+
 /**
  * @typedef {Object} Cycle
  * @property {Span} span
@@ -15,7 +17,7 @@
  * @property {{name: string, cells: ('allow'|'deny'|'unasked')[]}[]} filters
  * @property {Record<string, [string, string]>} failed  node -> plugin, upstream's message
  * @property {string[]} filterSkipped
- * @property {{name: string, weight: number, cells: ({raw: any, points: number, sum: number}|null)[]}[]} scores
+ * @property {{name: string, weight: number, cells: (Score|null)[]}[]} scores
  * @property {string[]} scoreSkipped
  * @property {Record<string, number>} total
  * @property {string} chosen
@@ -40,14 +42,22 @@ export function cycleAt(span, seq) {
   const nodes = filter.nodes || Object.keys(score.total || {});
   const failed = filter.failed || {};
   return {
-    span, number: /** @type {any} */ (span).cycle || 1, pod: /** @type {any} */ (span.open).key,
-    nodes, failed, filters: filterTable(filter, nodes, failed),
+    span,
+    number: /** @type {any} */ (span).cycle || 1,
+    pod: /** @type {any} */ (span.open).key,
+    nodes,
+    failed,
+    filters: filterTable(filter, nodes, failed),
     filterSkipped: filter.skipped || details.prefilter?.skipped || [],
-    scores: scoreTable(score, nodes), scoreSkipped: score.skipped || [],
+    scores: scoreTable(score, nodes),
+    scoreSkipped: score.skipped || [],
     total: score.total || {},
     ties: details.select?.ties || [],
-    chosen: details.select?.node || details.bind?.node || '', why: details.select?.why || '',
-    phase, message: details.fail?.message || '', unschedulable: details.fail?.unschedulable || [],
+    chosen: details.select?.node || details.bind?.node || '',
+    why: details.select?.why || '',
+    phase,
+    message: details.fail?.message || '',
+    unschedulable: details.fail?.unschedulable || [],
   };
 }
 
@@ -91,8 +101,12 @@ export function outcome(cycle) {
     return { winner, second: '', margin: 0, parts: [], feasible, points: cycle.total[winner] };
   }
   return {
-    winner, second: second[0], margin: (cycle.total[winner] || 0) - second[1],
-    parts: partsOf(cycle, winner, second[0]), feasible, points: cycle.total[winner],
+    winner,
+    second: second[0],
+    margin: (cycle.total[winner] || 0) - second[1],
+    parts: partsOf(cycle, winner, second[0]),
+    feasible,
+    points: cycle.total[winner],
   };
 }
 
@@ -105,7 +119,8 @@ export function partsOf(cycle, ahead, behind) {
   const other = cycle.nodes.indexOf(behind);
   return cycle.scores
     .map((row) => ({
-      name: row.name, points: (row.cells[at]?.sum || 0) - (row.cells[other]?.sum || 0),
+      name: row.name,
+      points: (row.cells[at]?.sum || 0) - (row.cells[other]?.sum || 0),
     }))
     .filter((part) => part.points !== 0)
     .sort((a, b) => Math.abs(b.points) - Math.abs(a.points));

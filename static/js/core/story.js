@@ -36,8 +36,13 @@ export function storyOf(index, key) {
   const chain = ancestry(index, origin).reverse();
   const start = chain.length ? chain[0].span.t : made.t;
   /** @type {Row[]} */ const rows = [];
-  const add = (/** @type {number} */ t, /** @type {number} */ seq, /** @type {number} */ rev,
-    /** @type {string} */ word, params = {}) => {
+  const add = (
+    /** @type {number} */ t,
+    /** @type {number} */ seq,
+    /** @type {number} */ rev,
+    /** @type {string} */ word,
+    params = {},
+  ) => {
     rows.push({ t: t - start, seq, rev, key: word, params });
   };
   opening(chain, made, add);
@@ -62,17 +67,27 @@ function opening(chain, made, add) {
     const write = writeOf(span);
     if (span === chain[0].span) {
       add(span.t, span.seq, 0, 'story.asked', {
-        who: span.user?.name || open.client, verb: open.verb, what: `${kindOf(open.resource).toLowerCase()} ${nameOf(null, span)}`,
+        who: span.user?.name || open.client,
+        verb: open.verb,
+        what: `${kindOf(open.resource).toLowerCase()} ${nameOf(null, span)}`,
       });
     }
     if (!write) continue;
     if (write === made) {
-      add(write.t, write.seq, write.rev, 'story.pod', { pod: lastPart(write.name), who: open.client });
+      add(write.t, write.seq, write.rev, 'story.pod', {
+        pod: lastPart(write.name),
+        who: open.client,
+      });
     } else if (open.parent) {
       add(write.t, write.seq, write.rev, 'story.made', {
-        who: open.client, what: kindOf(write.resource), name: write.name,
+        who: open.client,
+        what: kindOf(write.resource),
+        name: write.name,
       });
-    } else add(write.t, write.seq, write.rev, 'story.stored', { name: `${kindOf(write.resource)} ${write.name}` });
+    } else
+      add(write.t, write.seq, write.rev, 'story.stored', {
+        name: `${kindOf(write.resource)} ${write.name}`,
+      });
   }
 }
 
@@ -89,12 +104,20 @@ function scheduling(index, key, made, add) {
       continue;
     }
     const result = outcome(cycle);
-    const bind = (index.histories.get(key) || []).find((w) => w.subresource === 'binding'
-      && w.seq > span.seq);
+    const bind = (index.histories.get(key) || []).find(
+      (w) => w.subresource === 'binding' && w.seq > span.seq,
+    );
     if (!bind) continue;
     const second = result.second ? cycle.total[result.second] : 0;
-    add(bind.t, bind.seq, bind.rev, result.second ? 'story.bound' : 'story.boundOnly', {
-      node: result.winner, points: result.points || 0, second,
+    const how = !result.second
+      ? 'story.boundOnly'
+      : result.margin
+        ? 'story.bound'
+        : 'story.boundTie';
+    add(bind.t, bind.seq, bind.rev, how, {
+      node: result.winner,
+      points: result.points || 0,
+      second,
     });
   }
 }
@@ -120,7 +143,8 @@ function kubeletRows(index, key, add) {
     } else if (step.step === 'image') {
       marks.image = took;
       add(step.t, step.seq, 0, detail.cached ? 'story.imageThere' : 'story.image', {
-        image: detail.image || '', time: duration(took),
+        image: detail.image || '',
+        time: duration(took),
       });
     } else if (step.step === 'container') {
       add(step.t, step.seq, 0, 'story.container', { time: duration(took) });
@@ -148,6 +172,7 @@ function criticalPath(rows, marks, total) {
 
 /** @param {any} write */
 function isReady(write) {
-  return (write.object?.status?.conditions || [])
-    .some((/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True');
+  return (write.object?.status?.conditions || []).some(
+    (/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True',
+  );
 }

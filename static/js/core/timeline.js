@@ -34,6 +34,7 @@ import { writeOf } from './corridor.js';
 const BARS_MAX = 400;
 const ARROWS_MAX = 60;
 const WIDTH_US_MIN = 1000;
+const LOOK_BACK = 3000;
 
 /**
  * @param {Index} index @param {Follow} follow @param {number} seq
@@ -44,9 +45,11 @@ export function timelineAt(index, follow, seq, range) {
   const draft = new Draft(index, seq, range);
   const seen = new Set();
   let current = 0;
-  for (let i = 0; i < trail.length && draft.count < BARS_MAX; i += 1) {
+  const start = startOf(index, trail, range.from);
+  for (let i = start; i < trail.length && draft.count < BARS_MAX; i += 1) {
     const record = index.record(trail[i]);
     if (!record) continue;
+    if (record.t > range.to) break;
     const span = index.spanOf(record);
     if (record.kind === 'kubelet') draft.step(/** @type {any} */ (record));
     if (!span || seen.has(span.seq)) continue;
@@ -57,6 +60,21 @@ export function timelineAt(index, follow, seq, range) {
   const here = trail[lastAtMost(trail, seq)];
   const span = here ? index.spanOf(/** @type {any} */ (index.record(here))) : null;
   return draft.finish(span && span.cls !== 'minor' ? span : index.spans.get(current) || null);
+}
+
+/**
+ * Where to begin reading: before the range, by what may still reach into it.
+ * @param {Index} index @param {number[]} trail @param {number} t
+ */
+function startOf(index, trail, t) {
+  let low = 0;
+  let high = trail.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((index.record(trail[middle])?.t || 0) < t) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - LOOK_BACK);
 }
 
 class Draft {
@@ -75,7 +93,7 @@ class Draft {
   /** @param {string} id @returns {Lane} */
   lane(id) {
     let lane = this.lanes.get(id);
-    if (!lane) this.lanes.set(id, lane = { id, bars: [], on: false, marks: [] });
+    if (!lane) this.lanes.set(id, (lane = { id, bars: [], on: false, marks: [] }));
     return lane;
   }
 
@@ -109,14 +127,19 @@ class Draft {
     const refused = close && close.code >= 400;
     const end = this.end(span);
     const what = open.subresource || pluralOf(open.resource);
-    const label = isRoot ? `${httpMethod(open.verb)} ${what}`
+    const label = isRoot
+      ? `${httpMethod(open.verb)} ${what}`
       : open.subresource || httpMethod(open.verb);
     const title = `${httpMethod(open.verb)} ${open.path}`;
     const tone = ghost ? 'ghost' : refused ? 'deny' : '';
     if (isRoot) {
       this.bar('kubectl', {
-        from: span.t, to: end, label: `${open.verb} ${what}`, tone: ghost ? 'ghost' : '',
-        seq: span.seq, title,
+        from: span.t,
+        to: end,
+        label: `${open.verb} ${what}`,
+        tone: ghost ? 'ghost' : '',
+        seq: span.seq,
+        title,
       });
       this.arrow('kubectl', span.t, 'apiserver', span.t + 100, ghost);
     }
@@ -133,10 +156,13 @@ class Draft {
 
   /** @param {Span} span @param {any} close */
   refusal(span, close) {
-    const denied = /** @type {any} */ (span.records.find((r) => r.kind === 'gate'
-      && /** @type {any} */ (r).verdict === 'deny'));
+    const denied = /** @type {any} */ (
+      span.records.find((r) => r.kind === 'gate' && /** @type {any} */ (r).verdict === 'deny')
+    );
     this.lane('apiserver').marks.push({
-      t: close.t, code: close.code, gate: denied ? denied.gate : '',
+      t: close.t,
+      code: close.code,
+      gate: denied ? denied.gate : '',
     });
   }
 
@@ -145,8 +171,12 @@ class Draft {
     const from = write.t;
     const late = ghost || write.seq > this.seq;
     this.bar('etcd', {
-      from, to: span.close ? span.close.t : from + 60, label: String(write.rev), tone: late ? 'ghost' : '',
-      seq: write.seq, title: `${write.rev} ${write.op} ${write.key}`,
+      from,
+      to: span.close ? span.close.t : from + 60,
+      label: String(write.rev),
+      tone: late ? 'ghost' : '',
+      seq: write.seq,
+      title: `${write.rev} ${write.op} ${write.key}`,
     });
     this.arrow('apiserver', from, 'etcd', from + 60, late);
   }
@@ -159,7 +189,11 @@ class Draft {
     const short = key.slice(key.lastIndexOf('/') + 1);
     const label = component === 'scheduler' ? short.slice(short.lastIndexOf('-') + 1) : 'sync';
     this.bar(component, {
-      from: span.t, to: this.end(span), label, tone: ghost ? 'ghost' : '', seq: span.seq,
+      from: span.t,
+      to: this.end(span),
+      label,
+      tone: ghost ? 'ghost' : '',
+      seq: span.seq,
       title: `${component}: ${key}`,
     });
     const write = cause(this.index, span);
@@ -185,8 +219,12 @@ class Draft {
     const failed = ended && ended.state === 'fail';
     const end = ended ? ended.t : this.index.record(this.index.last)?.t || began.t;
     this.bar(laneOf(began.node), {
-      from: began.t, to: end, label: `${short}: ${began.step}`, seq: began.seq,
-      tone: ghost ? 'ghost' : failed ? 'deny' : '', title: `${began.pod} ${began.step}`,
+      from: began.t,
+      to: end,
+      label: `${short}: ${began.step}`,
+      seq: began.seq,
+      tone: ghost ? 'ghost' : failed ? 'deny' : '',
+      title: `${began.pod} ${began.step}`,
     });
   }
 
@@ -238,8 +276,8 @@ class Draft {
     if (arrow.tone) return false;
     for (const seq of marked) {
       const span = /** @type {Span} */ (this.index.spans.get(seq));
-      const lane = span.type === 'work' ? laneOf(/** @type {any} */ (span.open).component)
-        : 'apiserver';
+      const lane =
+        span.type === 'work' ? laneOf(/** @type {any} */ (span.open).component) : 'apiserver';
       if (arrow.to[0] === lane && arrow.to[1] === span.t) return true;
     }
     return false;
@@ -316,8 +354,10 @@ function niceStep(us) {
  */
 export function areasAt(index, seq, range, slices) {
   const areas = {
-    created: new Array(slices).fill(0), bound: new Array(slices).fill(0),
-    ready: new Array(slices).fill(0), failed: new Array(slices).fill(0),
+    created: new Array(slices).fill(0),
+    bound: new Array(slices).fill(0),
+    ready: new Array(slices).fill(0),
+    failed: new Array(slices).fill(0),
   };
   const width = (range.to - range.from) / slices;
   const { writes } = index;
@@ -357,6 +397,7 @@ function describe(index, write) {
 
 /** @param {any} status */
 function isReady(status) {
-  return (status.conditions || [])
-    .some((/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True');
+  return (status.conditions || []).some(
+    (/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True',
+  );
 }

@@ -23,11 +23,13 @@ export function words(lang, table, fallback) {
   const format = new Intl.NumberFormat(lang);
   return {
     lang,
-    t: (key, params = {}) => fill(find(key), params).replace(/[*`]([^*`]*)[*`]/g, '$1')
-      .replace(/\u0001(\d+)\u0002/g, (_, i) => show(slots[Number(i)], format)),
+    t: (key, params = {}) =>
+      fill(find(key), params)
+        .replace(/[*`]([^*`]*)[*`]/g, '$1')
+        .replace(/\u0001(\d+)\u0002/g, (_, i) => show(slots[Number(i)], format)),
     rich: (key, params = {}) => pieces(fill(find(key), params), format),
     has: (key) => key in table || key in fallback,
-    number: (value, digits = 0) => value.toLocaleString(lang, { maximumFractionDigits: digits }),
+    number: (value, digits = 0) => format.format(Number(value.toFixed(digits))),
   };
 }
 
@@ -53,13 +55,16 @@ function show(value, format) {
 /** @param {string} text @param {Intl.NumberFormat} format @returns {Piece[]} */
 function pieces(text, format) {
   const values = slots;
-  const put = (/** @type {string} */ part) => part
-    .replace(/\u0001(\d+)\u0002/g, (_, i) => show(values[Number(i)], format));
-  return text.split(/(\*[^*]+\*|`[^`]+`)/).filter(Boolean).map((part) => {
-    if (part[0] === '*') return { text: put(part.slice(1, -1)), as: 'b' };
-    if (part[0] === '`') return { text: put(part.slice(1, -1)), as: 'code' };
-    return { text: put(part), as: '' };
-  });
+  const put = (/** @type {string} */ part) =>
+    part.replace(/\u0001(\d+)\u0002/g, (_, i) => show(values[Number(i)], format));
+  return text
+    .split(/(\*[^*]+\*|`[^`]+`)/)
+    .filter(Boolean)
+    .map((part) => {
+      if (part[0] === '*') return { text: put(part.slice(1, -1)), as: 'b' };
+      if (part[0] === '`') return { text: put(part.slice(1, -1)), as: 'code' };
+      return { text: put(part), as: '' };
+    });
 }
 
 /**
@@ -77,7 +82,9 @@ export function duration(us) {
 }
 
 /** @param {number} value @param {number} digits */
-function trim(value, digits) { return String(Number(value.toFixed(digits))); }
+function trim(value, digits) {
+  return String(Number(value.toFixed(digits)));
+}
 
 /** Wall-clock reading of a virtual time. @param {string} epoch RFC 3339 @param {number} us */
 export function clockText(epoch, us, digits = 3) {

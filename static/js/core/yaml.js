@@ -14,7 +14,8 @@ const WORDS = /^(true|false|null|yes|no|on|off|~|\d.*|.*: .*|.* #.*|.*:)$/i;
 function scalar(value) {
   if (typeof value !== 'string') return JSON.stringify(value);
   return PLAIN.test(value) && !WORDS.test(value) && value.trim() === value
-    ? value : JSON.stringify(value);
+    ? value
+    : JSON.stringify(value);
 }
 
 /** @param {any} value @param {number} [depth] @returns {string[]} */
@@ -27,13 +28,15 @@ export function yaml(value, depth = 0) {
     });
   }
   if (!value || typeof value !== 'object') return [`${pad}${scalar(value)}`];
-  return Object.keys(value).filter((name) => !HIDDEN.has(name)).flatMap((name) => {
-    const item = value[name];
-    if (isBranch(item)) {
-      return [`${pad}${name}:`, ...yaml(item, Array.isArray(item) ? depth : depth + 1)];
-    }
-    return [`${pad}${name}: ${scalar(item)}`];
-  });
+  return Object.keys(value)
+    .filter((name) => !HIDDEN.has(name))
+    .flatMap((name) => {
+      const item = value[name];
+      if (isBranch(item)) {
+        return [`${pad}${name}:`, ...yaml(item, Array.isArray(item) ? depth : depth + 1)];
+      }
+      return [`${pad}${name}: ${scalar(item)}`];
+    });
 }
 
 /** @param {any} value */
@@ -56,8 +59,12 @@ function align(old, now) {
   let head = 0;
   while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
   let tail = 0;
-  while (tail < old.length - head && tail < now.length - head
-    && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
+  while (
+    tail < old.length - head &&
+    tail < now.length - head &&
+    old[old.length - 1 - tail] === now[now.length - 1 - tail]
+  )
+    tail += 1;
   const a = old.slice(head, old.length - tail);
   const b = now.slice(head, now.length - tail);
   /** @type {Line[]} */
@@ -73,8 +80,10 @@ function common(a, b) {
   const best = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
-      best[i * width + j] = a[i] === b[j] ? best[(i + 1) * width + j + 1] + 1
-        : Math.max(best[(i + 1) * width + j], best[i * width + j + 1]);
+      best[i * width + j] =
+        a[i] === b[j]
+          ? best[(i + 1) * width + j + 1] + 1
+          : Math.max(best[(i + 1) * width + j], best[i * width + j + 1]);
     }
   }
   /** @type {Line[]} */ const lines = [];
@@ -85,8 +94,10 @@ function common(a, b) {
       lines.push({ sign: ' ', text: b[j] });
       i += 1;
       j += 1;
-    } else if (i < a.length
-      && (j >= b.length || best[(i + 1) * width + j] >= best[i * width + j + 1])) {
+    } else if (
+      i < a.length &&
+      (j >= b.length || best[(i + 1) * width + j] >= best[i * width + j + 1])
+    ) {
       lines.push({ sign: '-', text: a[i] });
       i += 1;
     } else {
@@ -131,7 +142,7 @@ function plant(root, op) {
   for (const raw of op.path.split('/').slice(1)) {
     const name = raw.replace(/~1/g, '/').replace(/~0/g, '~');
     let next = here.kids.get(name);
-    if (!next) here.kids.set(name, next = { kids: new Map() });
+    if (!next) here.kids.set(name, (next = { kids: new Map() }));
     here = next;
   }
   here.op = op.op;
@@ -147,14 +158,19 @@ function grow(branch, depth) {
     if (kid.op) {
       const sign = kid.op === 'remove' ? '-' : '+';
       const value = item ? [kid.value] : { [name]: kid.value };
-      const text = kid.op === 'remove' ? [`${pad}${item ? `- # ${name}` : name}`]
-        : yaml(value, item ? depth - 1 : depth);
+      const text =
+        kid.op === 'remove'
+          ? [`${pad}${item ? `- # ${name}` : name}`]
+          : yaml(value, item ? depth - 1 : depth);
       for (const t of text) lines.push({ sign, text: t });
     } else if (item) {
       const kids = grow(kid, depth);
-      kids.forEach((line, i) => lines.push({
-        ...line, text: i ? line.text : `${pad.slice(2)}- ${line.text.trimStart()}`,
-      }));
+      kids.forEach((line, i) =>
+        lines.push({
+          ...line,
+          text: i ? line.text : `${pad.slice(2)}- ${line.text.trimStart()}`,
+        }),
+      );
     } else {
       lines.push({ sign: ' ', text: `${pad}${name}:` }, ...grow(kid, depth + 1));
     }
@@ -164,9 +180,19 @@ function grow(branch, depth) {
 
 /** "/spec/containers/0/volumeMounts" -> "…[0].volumeMounts" @param {string} path */
 export function shortPath(path) {
-  const parts = path.split('/').slice(1).map((p) => p.replace(/~1/g, '/').replace(/~0/g, '~'));
+  const parts = path
+    .split('/')
+    .slice(1)
+    .map((p) => p.replace(/~1/g, '/').replace(/~0/g, '~'));
   const at = parts.findLastIndex((p) => /^\d+$|^-$/.test(p));
-  if (at < 0) return parts.slice(0, 2).concat(parts.length > 3 ? ['…'] : [])
-    .concat(parts.length > 2 ? parts.slice(-1) : []).join('.');
-  return `…[${parts[at]}]${parts.slice(at + 1).map((p) => `.${p}`).join('')}`;
+  if (at < 0)
+    return parts
+      .slice(0, 2)
+      .concat(parts.length > 3 ? ['…'] : [])
+      .concat(parts.length > 2 ? parts.slice(-1) : [])
+      .join('.');
+  return `…[${parts[at]}]${parts
+    .slice(at + 1)
+    .map((p) => `.${p}`)
+    .join('')}`;
 }

@@ -20,15 +20,21 @@ async function ask(path, options = {}) {
 }
 
 /** @param {string} path @param {any} body */
-const post = (path, body) => ask(path, {
-  method: 'POST', headers: { 'Content-Type': 'application/json', ...csrf() }, body: JSON.stringify(body),
-});
+const post = (path, body) =>
+  ask(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...csrf() },
+    body: JSON.stringify(body),
+  });
 
 export class ApiFailure extends Error {
   /** @param {number} code @param {any} body */
   constructor(code, body) {
-    super(typeof body === 'object' && body
-      ? body.message || body.detail || body.error || `HTTP ${code}` : `HTTP ${code}`);
+    super(
+      typeof body === 'object' && body
+        ? body.message || body.detail || body.error || `HTTP ${code}`
+        : `HTTP ${code}`,
+    );
     this.code = code;
     this.body = body;
   }
@@ -42,9 +48,12 @@ export function clusterApi(cluster) {
     /** @param {any} body */
     control: (body) => post(`${base}/control`, body),
     /** @param {string} manifest @param {string} user */
-    apply: (manifest, user) => ask(`${base}/apply?as=${encodeURIComponent(user)}`, {
-      method: 'POST', headers: { 'Content-Type': 'application/yaml', ...csrf() }, body: manifest,
-    }),
+    apply: (manifest, user) =>
+      ask(`${base}/apply?as=${encodeURIComponent(user)}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/yaml', ...csrf() },
+        body: manifest,
+      }),
   };
 }
 
@@ -55,9 +64,13 @@ export const traces = {
   /** @param {string} id */
   fileUrl: (id) => `${BASE}/traces/${encodeURIComponent(id)}`,
   /** @param {string} id @param {number} from @param {number} limit */
-  records: (id, from, limit) => ask(`/traces/${encodeURIComponent(id)}/records?from=${from}&limit=${limit}`),
+  records: (id, from, limit) =>
+    ask(`/traces/${encodeURIComponent(id)}/records?from=${from}&limit=${limit}`),
   /** @param {Blob} file */
-  import: (file) => ask('/traces/import', {
-    method: 'POST', headers: { 'Content-Type': 'application/octet-stream', ...csrf() }, body: file,
-  }),
+  import: (file) =>
+    ask('/traces/import', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/octet-stream', ...csrf() },
+      body: file,
+    }),
 };

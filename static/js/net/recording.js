@@ -13,7 +13,7 @@ export async function readSaved(id, take) {
     const page = await traces.records(id, from, PAGE);
     const records = Array.isArray(page) ? page : page.records || [];
     if (from === 1 || records.length) take(page.header || null, records);
-    if (!records.length || records.length < PAGE && !page.next) return;
+    if (!records.length || (records.length < PAGE && !page.next)) return;
     from = page.next || records[records.length - 1].seq + 1;
   }
 }
@@ -22,7 +22,9 @@ export async function readSaved(id, take) {
 export async function readFile(file) {
   const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   const packed = head[0] === 0x1f && head[1] === 0x8b;
-  const stream = packed ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream();
+  const stream = packed
+    ? file.stream().pipeThrough(new DecompressionStream('gzip'))
+    : file.stream();
   const text = await new Response(stream).text();
   return parseLines(text);
 }

@@ -7,7 +7,10 @@ import { objectsOf } from '../core/cluster.js';
 
 export const NGINX = deployment('nginx', 3);
 
-/** What `kubectl create deployment NAME --image=nginx --replicas=N` sends. @param {string} name @param {number} replicas @param {string} [namespace] */
+/**
+ * What `kubectl create deployment NAME --image=nginx --replicas=N` sends.
+ * @param {string} name @param {number} replicas @param {string} [namespace]
+ */
 export function deployment(name, replicas, namespace = '') {
   return `apiVersion: apps/v1
 kind: Deployment
@@ -32,10 +35,25 @@ spec:
 }
 
 export const PRESETS = [
-  { id: 'token', label: 'breaks.token', kind: 'plugin', plugin: 'ServiceAccount', phase: 'mutating', resource: 'pods', verb: 'create' },
+  {
+    id: 'token',
+    label: 'breaks.token',
+    kind: 'plugin',
+    plugin: 'ServiceAccount',
+    phase: 'mutating',
+    resource: 'pods',
+    verb: 'create',
+  },
   { id: 'decision', label: 'breaks.decision', kind: 'schedule', phase: 'select' },
   { id: 'image', label: 'breaks.image', kind: 'kubelet', step: 'image', state: 'begin' },
-  { id: 'refusal', label: 'breaks.refusal', kind: 'gate', gate: 'authorization', verdict: 'deny', outside: true },
+  {
+    id: 'refusal',
+    label: 'breaks.refusal',
+    kind: 'gate',
+    gate: 'authorization',
+    verdict: 'deny',
+    outside: true,
+  },
 ];
 
 /** @param {App} app */
@@ -53,7 +71,10 @@ function transport(app) {
   };
   const points = () => app.player.server.breakpoints || [];
   return {
-    toggle() { app.player.toggle(); app.draw(); },
+    toggle() {
+      app.player.toggle();
+      app.draw();
+    },
     /** @param {1|-1} direction @param {boolean} byRequest */
     step(direction, byRequest) {
       ui.selected = null;
@@ -68,13 +89,29 @@ function transport(app) {
       app.draw();
     },
     /** @param {number|'max'} speed */
-    speed(speed) { ui.menu = ''; app.player.setSpeed(speed); app.draw(); },
+    speed(speed) {
+      ui.menu = '';
+      app.player.setSpeed(speed);
+      app.draw();
+    },
     /** @param {number} seq */
-    visit(seq) { app.moved(); ui.selected = null; app.player.seek(seq); app.draw(); },
+    visit(seq) {
+      app.moved();
+      ui.selected = null;
+      app.player.seek(settled(app, seq));
+      app.draw();
+    },
     /** @param {number} t */
-    scrub(t) { app.moved(); app.player.seek(app.history.seqAtTime(t)); app.draw(); },
+    scrub(t) {
+      app.moved();
+      app.player.seek(app.history.seqAtTime(t));
+      app.draw();
+    },
     /** @param {number} factor */
-    zoom(factor) { ui.zoom = Math.max(1 / 64, Math.min(64, ui.zoom * factor)); app.draw(); },
+    zoom(factor) {
+      ui.zoom = Math.max(1 / 64, Math.min(64, ui.zoom * factor));
+      app.draw();
+    },
     presets: () => PRESETS,
     /** @param {any} point */
     breakpoint(point) {
@@ -84,51 +121,97 @@ function transport(app) {
     },
     /** @param {any[]} list */
     setBreakpoints: sent,
-    clearBreakpoints() { ui.menu = ''; sent([]); },
+    clearBreakpoints() {
+      ui.menu = '';
+      sent([]);
+    },
     /** @param {string} gate */
-    hasBreakpoint: (gate) => points().some((/** @type {any} */ b) => b.kind === 'gate' && b.gate === gate
-      || b.kind === 'plugin' && b.phase === gate),
-    /** Stop requests like the one on view at this gate; at rest, any from outside. @param {string} gate */
+    hasBreakpoint: (gate) =>
+      points().some(
+        (/** @type {any} */ b) =>
+          (b.kind === 'gate' && b.gate === gate) || (b.kind === 'plugin' && b.phase === gate),
+      ),
+    /**
+     * Stop requests like the one on view at this gate; at rest, any from outside.
+     * @param {string} gate
+     */
     breakAtGate(gate) {
       const list = points();
-      const here = list.filter((/** @type {any} */ b) => b.gate === gate || (b.kind === 'plugin' && b.phase === gate));
+      const here = list.filter(
+        (/** @type {any} */ b) => b.gate === gate || (b.kind === 'plugin' && b.phase === gate),
+      );
       if (here.length) {
         sent(list.filter((/** @type {any} */ b) => !here.includes(b)));
         return;
       }
       const { request, root } = app.context().current;
-      const about = request && request.seq !== root
-        ? { verb: /** @type {any} */ (request.open).verb, resource: /** @type {any} */ (request.open).resource }
-        : { outside: true };
+      const about =
+        request && request.seq !== root
+          ? {
+              verb: /** @type {any} */ (request.open).verb,
+              resource: /** @type {any} */ (request.open).resource,
+            }
+          : { outside: true };
       sent([...list, { id: `gate-${gate}`, kind: 'gate', gate, ...about }]);
     },
   };
 }
 
+/** A write is told together with its gate, right after it. @param {App} app @param {number} seq */
+function settled(app, seq) {
+  const { index } = app.history;
+  const record = index.record(seq);
+  const span = record && record.kind === 'write' ? index.spans.get(record.span) : null;
+  const gate = span && span.records.find((r) => r.seq > seq && r.kind === 'gate');
+  return gate ? gate.seq : seq;
+}
+
 /** @param {App} app */
 function looking(app) {
   const { ui } = app;
-  const set = (/** @type {any} */ change) => { Object.assign(ui, change); app.draw(); };
+  const set = (/** @type {any} */ change) => {
+    Object.assign(ui, change);
+    app.draw();
+  };
   return {
     /** @param {string} name */
-    menu(name) { set({ menu: ui.menu === name ? '' : name }); },
+    menu(name) {
+      set({ menu: ui.menu === name ? '' : name });
+    },
     /** @param {string} theme */
-    theme(theme) { app.setTheme(theme); set({ menu: '' }); },
-    language() { app.setLanguage(ui.lang === 'zh' ? 'en' : 'zh'); },
+    theme(theme) {
+      app.setTheme(theme);
+      set({ menu: '' });
+    },
+    language() {
+      app.setLanguage(ui.lang === 'zh' ? 'en' : 'zh');
+    },
     /** @param {boolean} on */
-    help(on) { set({ dialog: on ? 'help' : '', menu: '' }); },
-    close() { set({ dialog: '', menu: '' }); },
+    help(on) {
+      set({ dialog: on ? 'help' : '', menu: '' });
+    },
+    close() {
+      set({ dialog: '', menu: '' });
+    },
     /** @param {string} tab */
-    tab(tab) { set({ tab }); },
+    tab(tab) {
+      set({ tab });
+    },
     /** @param {any} selected */
-    select(selected) { app.moved(); set({ selected, tab: 'why' }); },
+    select(selected) {
+      app.moved();
+      set({ selected, tab: 'why' });
+    },
     /** @param {string} key */
-    selectPod(key) { app.moved(); set({ selected: { type: 'pod', key }, tab: 'story' }); },
+    selectPod(key) {
+      app.moved();
+      set({ selected: { type: 'pod', key }, tab: 'story' });
+    },
     /** @param {any} write */
     selectRev(write) {
       if (write.seq > app.player.cursor || app.player.past) {
         app.moved();
-        app.player.seek(write.seq);
+        app.player.seek(settled(app, write.seq));
       }
       set({ selected: { type: 'rev', rev: write.rev }, tab: 'why' });
     },
@@ -139,14 +222,27 @@ function looking(app) {
       set({ selected: { type: 'gate', span: request.seq, gate, seq }, tab: 'why' });
     },
     /** @param {string} focus */
-    focus(focus) { app.moved(); set({ focus: ui.focus === focus ? '' : focus }); },
+    focus(focus) {
+      app.moved();
+      set({ focus: ui.focus === focus ? '' : focus });
+    },
     /** @param {string} key */
-    followPod(key) { app.player.follow = { pod: key }; app.draw(); },
-    unfollow() { app.player.follow = {}; set({ selected: null }); },
+    followPod(key) {
+      app.player.follow = { pod: key };
+      app.draw();
+    },
+    unfollow() {
+      app.player.follow = {};
+      set({ selected: null });
+    },
     /** @param {string} namespace */
-    namespace(namespace) { set({ namespace }); },
+    namespace(namespace) {
+      set({ namespace });
+    },
     /** @param {string} benchTab */
-    benchTab(benchTab) { set({ benchTab }); },
+    benchTab(benchTab) {
+      set({ benchTab });
+    },
     /** Leave whatever is open or pinned, the last one first. */
     escape() {
       if (ui.dialog || ui.menu) set({ dialog: '', menu: '' });
@@ -160,7 +256,11 @@ function looking(app) {
 /** @param {App} app */
 function asking(app) {
   const { ui } = app;
-  const apply = async (/** @type {string} */ manifest, /** @type {string} */ user, command = '') => {
+  const apply = async (
+    /** @type {string} */ manifest,
+    /** @type {string} */ user,
+    command = '',
+  ) => {
     if (app.player.past) app.player.goLive();
     ui.selected = null;
     ui.focus = '';
@@ -168,7 +268,11 @@ function asking(app) {
     ui.sending += 1;
     ui.lastApplied = manifest;
     app.player.playing = true;
-    const answer = { id: Date.now() + Math.random(), command: `${command || summary(manifest)}  # ${user}`, lines: /** @type {any[]} */ ([]) };
+    const answer = {
+      id: Date.now() + Math.random(),
+      command: `${command || summary(manifest)}  # ${user}`,
+      lines: /** @type {any[]} */ ([]),
+    };
     ui.answers = [...ui.answers.slice(-19), answer];
     app.draw();
     try {
@@ -181,27 +285,48 @@ function asking(app) {
   };
   return {
     /** @param {string} user */
-    user(user) { ui.user = user; app.draw(); },
+    user(user) {
+      ui.user = user;
+      app.draw();
+    },
     /** @param {string} manifest */
-    manifest(manifest) { ui.manifest = manifest; },
+    manifest(manifest) {
+      ui.manifest = manifest;
+    },
     send: () => apply(ui.manifest, ui.user),
-    runIt: () => apply(NGINX, ui.user, 'kubectl create deployment nginx --image=nginx --replicas=3'),
-    resend() { ui.user = app.meta.users[0]; return apply(ui.lastApplied, ui.user); },
+    runIt: () =>
+      apply(NGINX, ui.user, 'kubectl create deployment nginx --image=nginx --replicas=3'),
+    resend() {
+      ui.user = app.meta.users[0];
+      return apply(ui.lastApplied, ui.user);
+    },
     /** As many pods as the nodes can take, 1,000 at most. */
     crowdSize: () => Math.min(1000, 100 * Math.max(1, objectsOf(app.player.state(), 'nodes').size)),
     /** @param {string} name */
     card(name) {
       if (name === 'refused') {
         ui.user = 'student';
-        return apply(deployment('nginx', 3, 'default'), 'student', 'kubectl create deployment nginx --image=nginx --replicas=3 -n default');
+        return apply(
+          deployment('nginx', 3, 'default'),
+          'student',
+          'kubectl create deployment nginx --image=nginx --replicas=3 -n default',
+        );
       }
       if (name === 'crowd') {
         const size = app.act.crowdSize();
-        return apply(deployment('crowd', size), app.meta.users[0], `kubectl create deployment crowd --image=nginx --replicas=${size}`);
+        return apply(
+          deployment('crowd', size),
+          app.meta.users[0],
+          `kubectl create deployment crowd --image=nginx --replicas=${size}`,
+        );
       }
       const point = PRESETS.find((p) => p.id === (name === 'token' ? 'token' : 'decision'));
       app.act.setBreakpoints([point]);
-      return apply(NGINX, app.meta.users[0], 'kubectl create deployment nginx --image=nginx --replicas=3');
+      return apply(
+        NGINX,
+        app.meta.users[0],
+        'kubectl create deployment nginx --image=nginx --replicas=3',
+      );
     },
   };
 }
@@ -212,28 +337,40 @@ function summary(manifest) {
   return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
 }
 
-/** Each document's answer in kubectl's form; upstream's words for refusals. @param {any} body @param {string} [manifest] */
+/**
+ * Each document's answer in kubectl's form; upstream's words for refusals.
+ * @param {any} body @param {string} [manifest]
+ */
 export function answerLines(body, manifest = '') {
   const groups = groupsIn(manifest);
   const list = Array.isArray(body) ? body : body.results || body.items || body.answers || [body];
   return list.map((/** @type {any} */ entry) => {
     if (entry.code) {
       const where = entry.kind.toLowerCase() + (groups[entry.kind] || '');
-      return entry.code < 400 ? { failed: false, text: `${where}/${entry.name} ${entry.message || 'created'}` }
+      return entry.code < 400
+        ? { failed: false, text: `${where}/${entry.name} ${entry.message || 'created'}` }
         : { failed: true, text: `Error from server (${entry.reason}): ${entry.message}` };
     }
-    const object = entry.object || entry.status?.kind && entry.status || entry.body || entry;
+    const object = entry.object || (entry.status?.kind && entry.status) || entry.body || entry;
     if (object.kind === 'Status' && object.status !== 'Success') {
       const reason = object.reason ? ` (${object.reason})` : '';
       return { failed: true, text: `Error from server${reason}: ${object.message}` };
     }
-    const group = (object.apiVersion || '').includes('/') ? `.${object.apiVersion.split('/')[0]}` : '';
+    const group = (object.apiVersion || '').includes('/')
+      ? `.${object.apiVersion.split('/')[0]}`
+      : '';
     const name = object.metadata?.name || '';
-    return { failed: false, text: `${(object.kind || 'object').toLowerCase()}${group}/${name} created` };
+    return {
+      failed: false,
+      text: `${(object.kind || 'object').toLowerCase()}${group}/${name} created`,
+    };
   });
 }
 
-/** The API groups that a manifest names, by kind, as kubectl writes them. @param {string} manifest */
+/**
+ * The API groups that a manifest names, by kind, as kubectl writes them.
+ * @param {string} manifest
+ */
 function groupsIn(manifest) {
   /** @type {Record<string, string>} */ const groups = {};
   for (const document of manifest.split(/^---/m)) {
@@ -260,20 +397,36 @@ function recordings(app) {
     try {
       const body = await tracesApi.list();
       ui.traces = Array.isArray(body) ? body : body.traces || body.results || [];
-    } catch (error) { fail(error); }
+    } catch (error) {
+      fail(error);
+    }
     app.draw();
   };
-  const fail = (/** @type {any} */ error) => { ui.traceError = error.message; app.draw(); };
+  const fail = (/** @type {any} */ error) => {
+    ui.traceError = error.message;
+    app.draw();
+  };
   return {
-    openTraces() { Object.assign(ui, { dialog: 'traces', traceError: '', menu: '' }); app.draw(); return list(); },
+    openTraces() {
+      Object.assign(ui, { dialog: 'traces', traceError: '', menu: '' });
+      app.draw();
+      return list();
+    },
     /** @param {string} name */
-    traceName(name) { ui.traceName = name; },
+    traceName(name) {
+      ui.traceName = name;
+    },
     async saveTrace() {
       try {
-        await tracesApi.save(ui.traceName || `${app.meta.cluster} r${app.history.head.rev}`, app.meta.cluster);
+        await tracesApi.save(
+          ui.traceName || `${app.meta.cluster} r${app.history.head.rev}`,
+          app.meta.cluster,
+        );
         ui.traceName = '';
         await list();
-      } catch (error) { fail(error); }
+      } catch (error) {
+        fail(error);
+      }
     },
     /** @param {File} file */
     async importTrace(file) {
@@ -281,12 +434,16 @@ function recordings(app) {
       try {
         if (app.meta.server) await tracesApi.import(file).then(list, fail);
         await app.openFile(file);
-      } catch (error) { fail(error); }
+      } catch (error) {
+        fail(error);
+      }
     },
     /** @param {string} id */
     openTrace: (id) => app.openSaved(id).catch(fail),
     /** @param {string} id */
     traceUrl: (id) => tracesApi.fileUrl(id),
-    backToLive() { app.openLive(); },
+    backToLive() {
+      app.openLive();
+    },
   };
 }

@@ -27,16 +27,33 @@ const IDLE_MS = 250;
 const MOVED_MS = 400;
 
 export class App {
-  /** @param {Record<string, HTMLElement>} hosts @param {{cluster: string, version: string}} given */
+  /**
+   * @param {Record<string, HTMLElement>} hosts @param {{cluster: string, version: string}} given
+   */
   constructor(hosts, given) {
     this.hosts = hosts;
     this.meta = metaOf(given);
     this.ui = {
       lang: document.documentElement.lang.startsWith('zh') ? 'zh' : 'en',
       theme: document.documentElement.dataset.theme || 'light',
-      selected: null, tab: 'why', focus: '', menu: '', dialog: '', zoom: 1, namespace: 'default',
-      benchTab: 'create', manifest: NGINX, user: this.meta.users[0], answers: /** @type {any[]} */ ([]), sending: 0,
-      lastApplied: '', traces: null, traceName: '', traceError: '', moved: false, dragging: false,
+      selected: null,
+      tab: 'why',
+      focus: '',
+      menu: '',
+      dialog: '',
+      zoom: 1,
+      namespace: 'default',
+      benchTab: 'create',
+      manifest: NGINX,
+      user: this.meta.users[0],
+      answers: /** @type {any[]} */ ([]),
+      sending: 0,
+      lastApplied: '',
+      traces: null,
+      traceName: '',
+      traceError: '',
+      moved: false,
+      dragging: false,
     };
     this.history = new History();
     this.player = new Player(this.history, { live: true });
@@ -62,13 +79,19 @@ export class App {
     requestAnimationFrame(frame);
   }
 
-  words() { return this._words; }
+  words() {
+    return this._words;
+  }
 
   /** Ask for a drawing in the next frame. */
-  draw() { this._asked = true; }
+  draw() {
+    this._asked = true;
+  }
 
   /** The user went somewhere: the map may change at once. */
-  moved() { this._movedAt = performance.now(); }
+  moved() {
+    this._movedAt = performance.now();
+  }
 
   /** @param {any} body */
   async control(body) {
@@ -86,8 +109,17 @@ export class App {
     const state = this.player.state();
     const current = currentAt(this.history.index, this.player.follow, state.seq);
     const context = {
-      player: this.player, index: this.history.index, state, current, words: this._words, ui: this.ui,
-      meta: this.meta, compact: document.documentElement.dataset.layout === 'compact', focus: 'api', act: this.act,
+      player: this.player,
+      index: this.history.index,
+      state,
+      current,
+      words: this._words,
+      ui: this.ui,
+      meta: this.meta,
+      now: this.player.live && !this.player.behind ? this.meta.now() : state.t,
+      compact: document.documentElement.dataset.layout === 'compact',
+      focus: 'api',
+      act: this.act,
     };
     this.ui.moved = performance.now() - this._movedAt < MOVED_MS;
     context.focus = focusAt(context, performance.now());
@@ -98,28 +130,41 @@ export class App {
 
   openLive() {
     this._reset(true);
-    this.feed = new Feed(this.meta.cluster, {
-      hello: (hello) => this._hello(hello),
-      records: (records) => this._take(records),
-      clock: (clock) => { this._clock(clock); this.draw(); },
-      missing: () => {
-        this.history = new History();
-        this.player.restart(this.history);
+    this.feed = new Feed(
+      this.meta.cluster,
+      {
+        hello: (hello) => this._hello(hello),
+        records: (records) => this._take(records),
+        clock: (clock) => {
+          this._clock(clock);
+          this.draw();
+        },
+        missing: () => {
+          this.history = new History();
+          this.player.restart(this.history);
+        },
+        failed: (why) => {
+          this.ui.traceError = why;
+          this.draw();
+        },
+        connection: (on) => {
+          this.meta.connected = on;
+          if (on) this.meta.opened = true;
+          this.draw();
+        },
       },
-      failed: (why) => { this.ui.traceError = why; this.draw(); },
-      connection: (on) => {
-        this.meta.connected = on;
-        if (on) this.meta.opened = true;
+      () => this.history.last + 1,
+    );
+    this.feed.open();
+    this.api.state().then(
+      (state) => {
+        this.meta.server = true;
+        this._users(state.users);
+        this._clock(state.clock || state);
         this.draw();
       },
-    }, () => this.history.last + 1);
-    this.feed.open();
-    this.api.state().then((state) => {
-      this.meta.server = true;
-      this._users(state.users);
-      this._clock(state.clock || state);
-      this.draw();
-    }, () => this.draw());
+      () => this.draw(),
+    );
   }
 
   /** @param {string} id */
@@ -156,7 +201,7 @@ export class App {
   /** A recording opens where its first command begins. */
   _begin() {
     const [root] = this.history.index.roots;
-    this.player.cursor = root ? root - 1 : this.history.first;
+    this.player.cursor = root || this.history.first;
     this.draw();
   }
 
@@ -164,7 +209,7 @@ export class App {
   _header(header) {
     const { meta } = this;
     meta.epoch = header.epoch || meta.epoch;
-    meta.version = header.version || header.kubernetes || meta.version;
+    meta.version = header.kubernetes || header.version || meta.version;
     meta.cluster = header.cluster || header.name || meta.cluster;
   }
 
@@ -194,7 +239,9 @@ export class App {
 
   /** @param {any} clock */
   _clock(clock) {
-    const known = ['mode', 'speed', 'now', 'frozen', 'held', 'breakpoints'].filter((name) => clock[name] !== undefined);
+    const known = ['mode', 'speed', 'now', 'frozen', 'held', 'breakpoints'].filter(
+      (name) => clock[name] !== undefined,
+    );
     const said = /** @type {any} */ (Object.fromEntries(known.map((name) => [name, clock[name]])));
     if (said.now !== undefined) said.now = this.meta.sinceEpoch(said.now);
     this.player.serverSaid(said);
@@ -231,7 +278,8 @@ export class App {
     const moved = this.player.tick(passed);
     const idle = now - this._drawnAt > IDLE_MS;
     if (!moved && !this._asked && !idle) return;
-    const full = moved || this._asked || !this.history.index.roots.length || now - this._movedAt < 2000;
+    const full =
+      moved || this._asked || !this.history.index.roots.length || now - this._movedAt < 2000;
     this._asked = false;
     this._drawnAt = now;
     const context = this.context();
@@ -262,13 +310,22 @@ function fitLayout() {
   if (root.dataset.layout !== layout) root.dataset.layout = layout;
 }
 
-/** What is known of the cluster, and its clock between two messages. @param {{cluster: string, version: string}} given */
+/**
+ * What is known of the cluster, and its clock between two messages.
+ * @param {{cluster: string, version: string}} given
+ */
 function metaOf(given) {
   let at = 0;
   let heardAt = performance.now();
   const meta = {
-    cluster: given.cluster, version: given.version, epoch: '', users: ['admin', 'student'],
-    connected: false, opened: false, server: false, running: () => 0,
+    cluster: given.cluster,
+    version: given.version,
+    epoch: '',
+    users: ['admin', 'student'],
+    connected: false,
+    opened: false,
+    server: false,
+    running: () => 0,
     /** @param {number} t */
     heard(t) {
       if (t < at) return;

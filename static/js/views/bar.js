@@ -14,25 +14,61 @@ const THEMES = ['light', 'dark', 'projector'];
 export function renderBar(host, ctx) {
   const { words, meta, act, player } = ctx;
   host.classList.toggle('is-lost', player.live && !meta.connected && meta.opened);
-  render(host,
-    h('div.brand', { key: 'brand' }, glyph('mark'), h('span.hide-compact', null, words.t('app.name'))),
-    h('div.fact', { key: 'cluster' }, h('span.soft.hide-compact', null, words.t('bar.cluster')), ' ',
-      h('b', null, meta.cluster)),
-    h('div.fact', { key: 'version' }, h('span.soft.hide-compact', null, 'Kubernetes'), ' ',
-      h('b', null, meta.version)),
+  render(
+    host,
+    h(
+      'div.brand',
+      { key: 'brand' },
+      glyph('mark'),
+      h('span.hide-compact', null, words.t('app.name')),
+    ),
+    h(
+      'div.fact',
+      { key: 'cluster' },
+      h('span.soft.hide-compact', null, words.t('bar.cluster')),
+      ' ',
+      h('b', null, meta.cluster),
+    ),
+    h(
+      'div.fact',
+      { key: 'version' },
+      h('span.soft.hide-compact', null, 'Kubernetes'),
+      ' ',
+      h('b', null, meta.version),
+    ),
     transport(ctx),
     breakpoints(ctx),
     pick(ctx, 'traces', words.t('bar.traces'), [glyph('list')], () => act.openTraces()),
-    pick(ctx, 'lang', words.t('bar.language'), [ctx.ui.lang === 'zh' ? '中' : 'EN'], () => act.language()),
-    h('div.anchor', { key: 'theme' },
+    pick(ctx, 'lang', words.t('bar.language'), [ctx.ui.lang === 'zh' ? '中' : 'EN'], () =>
+      act.language(),
+    ),
+    h(
+      'div.anchor',
+      { key: 'theme' },
       pick(ctx, 'theme-b', words.t('bar.theme'), [glyph('theme')], () => act.menu('theme')),
-      menu(ctx, 'theme', THEMES.map((theme) => h('button.item', {
-        'aria-pressed': String(ctx.ui.theme === theme), onClick: () => act.theme(theme),
-      }, words.t(`theme.${theme}`))))),
-    pick(ctx, 'help', words.t('bar.help'), [h('b', null, '?')], () => act.help(true)));
+      menu(
+        ctx,
+        'theme',
+        THEMES.map((theme) =>
+          h(
+            'button.item',
+            {
+              'aria-pressed': String(ctx.ui.theme === theme),
+              onClick: () => act.theme(theme),
+            },
+            words.t(`theme.${theme}`),
+          ),
+        ),
+      ),
+    ),
+    pick(ctx, 'help', words.t('bar.help'), [h('b', null, '?')], () => act.help(true)),
+  );
 }
 
-/** @param {Context} ctx @param {string} key @param {string} label @param {any} kids @param {any} onClick */
+/**
+ * @param {Context} ctx @param {string} key @param {string} label @param {any} kids
+ * @param {any} onClick
+ */
 function pick(ctx, key, label, kids, onClick) {
   return h('button.pick.plain', { key, 'aria-label': label, title: label, onClick }, kids);
 }
@@ -40,19 +76,39 @@ function pick(ctx, key, label, kids, onClick) {
 /** @param {Context} ctx */
 function transport(ctx) {
   const { words, act, player } = ctx;
-  const button = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {any} */ onClick,
-    /** @type {string} */ keys) => h('button', {
-    'aria-label': words.t(`bar.${name}`), title: words.t(`bar.${name}`), 'aria-keyshortcuts': keys, onClick,
-  }, glyph(sign));
+  const button = (
+    /** @type {string} */ name,
+    /** @type {string} */ sign,
+    /** @type {any} */ onClick,
+    /** @type {string} */ keys,
+  ) =>
+    h(
+      'button',
+      {
+        'aria-label': words.t(`bar.${name}`),
+        title: words.t(`bar.${name}`),
+        'aria-keyshortcuts': keys,
+        onClick,
+      },
+      glyph(sign),
+    );
   const running = player.isRunning;
-  return h('div.transport', { key: 'transport', role: 'toolbar', 'aria-label': words.t('bar.time') },
+  return h(
+    'div.transport',
+    { key: 'transport', role: 'toolbar', 'aria-label': words.t('bar.time') },
     button('backRequest', 'first', () => act.step(-1, true), 'Shift+ArrowLeft'),
     button('backHop', 'back', () => act.step(-1, false), 'ArrowLeft'),
-    h('button.main', { 'aria-keyshortcuts': 'Space', onClick: () => act.toggle() },
-      glyph(running ? 'pause' : 'play'), h('span', null, words.t(running ? 'bar.pause' : 'bar.play'))),
+    h(
+      'button.main',
+      { 'aria-keyshortcuts': 'Space', onClick: () => act.toggle() },
+      glyph(running ? 'pause' : 'play'),
+      h('span', null, words.t(running ? 'bar.pause' : 'bar.play')),
+    ),
     button('hop', 'step', () => act.step(1, false), 'ArrowRight'),
     button('request', 'last', () => act.step(1, true), 'Shift+ArrowRight'),
-    speed(ctx), clock(ctx));
+    speed(ctx),
+    clock(ctx),
+  );
 }
 
 /** @param {Context} ctx */
@@ -60,12 +116,34 @@ function speed(ctx) {
   const { words, act, player } = ctx;
   const now = player.live ? player.server.speed : player.speed;
   const text = (/** @type {any} */ value) => (value === 'max' ? words.t('bar.max') : `×${value}`);
-  return h('div.anchor', null,
-    h('button.pick', { 'aria-haspopup': 'true', 'aria-expanded': String(ctx.ui.menu === 'speed'), 'aria-label': `${words.t('bar.speed')} ${text(now)}`, onClick: () => act.menu('speed') },
-      h('b', null, text(now))),
-    menu(ctx, 'speed', SPEEDS.map((value) => h('button.item', {
-      'aria-pressed': String(value === now), onClick: () => act.speed(value),
-    }, text(value)))));
+  return h(
+    'div.anchor',
+    null,
+    h(
+      'button.pick',
+      {
+        'aria-haspopup': 'true',
+        'aria-expanded': String(ctx.ui.menu === 'speed'),
+        'aria-label': `${words.t('bar.speed')} ${text(now)}`,
+        onClick: () => act.menu('speed'),
+      },
+      h('b', null, text(now)),
+    ),
+    menu(
+      ctx,
+      'speed',
+      SPEEDS.map((value) =>
+        h(
+          'button.item',
+          {
+            'aria-pressed': String(value === now),
+            onClick: () => act.speed(value),
+          },
+          text(value),
+        ),
+      ),
+    ),
+  );
 }
 
 /** @param {Context} ctx */
@@ -75,8 +153,12 @@ function clock(ctx) {
   const t = atEnd && player.live && !player.stopped ? meta.now() : state.t;
   const digits = player.isRunning && atEnd ? 1 : 3;
   const [cls, sign, key, params] = momentOf(ctx);
-  return h('div.clock', null, h('span.t', null, clockText(meta.epoch, t, digits)),
-    h(`span.state.is-${cls}`, null, glyph(sign), words.t(key, params)));
+  return h(
+    'div.clock',
+    null,
+    h('span.t', null, clockText(meta.epoch, t, digits)),
+    h(`span.state.is-${cls}`, null, glyph(sign), words.t(key, params)),
+  );
 }
 
 /** @param {Context} ctx @returns {[string, string, string, any]} */
@@ -84,7 +166,8 @@ export function momentOf(ctx) {
   const { player, meta, state, current } = ctx;
   const last = player.history.index.record(player.head);
   const late = duration((last ? last.t : state.t) - state.t);
-  if (player.live && !meta.connected) return ['wait', 'back', meta.opened ? 'moment.lost' : 'moment.connecting', {}];
+  if (player.live && !meta.connected)
+    return ['wait', 'back', meta.opened ? 'moment.lost' : 'moment.connecting', {}];
   if (player.past) return ['past', 'back', 'moment.past', { time: late }];
   if (!player.live) return ['past', 'list', player.behind ? 'moment.recorded' : 'moment.end', {}];
   if (state.held && !player.behind) {
@@ -103,22 +186,61 @@ function breakpoints(ctx) {
   const { words, act, player } = ctx;
   const list = player.server.breakpoints || [];
   const set = new Set(list.map((b) => b.id));
-  return h('div.anchor', { key: 'breaks' },
-    h('button.pick', {
-      'aria-haspopup': 'true', 'aria-expanded': String(ctx.ui.menu === 'breaks'), disabled: !player.live,
-      'aria-label': words.t('bar.breakpoints', { n: list.length }), onClick: () => act.menu('breaks'),
-    }, list.length ? h('span.is-deny.v', null, glyph('flag')) : glyph('flag'), ' ',
-    h('b', null, String(list.length)), h('span.hide-compact', null,
-      words.t('bar.breakpoints', { n: list.length }).replace(/^\d+ /, ''))),
-    menu(ctx, 'breaks', h('h2', null, words.t('breaks.title')),
-      act.presets().map((/** @type {any} */ preset) => h('button.item', {
-        'aria-pressed': String(set.has(preset.id)), onClick: () => act.breakpoint(preset),
-      }, glyph(set.has(preset.id) ? 'flag' : 'flagOff', '', set.has(preset.id) ? 'on' : ''), words.t(preset.label))),
-      list.filter((b) => !act.presets().some((/** @type {any} */ p) => p.id === b.id)).map((b) => h('button.item', {
-        'aria-pressed': 'true', onClick: () => act.breakpoint(b),
-      }, glyph('flag', '', 'on'), breakpointText(words, b))),
+  return h(
+    'div.anchor',
+    { key: 'breaks' },
+    h(
+      'button.pick',
+      {
+        'aria-haspopup': 'true',
+        'aria-expanded': String(ctx.ui.menu === 'breaks'),
+        disabled: !player.live,
+        'aria-label': words.t('bar.breakpoints', { n: list.length }),
+        onClick: () => act.menu('breaks'),
+      },
+      list.length ? h('span.is-deny.v', null, glyph('flag')) : glyph('flag'),
+      ' ',
+      h('b', null, String(list.length)),
+      h(
+        'span.hide-compact',
+        null,
+        words.t('bar.breakpoints', { n: list.length }).replace(/^\d+ /, ''),
+      ),
+    ),
+    menu(
+      ctx,
+      'breaks',
+      h('h2', null, words.t('breaks.title')),
+      act.presets().map((/** @type {any} */ preset) =>
+        h(
+          'button.item',
+          {
+            'aria-pressed': String(set.has(preset.id)),
+            onClick: () => act.breakpoint(preset),
+          },
+          glyph(set.has(preset.id) ? 'flag' : 'flagOff', '', set.has(preset.id) ? 'on' : ''),
+          words.t(preset.label),
+        ),
+      ),
+      list
+        .filter((b) => !act.presets().some((/** @type {any} */ p) => p.id === b.id))
+        .map((b) =>
+          h(
+            'button.item',
+            {
+              'aria-pressed': 'true',
+              onClick: () => act.breakpoint(b),
+            },
+            glyph('flag', '', 'on'),
+            breakpointText(words, b),
+          ),
+        ),
       h('p.note', null, words.t('breaks.hint')),
-      list.length ? h('button.item', { onClick: () => act.clearBreakpoints() }, words.t('breaks.clear')) : null));
+      list.length
+        ? h('button.item', { onClick: () => act.clearBreakpoints() }, words.t('breaks.clear'))
+        : null,
+    ),
+  );
 }
 
 /** @param {any} words @param {any} b */

@@ -12,9 +12,11 @@ export function renderBench(host, ctx) {
   const tab = compact ? ui.benchTab : ui.benchTab === 'objects' ? 'create' : ui.benchTab;
   const kept = /** @type {HTMLElement|null} */ (host.querySelector('.answers'));
   const count = kept ? kept.childElementCount : 0;
-  render(host,
+  render(
+    host,
     h('div.term', { key: 'term' }, title(ctx, tab), body(ctx, tab)),
-    compact ? null : objectsPanel(ctx));
+    compact ? null : objectsPanel(ctx),
+  );
   const answers = /** @type {HTMLElement|null} */ (host.querySelector('.answers'));
   if (answers && answers.childElementCount !== count) answers.scrollTop = answers.scrollHeight;
 }
@@ -29,40 +31,99 @@ function body(ctx, tab) {
 function title(ctx, tab) {
   const { words, act, compact } = ctx;
   const names = compact ? ['create', 'answers', 'objects'] : ['create', 'answers'];
-  return h('div.panel-title', { key: 'title' },
-    h('span.tabs', { role: 'tablist' }, names.map((name) => h('button', {
-      key: name, role: 'tab', 'aria-selected': String(name === tab), onClick: () => act.benchTab(name),
-    }, words.t(`bench.${name}`)))),
-    userPicker(ctx));
+  return h(
+    'div.panel-title',
+    { key: 'title' },
+    h(
+      'span.tabs',
+      { role: 'tablist' },
+      names.map((name) =>
+        h(
+          'button',
+          {
+            key: name,
+            role: 'tab',
+            'aria-selected': String(name === tab),
+            onClick: () => act.benchTab(name),
+          },
+          words.t(`bench.${name}`),
+        ),
+      ),
+    ),
+    userPicker(ctx),
+  );
 }
 
 /** @param {Context} ctx */
 function userPicker(ctx) {
   const { words, act, ui, meta, player } = ctx;
-  return h('label.as', null, words.t('bench.as'), ' ', h('select', {
-    disabled: !player.live, value: ui.user, onChange: (/** @type {any} */ e) => act.user(e.target.value),
-  }, meta.users.map((/** @type {string} */ user) => h('option', { key: user, value: user, selected: user === ui.user }, user))));
+  return h(
+    'label.as',
+    null,
+    words.t('bench.as'),
+    ' ',
+    h(
+      'select',
+      {
+        disabled: !player.live,
+        value: ui.user,
+        onChange: (/** @type {any} */ e) => act.user(e.target.value),
+      },
+      meta.users.map((/** @type {string} */ user) =>
+        h('option', { key: user, value: user, selected: user === ui.user }, user),
+      ),
+    ),
+  );
 }
 
 /** @param {Context} ctx */
 function manifest(ctx) {
   const { words, act, ui, player } = ctx;
   if (!player.live) return h('p.hint', { key: 'hint' }, words.t('bench.replay'));
-  return h('div.manifest', { key: 'manifest' }, h('textarea', {
-    'aria-label': words.t('bench.yaml'), spellcheck: 'false', value: ui.manifest, onInput: (/** @type {any} */ e) => act.manifest(e.target.value),
-    onKeydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) act.send(); },
-  }), h('div.send', null, h('span.soft', null, words.t('bench.kubectl')),
-    h('button.act.first', { disabled: ui.sending > 0, onClick: () => act.send() }, glyph('play'), words.t('bench.send'))));
+  return h(
+    'div.manifest',
+    { key: 'manifest' },
+    h('textarea', {
+      'aria-label': words.t('bench.yaml'),
+      spellcheck: 'false',
+      value: ui.manifest,
+      onInput: (/** @type {any} */ e) => act.manifest(e.target.value),
+      onKeydown: (/** @type {KeyboardEvent} */ e) => {
+        if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) act.send();
+      },
+    }),
+    h(
+      'div.send',
+      null,
+      h('span.soft', null, words.t('bench.kubectl')),
+      h(
+        'button.act.first',
+        { disabled: ui.sending > 0, onClick: () => act.send() },
+        glyph('play'),
+        words.t('bench.send'),
+      ),
+    ),
+  );
 }
 
 /** @param {Context} ctx */
 function answers(ctx) {
   const { words, ui, player, state } = ctx;
   const waits = ui.sending && (player.stopped || state.held);
-  return h('div.answers', { key: 'answers', tabindex: '0', role: 'log' },
+  return h(
+    'div.answers',
+    { key: 'answers', tabindex: '0', role: 'log' },
     ui.answers.length ? null : h('p.soft', { key: 'none' }, words.t('bench.none')),
-    ui.answers.map((/** @type {any} */ answer) => h('div', { key: answer.id },
-      h('div', null, h('span.p', null, '$ '), h('span.c', null, answer.command)),
-      answer.lines.map((/** @type {any} */ line) => h('div', { class: line.failed ? 'e' : '' }, line.text)))),
-    waits ? h('div.waits', { key: 'waits' }, glyph('hold'), words.t('bench.sending')) : null);
+    ui.answers.map((/** @type {any} */ answer) =>
+      h(
+        'div',
+        { key: answer.id },
+        h('div', null, h('span.p', null, '$ '), h('span.c', null, answer.command)),
+        answer.lines.map((/** @type {any} */ line) =>
+          h('div', { class: line.failed ? 'e' : '' }, line.text),
+        ),
+      ),
+    ),
+    waits ? h('div.waits', { key: 'waits' }, glyph('hold'), words.t('bench.sending')) : null,
+  );
 }

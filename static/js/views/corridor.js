@@ -22,7 +22,9 @@ export function corridorModel(ctx) {
 }
 
 /** A finished request stays on view until the next one begins. @param {Context} ctx */
-function shownRequest(ctx) { return ctx.current.request; }
+function shownRequest(ctx) {
+  return ctx.current.request;
+}
 
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model */
 export function corridor(ctx, model) {
@@ -31,18 +33,30 @@ export function corridor(ctx, model) {
   const open = /** @type {any} */ (span ? span.open : {});
   const text = span ? `${httpMethod(open.verb)} ${open.path}` : words.t('map.api.idle');
   const busy = model.stop >= 0 && !model.quick;
-  return h('section.comp.corridor', { id: 'api', key: 'api', class: span ? 'dense' : '' },
+  return h(
+    'section.comp.corridor',
+    { id: 'api', key: 'api', class: span ? 'dense' : '' },
     header(ctx, text),
-    h('ol.gates', { class: span ? '' : 'is-idle' }, gateList(ctx, model)
-      .map((row) => (row.rest ? restGate(words, row.rest) : gate(ctx, model, row.row, row.name)))),
+    h(
+      'ol.gates',
+      { class: span ? '' : 'is-idle' },
+      gateList(ctx, model).map((row) =>
+        row.rest ? restGate(words, row.rest) : gate(ctx, model, row.row, row.name),
+      ),
+    ),
     cacheLine(ctx, !!span && rows.some((row) => row.verdict === 'deny'), compact),
-    busy ? null : null);
+    busy ? null : null,
+  );
 }
 
 /** @param {Context} ctx @param {string} text */
 function header(ctx, text) {
-  return h('header', null, h('h2', null, h('button', { onClick: () => ctx.act.focus('api') }, ctx.words.t('map.api'))),
-    h('span.second', { title: text }, text));
+  return h(
+    'header',
+    null,
+    h('h2', null, h('button', { onClick: () => ctx.act.focus('api') }, ctx.words.t('map.api'))),
+    h('span.second', { title: text }, text),
+  );
 }
 
 /**
@@ -52,11 +66,15 @@ function header(ctx, text) {
 function gateList(ctx, model) {
   const { words, compact } = ctx;
   /** @type {{row: GateRow, name: string, rest?: GateRow[]}[]} */ const list = [];
-  const collapse = compact && model.span && model.rows.some((row) => row.verdict !== 'wait')
-    && model.rows.some((row) => ['hold', 'work', 'deny'].includes(row.verdict));
+  const collapse =
+    compact &&
+    model.span &&
+    model.rows.some((row) => row.verdict !== 'wait') &&
+    model.rows.some((row) => ['hold', 'work', 'deny'].includes(row.verdict));
   const rest = collapse ? model.rows.filter((row) => row.verdict === 'wait') : [];
   for (const row of model.rows) {
-    if (compact && row.gate === 'audit' && row.verdict !== 'hold' && row.verdict !== 'deny') continue;
+    if (compact && row.gate === 'audit' && row.verdict !== 'hold' && row.verdict !== 'deny')
+      continue;
     if (rest.includes(row)) continue;
     const merged = compact && row.gate === 'flowcontrol';
     list.push({ row, name: words.t(merged ? 'gate.auditflow' : `gate.${row.gate}`) });
@@ -67,31 +85,62 @@ function gateList(ctx, model) {
 
 /** @param {any} words @param {GateRow[]} rest */
 function restGate(words, rest) {
-  return h('li.gate.is-wait.rest', { key: 'rest' }, glyph('wait'), h('div.body', null,
-    tries(rest.map((row) => ['wait', words.t(`gate.${row.gate}`)]))));
+  return h(
+    'li.gate.is-wait.rest',
+    { key: 'rest' },
+    glyph('wait'),
+    h('div.body', null, tries(rest.map((row) => ['wait', words.t(`gate.${row.gate}`)]))),
+  );
 }
 
-/** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row @param {string} name */
+/**
+ * @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row
+ * @param {string} name
+ */
 function gate(ctx, model, row, name) {
   const { words, act } = ctx;
   const inside = row.verdict === 'hold' || (row.verdict === 'work' && !model.quick);
-  const sign = inside ? (row.verdict === 'hold' ? 'hold' : 'work') : row.verdict === 'work' ? 'wait' : row.verdict;
+  const sign = inside
+    ? row.verdict === 'hold'
+      ? 'hold'
+      : 'work'
+    : row.verdict === 'work'
+      ? 'wait'
+      : row.verdict;
   const shown = inside ? 'hold' : sign;
   const line = model.denied ? 'pathdead' : 'path';
   const tall = inside || row.verdict === 'deny' || showsTries(ctx, row);
   const verdict = words.t(`verdict.${row.verdict}`);
-  return h('li.gate', {
-    key: row.gate, id: `g-${row.gate}`,
-    class: `is-${shown} ${row.passed || row.verdict === 'hold' && row.said ? line : ''} ${tall ? 'tall' : ''}`,
-  }, glyph(sign),
-  h('div.body', null,
-    h('div.line', null,
-      h('button.name', {
-        'data-gate': row.gate, 'aria-label': words.t('gate.state', { gate: name, verdict }),
-        'aria-pressed': String(isSelected(ctx, row.gate)), onClick: () => act.selectGate(row.gate),
-      }, name),
-      h('span.verdict', null, flag(ctx, row.gate, name), verdictWord(ctx, model, row))),
-    details(ctx, model, row, inside)));
+  const isBehind = row.passed || (row.verdict === 'hold' && !!row.said);
+  return h(
+    'li.gate',
+    {
+      key: row.gate,
+      id: `g-${row.gate}`,
+      class: [`is-${shown}`, isBehind ? line : '', tall ? 'tall' : ''].join(' '),
+    },
+    glyph(sign),
+    h(
+      'div.body',
+      null,
+      h(
+        'div.line',
+        null,
+        h(
+          'button.name',
+          {
+            'data-gate': row.gate,
+            'aria-label': words.t('gate.state', { gate: name, verdict }),
+            'aria-pressed': String(isSelected(ctx, row.gate)),
+            onClick: () => act.selectGate(row.gate),
+          },
+          name,
+        ),
+        h('span.verdict', null, flag(ctx, row.gate, name), verdictWord(ctx, model, row)),
+      ),
+      details(ctx, model, row, inside),
+    ),
+  );
 }
 
 /** @param {Context} ctx @param {string} gateName */
@@ -100,15 +149,25 @@ function isSelected(ctx, gateName) {
   return !!selected && selected.type === 'gate' && selected.gate === gateName;
 }
 
-/** The pennant: set or remove a breakpoint here. @param {Context} ctx @param {string} gateName @param {string} name */
+/**
+ * The pennant: set or remove a breakpoint here.
+ * @param {Context} ctx @param {string} gateName @param {string} name
+ */
 function flag(ctx, gateName, name) {
   const { words, act, player } = ctx;
   if (!player.live) return null;
   const set = act.hasBreakpoint(gateName);
-  return h('button.pennant', {
-    class: set ? 'is-set' : '', 'aria-pressed': String(set), title: words.t('gate.breakHere'),
-    'aria-label': words.t('gate.break', { gate: name }), onClick: () => act.breakAtGate(gateName),
-  }, glyph(set ? 'flag' : 'flagOff'));
+  return h(
+    'button.pennant',
+    {
+      class: set ? 'is-set' : '',
+      'aria-pressed': String(set),
+      title: words.t('gate.breakHere'),
+      'aria-label': words.t('gate.break', { gate: name }),
+      onClick: () => act.breakAtGate(gateName),
+    },
+    glyph(set ? 'flag' : 'flagOff'),
+  );
 }
 
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row */
@@ -119,14 +178,20 @@ function verdictWord(ctx, model, row) {
   if (row.verdict === 'wait') return '';
   if (row.verdict === 'hold') return words.t('verdict.hold');
   if (row.verdict === 'work') return model.quick ? '' : words.t('verdict.work');
-  if (row.verdict === 'deny') return String(/** @type {any} */ (model.span.close)?.code || words.t('verdict.deny'));
-  if (row.gate === 'routing' && detail.chain && !compact) return junction(detail.chain, detail.server || detail.word);
+  if (row.verdict === 'deny')
+    return String(/** @type {any} */ (model.span.close)?.code || words.t('verdict.deny'));
+  if (row.gate === 'routing' && detail.chain && !compact)
+    return junction(detail.chain, detail.server || detail.word);
   if (row.gate === 'mutating') {
     const n = row.plugins.filter((p) => p.verdict === 'change').length;
     return n ? words.t('word.changes', { n }) : words.t('word.nochange');
   }
-  if (row.gate === 'validating') return words.t('word.asked', { n: row.plugins.reduce((n, p) => n + p.plugin.split(',').length, 0) });
-  if (row.gate === 'etcd') return String(writeOf(model.span)?.rev || detail.rev || detail.word || '');
+  if (row.gate === 'validating')
+    return words.t('word.asked', {
+      n: row.plugins.reduce((n, p) => n + p.plugin.split(',').length, 0),
+    });
+  if (row.gate === 'etcd')
+    return String(writeOf(model.span)?.rev || detail.rev || detail.word || '');
   const ops = (detail.ops || []).length;
   if (row.gate === 'decode' && ops) return words.t('word.defaults', { n: ops });
   const known = `said.${detail.word}`;
@@ -135,18 +200,28 @@ function verdictWord(ctx, model, row) {
 
 /** @param {string[]} chain @param {string} set */
 function junction(chain, set) {
-  return h('div.junction', null, chain.map((name, i) => [
-    h(name === set ? 'span.set' : 'span', null, name),
-    i < chain.length - 1 ? h('span', { 'aria-hidden': 'true' }, '›') : null,
-  ]));
+  return h(
+    'div.junction',
+    null,
+    chain.map((name, i) => [
+      h(name === set ? 'span.set' : 'span', null, name),
+      i < chain.length - 1 ? h('span', { 'aria-hidden': 'true' }, '›') : null,
+    ]),
+  );
 }
 
 /** @param {Context} ctx @param {GateRow} row */
 function showsTries(ctx, row) {
-  return (row.detail.tries || []).length > 0 && (row.gate === 'authentication' || row.gate === 'authorization');
+  return (
+    (row.detail.tries || []).length > 0 &&
+    (row.gate === 'authentication' || row.gate === 'authorization')
+  );
 }
 
-/** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row @param {boolean} inside */
+/**
+ * @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row
+ * @param {boolean} inside
+ */
 function details(ctx, model, row, inside) {
   const { words, compact } = ctx;
   const { detail } = row;
@@ -192,7 +267,8 @@ function refusal(ctx, model, row) {
   return [
     detail.tries ? tries(shownTries(detail.tries)) : null,
     denied ? tries([['deny', denied.plugin]]) : null,
-    detail.why ? h('p', null, detail.why) : null, message ? code : null,
+    detail.why ? h('p', null, detail.why) : null,
+    message ? code : null,
   ];
 }
 
@@ -205,14 +281,36 @@ function pluginBox(ctx, model, row) {
   const spoke = row.plugins.filter((p) => p.verdict !== 'skip' || p === last);
   const list = (row.plugins.length > most ? spoke : row.plugins).slice(-most);
   const rest = stillToAsk(index, row);
-  const items = list.map((p) => h(`li.is-${p.verdict}`, { key: p.seq }, glyph(p.verdict),
-    h('button', { onClick: () => act.selectGate(row.gate, p.seq) }, h(p.verdict === 'change' ? 'b' : 'span', { title: p.plugin }, pluginName(words, p)),
-      h('small', null, p.verdict === 'change' && state.held
-        ? words.t('word.stopped', { n: (p.ops || []).length })
-        : p.verdict === 'change' ? words.t('word.changes', { n: (p.ops || []).length })
-          : p.why || words.t(`verdict.${p.verdict}`)))));
-  return h('div.plugins', null, h('ol', null, items), ticket(ctx, ticketOf(index, span, model.rows, state.seq)),
-    rest.length && !compact ? h('div.rest', null, `${words.t('gate.stillToAsk')} ${restText(rest)}`) : null);
+  const items = list.map((p) =>
+    h(
+      `li.is-${p.verdict}`,
+      { key: p.seq },
+      glyph(p.verdict),
+      h(
+        'button',
+        { onClick: () => act.selectGate(row.gate, p.seq) },
+        h(p.verdict === 'change' ? 'b' : 'span', { title: p.plugin }, pluginName(words, p)),
+        h(
+          'small',
+          null,
+          p.verdict === 'change' && state.held
+            ? words.t('word.stopped', { n: (p.ops || []).length })
+            : p.verdict === 'change'
+              ? words.t('word.changes', { n: (p.ops || []).length })
+              : p.why || words.t(`verdict.${p.verdict}`),
+        ),
+      ),
+    ),
+  );
+  return h(
+    'div.plugins',
+    null,
+    h('ol', null, items),
+    ticket(ctx, ticketOf(index, span, model.rows, state.seq)),
+    rest.length && !compact
+      ? h('div.rest', null, `${words.t('gate.stillToAsk')} ${restText(rest)}`)
+      : null,
+  );
 }
 
 /** Plugins that have nothing to say come together. @param {any} words @param {any} p */
@@ -222,65 +320,135 @@ function pluginName(words, p) {
 }
 
 /** @param {string[]} rest */
-const restText = (rest) => (rest.length <= 6 ? rest.join(', ')
-  : `${rest.slice(0, 4).join(', ')}, … ${rest[rest.length - 1]}`);
+const restText = (rest) =>
+  rest.length <= 6 ? rest.join(', ') : `${rest.slice(0, 4).join(', ')}, … ${rest[rest.length - 1]}`;
 
 /** @param {Context} ctx @param {ReturnType<typeof ticketOf>} t */
 function ticket(ctx, t) {
   const { words, compact } = ctx;
   const lines = t.changed.slice(0, 3);
-  return h('div.ticket', {
-    role: 'group', 'aria-label': words.t('ticket.label', { verb: t.verb, name: t.name, n: t.punches.length }),
-  }, h('div.verb', null, h('span', null, t.verb),
-    h('span.punch', null, t.punches.map((p) => h(`span.v.is-${p}`, null, glyph(p))))),
-  h('div.body', null, h('div', { title: t.name }, t.name),
-    lines.map((line) => h('div.new', { key: line }, line)),
-    t.unnamed && !compact ? h('div', null, words.t('ticket.unnamed')) : null));
+  return h(
+    'div.ticket',
+    {
+      role: 'group',
+      'aria-label': words.t('ticket.label', { verb: t.verb, name: t.name, n: t.punches.length }),
+    },
+    h(
+      'div.verb',
+      null,
+      h('span', null, t.verb),
+      h(
+        'span.punch',
+        null,
+        t.punches.map((p) => h(`span.v.is-${p}`, null, glyph(p))),
+      ),
+    ),
+    h(
+      'div.body',
+      null,
+      h('div', { title: t.name }, t.name),
+      lines.map((line) => h('div.new', { key: line }, line)),
+      t.unnamed && !compact ? h('div', null, words.t('ticket.unnamed')) : null,
+    ),
+  );
 }
 
 /** @param {Context} ctx @param {boolean} refused @param {boolean} short */
 function cacheLine(ctx, refused, short) {
   const { words, state } = ctx;
-  const key = short ? 'map.watchcache.short' : refused ? 'map.watchcache.still' : 'map.watchcache.at';
-  return h('div.watchcache', { id: 'watchcache' }, h('b', null, words.t('map.watchcache')),
-    h('span.second', null, words.t(key, { rev: String(state.rev) })));
+  const key = short
+    ? 'map.watchcache.short'
+    : refused
+      ? 'map.watchcache.still'
+      : 'map.watchcache.at';
+  return h(
+    'div.watchcache',
+    { id: 'watchcache' },
+    h('b', null, words.t('map.watchcache')),
+    h('span.second', null, words.t(key, { rev: String(state.rev) })),
+  );
 }
 
-/** The corridor as a strip, when something else has the centre. @param {Context} ctx @param {ReturnType<typeof corridorModel>} model */
+/**
+ * The corridor as a strip, when something else has the centre.
+ * @param {Context} ctx @param {ReturnType<typeof corridorModel>} model
+ */
 export function slimCorridor(ctx, model) {
   const { words, act } = ctx;
   const crowd = ctx.focus === 'crowd';
   const rate = crowd ? rateAt(ctx.index, ctx.state.seq, 1_000_000) : 0;
   const live = ctx.focus === 'scheduler' ? [] : model.rows;
-  return h('section.comp.corridor.slim', { id: 'api', key: 'api' },
-    h('header', null, h('h2', null, h('button', { onClick: () => act.focus('api') }, words.t('map.api')))),
+  return h(
+    'section.comp.corridor.slim',
+    { id: 'api', key: 'api' },
+    h(
+      'header',
+      null,
+      h('h2', null, h('button', { onClick: () => act.focus('api') }, words.t('map.api'))),
+    ),
     h('div.who', null, slimText(ctx, model, rate)),
-    h('ol.gates', null, model.rows.map((row, i) => {
-      const at = live[i];
-      const verdict = crowd ? 'allow' : !at ? 'wait' : at.verdict === 'work' ? 'wait' : at.verdict;
-      return h(`li.gate.is-${verdict}`, {
-        key: row.gate, id: `g-${row.gate}`, class: verdict !== 'wait' ? model.denied ? 'pathdead' : 'path' : '',
-      }, glyph(verdict), h('div.body', null, h('div.line', null,
-        h('button.name', { 'data-gate': row.gate, onClick: () => act.selectGate(row.gate) }, words.t(`gate.${row.gate}`)),
-        h('span.verdict', null, slimWord(ctx, model, row, crowd, rate)))));
-    })),
-    cacheLine(ctx, false, true));
+    h(
+      'ol.gates',
+      null,
+      model.rows.map((row, i) => {
+        const at = live[i];
+        const verdict = crowd
+          ? 'allow'
+          : !at
+            ? 'wait'
+            : at.verdict === 'work'
+              ? 'wait'
+              : at.verdict;
+        return h(
+          `li.gate.is-${verdict}`,
+          {
+            key: row.gate,
+            id: `g-${row.gate}`,
+            class: verdict !== 'wait' ? (model.denied ? 'pathdead' : 'path') : '',
+          },
+          glyph(verdict),
+          h(
+            'div.body',
+            null,
+            h(
+              'div.line',
+              null,
+              h(
+                'button.name',
+                { 'data-gate': row.gate, onClick: () => act.selectGate(row.gate) },
+                words.t(`gate.${row.gate}`),
+              ),
+              h('span.verdict', null, slimWord(ctx, model, row, crowd, rate)),
+            ),
+          ),
+        );
+      }),
+    ),
+    cacheLine(ctx, false, true),
+  );
 }
 
-/** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row @param {boolean} crowd @param {number} rate */
+/**
+ * @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row
+ * @param {boolean} crowd @param {number} rate
+ */
 function slimWord(ctx, model, row, crowd, rate) {
   const { words } = ctx;
   if (crowd) {
-    return ['authentication', 'authorization', 'etcd'].includes(row.gate) ? `${words.number(Math.round(rate))} /s` : '';
+    return ['authentication', 'authorization', 'etcd'].includes(row.gate)
+      ? `${words.number(Math.round(rate))} /s`
+      : '';
   }
   if (ctx.focus === 'scheduler' || !row.passed) return '';
   const won = (row.detail.tries || []).find((/** @type {any} */ t) => t.verdict === 'allow');
-  if (row.gate === 'authentication' || row.gate === 'authorization') return won ? shortTry(won.name) : '';
+  if (row.gate === 'authentication' || row.gate === 'authorization')
+    return won ? shortTry(won.name) : '';
   return row.gate === 'etcd' ? String(writeOf(/** @type {any} */ (model.span))?.rev || '') : '';
 }
 
 /** @param {string} name */
-const shortTry = (name) => (/token|service ?account/i.test(name) ? 'token' : name === 'X509' ? 'x509' : name.split(' ')[0]);
+const shortTry = (name) =>
+  /token|service ?account/i.test(name) ? 'token' : name === 'X509' ? 'x509' : name.split(' ')[0];
 
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {number} rate */
 function slimText(ctx, model, rate) {
@@ -292,9 +460,14 @@ function slimText(ctx, model, rate) {
   }
   if (!model.span) return words.t('map.api.idle');
   const { verb, resource, subresource, name } = /** @type {any} */ (model.span.open);
-  const what = subresource ? `…/${name.slice(name.lastIndexOf('-') + 1)}/${subresource}` : resource.split('.')[0];
-  return [`${httpMethod(verb)} ${what}`, h('br', null),
-    words.t('map.api.as', { user: shortUser(model.span.user?.name || '') })];
+  const what = subresource
+    ? `…/${name.slice(name.lastIndexOf('-') + 1)}/${subresource}`
+    : resource.split('.')[0];
+  return [
+    `${httpMethod(verb)} ${what}`,
+    h('br', null),
+    words.t('map.api.as', { user: shortUser(model.span.user?.name || '') }),
+  ];
 }
 
 /** @param {string} name */

@@ -6,7 +6,16 @@ import { legend } from './inspector.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 
-const KEYS = [['Space', 'space'], ['← →', 'arrows'], ['⇧ ← →', 'shift'], ['b', 'b'], ['l', 'l'], ['+ −', 'zoom'], ['Esc', 'esc'], ['?', 'help']];
+const KEYS = [
+  ['Space', 'space'],
+  ['← →', 'arrows'],
+  ['⇧ ← →', 'shift'],
+  ['b', 'b'],
+  ['l', 'l'],
+  ['+ −', 'zoom'],
+  ['Esc', 'esc'],
+  ['?', 'help'],
+];
 
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderDialogs(host, ctx) {
@@ -19,36 +28,139 @@ export function renderDialogs(host, ctx) {
 /** @param {Context} ctx @param {string} title @param {any} kids */
 function dialog(ctx, title, ...kids) {
   const { words, act } = ctx;
-  return h('div.veil', { key: 'veil', onClick: (/** @type {any} */ e) => { if (e.target.classList.contains('veil')) act.close(); } },
-    h('div.dialog', { role: 'dialog', 'aria-modal': 'true', 'aria-label': title, tabindex: '-1' },
-      h('header', null, h('h2', null, title), h('button.act', { onClick: () => act.close() }, words.t('traces.close'))), kids));
+  return h(
+    'div.veil',
+    {
+      key: 'veil',
+      onClick: (/** @type {any} */ e) => {
+        if (e.target.classList.contains('veil')) act.close();
+      },
+    },
+    h(
+      'div.dialog',
+      { role: 'dialog', 'aria-modal': 'true', 'aria-label': title, tabindex: '-1' },
+      h(
+        'header',
+        null,
+        h('h2', null, title),
+        h('button.act', { onClick: () => act.close() }, words.t('traces.close')),
+      ),
+      kids,
+    ),
+  );
 }
 
 /** @param {Context} ctx */
 function help(ctx) {
   const { words } = ctx;
-  return dialog(ctx, words.t('help.title'),
-    h('dl.keys', null, KEYS.map(([key, name]) => [h('dt', null, h('kbd', null, key)), h('dd', null, words.t(`help.${name}`))])),
-    h('h2', null, words.t('help.signs')), legend(ctx, 'legend'),
-    h('h2', null, words.t('help.simulated')), h('p', null, words.t('start.simulated')));
+  return dialog(
+    ctx,
+    words.t('help.title'),
+    h(
+      'dl.keys',
+      null,
+      KEYS.map(([key, name]) => [
+        h('dt', null, h('kbd', null, key)),
+        h('dd', null, words.t(`help.${name}`)),
+      ]),
+    ),
+    h('h2', null, words.t('help.signs')),
+    legend(ctx, 'legend'),
+    h('h2', null, words.t('help.simulated')),
+    h('p', null, words.t('start.simulated')),
+  );
 }
 
 /** @param {Context} ctx */
 function traces(ctx) {
   const { words, act, ui, player } = ctx;
   const list = ui.traces || [];
-  return dialog(ctx, words.t('traces.title'),
-    player.live ? h('div.form', null, h('input', {
-      'aria-label': words.t('traces.name'), placeholder: words.t('traces.name'), value: ui.traceName, onInput: (/** @type {any} */ e) => act.traceName(e.target.value),
-    }), h('button.act.first', { onClick: () => act.saveTrace() }, glyph('save'), words.t('traces.save')))
-      : h('div.form', null, h('button.act.first', { onClick: () => act.backToLive() }, words.t('traces.live'))),
-    h('div.form', null, h('label.act', null, glyph('open'), words.t('traces.import'), h('input.file', {
-      type: 'file', accept: '.gz,.jsonl,.ndjson,.json', onChange: (/** @type {any} */ e) => act.importTrace(e.target.files[0]),
-    }))),
-    ui.traceError ? h('p.is-deny', { role: 'alert' }, h('span.v', null, words.t('traces.failed', { message: ui.traceError }))) : null,
-    list.length ? h('ul.tracelist', null, list.map((/** @type {any} */ trace) => h('li', { key: trace.id },
-      h('span', null, h('b', null, trace.name || String(trace.id)), h('small', null, [trace.created, trace.records ? words.t('traces.records', { n: trace.records }) : ''].filter(Boolean).join(' · '))),
-      h('button.act', { onClick: () => act.openTrace(trace.id) }, glyph('play'), words.t('traces.open')),
-      h('a.act', { href: act.traceUrl(trace.id), download: `${trace.name || trace.id}.jsonl.gz` }, glyph('save'), words.t('traces.download')))))
-      : h('p.soft', null, words.t('traces.none')));
+  return dialog(
+    ctx,
+    words.t('traces.title'),
+    player.live
+      ? h(
+          'div.form',
+          null,
+          h('input', {
+            'aria-label': words.t('traces.name'),
+            placeholder: words.t('traces.name'),
+            value: ui.traceName,
+            onInput: (/** @type {any} */ e) => act.traceName(e.target.value),
+          }),
+          h(
+            'button.act.first',
+            { onClick: () => act.saveTrace() },
+            glyph('save'),
+            words.t('traces.save'),
+          ),
+        )
+      : h(
+          'div.form',
+          null,
+          h('button.act.first', { onClick: () => act.backToLive() }, words.t('traces.live')),
+        ),
+    h(
+      'div.form',
+      null,
+      h(
+        'label.act',
+        null,
+        glyph('open'),
+        words.t('traces.import'),
+        h('input.file', {
+          type: 'file',
+          accept: '.gz,.jsonl,.ndjson,.json',
+          onChange: (/** @type {any} */ e) => act.importTrace(e.target.files[0]),
+        }),
+      ),
+    ),
+    ui.traceError
+      ? h(
+          'p.is-deny',
+          { role: 'alert' },
+          h('span.v', null, words.t('traces.failed', { message: ui.traceError })),
+        )
+      : null,
+    list.length
+      ? h(
+          'ul.tracelist',
+          null,
+          list.map((/** @type {any} */ trace) =>
+            h(
+              'li',
+              { key: trace.id },
+              h(
+                'span',
+                null,
+                h('b', null, trace.name || String(trace.id)),
+                h(
+                  'small',
+                  null,
+                  [
+                    trace.cluster,
+                    trace.kubernetes,
+                    trace.last ? words.t('traces.records', { n: trace.last }) : '',
+                  ]
+                    .filter(Boolean)
+                    .join(' · '),
+                ),
+              ),
+              h(
+                'button.act',
+                { onClick: () => act.openTrace(trace.id) },
+                glyph('play'),
+                words.t('traces.open'),
+              ),
+              h(
+                'a.act',
+                { href: act.traceUrl(trace.id), download: `${trace.name || trace.id}.jsonl.gz` },
+                glyph('save'),
+                words.t('traces.download'),
+              ),
+            ),
+          ),
+        )
+      : h('p.soft', null, words.t('traces.none')),
+  );
 }

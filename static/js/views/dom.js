@@ -5,8 +5,19 @@
  */
 
 const SVG = 'http://www.w3.org/2000/svg';
-const SVG_TAGS = new Set(['svg', 'path', 'rect', 'circle', 'line', 'text', 'g', 'polygon', 'defs',
-  'marker', 'title']);
+const SVG_TAGS = new Set([
+  'svg',
+  'path',
+  'rect',
+  'circle',
+  'line',
+  'text',
+  'g',
+  'polygon',
+  'defs',
+  'marker',
+  'title',
+]);
 
 /**
  * @typedef {Object} VNode
@@ -66,7 +77,8 @@ function patchKids(host, wanted) {
     if (key !== undefined) found = keyed.get(key) || null;
     else if (here && drawn.get(here)?.key !== undefined) found = null;
     if (found && fits(found, want)) {
-      if (found !== here) host.insertBefore(found, here); else here = here.nextSibling;
+      if (found !== here) host.insertBefore(found, here);
+      else here = here.nextSibling;
       update(found, want);
     } else {
       host.insertBefore(create(want), here);
@@ -90,7 +102,8 @@ function fits(node, want) {
 /** @param {VNode|string} want @returns {ChildNode} */
 function create(want) {
   if (typeof want === 'string') return document.createTextNode(want);
-  const element = SVG_TAGS.has(want.tag) ? document.createElementNS(SVG, want.tag)
+  const element = SVG_TAGS.has(want.tag)
+    ? document.createElementNS(SVG, want.tag)
     : document.createElement(want.tag);
   for (const name of Object.keys(want.props)) setProp(element, name, want.props[name], undefined);
   for (const kid of want.kids) element.appendChild(create(kid));
@@ -115,8 +128,18 @@ function update(node, want) {
       setProp(element, name, want.props[name], old.props[name]);
     }
   }
-  patchKids(element, want.kids);
+  if (!sameKids(old.kids, want.kids)) patchKids(element, want.kids);
   drawn.set(node, want);
+}
+
+/**
+ * Children that are the very descriptions drawn last time.
+ * @param {any[]} old @param {any[]} want
+ */
+function sameKids(old, want) {
+  if (old.length !== want.length) return false;
+  for (let i = 0; i < old.length; i += 1) if (old[i] !== want[i]) return false;
+  return true;
 }
 
 /** @param {Element} element @param {string} name @param {any} value @param {any} old */
@@ -143,7 +166,7 @@ function setStyle(element, value, old) {
 /** @param {Element} element @param {string} type @param {any} handler */
 function listen(element, type, handler) {
   let known = listeners.get(element);
-  if (!known) listeners.set(element, known = {});
+  if (!known) listeners.set(element, (known = {}));
   if (!known[type]) {
     element.addEventListener(type, (event) => {
       const now = /** @type {any} */ (listeners.get(element))[type];

@@ -30,7 +30,7 @@ function wantedFocus(ctx) {
   const { state, current, player, ui } = ctx;
   if (isCrowd(ctx)) return 'crowd';
   const { hop, span } = current;
-  if (!hop || !span && hop.kind !== 'kubelet') return 'api';
+  if (!hop || (!span && hop.kind !== 'kubelet')) return 'api';
   if (ui.selected?.type === 'pod') return 'all';
   if (hop.kind === 'schedule') return player.quick ? now : 'scheduler';
   if (hop.kind === 'kubelet') return 'all';

@@ -7,41 +7,83 @@ const CUT = 'var(--cut)';
 
 /** @param {string} d @param {any} more */
 const path = (d, more) => ['path', { d, ...more }];
-const line = (/** @type {string} */ d, /** @type {number} */ width, stroke = 'currentColor') => path(d, {
-  fill: 'none', stroke, 'stroke-width': width, 'stroke-linecap': 'round', 'stroke-linejoin': 'round',
-});
-const box = (/** @type {any} */ more) => ['rect', {
-  x: 3, y: 3, width: 18, height: 18, rx: 4, fill: CUT, stroke: 'currentColor', 'stroke-width': 2.2,
-  ...more,
-}];
-const ring = (/** @type {any} */ more) => ['circle', {
-  cx: 12, cy: 12, r: 9, fill: CUT, stroke: 'currentColor', 'stroke-width': 2.2, ...more,
-}];
+const line = (/** @type {string} */ d, /** @type {number} */ width, stroke = 'currentColor') =>
+  path(d, {
+    fill: 'none',
+    stroke,
+    'stroke-width': width,
+    'stroke-linecap': 'round',
+    'stroke-linejoin': 'round',
+  });
+const box = (/** @type {any} */ more) => [
+  'rect',
+  {
+    x: 3,
+    y: 3,
+    width: 18,
+    height: 18,
+    rx: 4,
+    fill: CUT,
+    stroke: 'currentColor',
+    'stroke-width': 2.2,
+    ...more,
+  },
+];
+const ring = (/** @type {any} */ more) => [
+  'circle',
+  {
+    cx: 12,
+    cy: 12,
+    r: 9,
+    fill: CUT,
+    stroke: 'currentColor',
+    'stroke-width': 2.2,
+    ...more,
+  },
+];
 
 /** @type {Record<string, any[]>} */
 const SHAPES = {
   allow: [['circle', { cx: 12, cy: 12, r: 10, ...INK }], line('M7 12.5l3.4 3.4L17 9', 2.6, CUT)],
-  deny: [path('M7.6 1.5h8.8l6.1 6.1v8.8l-6.1 6.1H7.6l-6.1-6.1V7.6z', INK),
-    line('M8 8l8 8M16 8l-8 8', 2.8, CUT)],
-  change: [path('M12 1.6L23 21.4H1z', { ...INK, stroke: 'currentColor', 'stroke-linejoin': 'round' }),
-    line('M12 10v8M8 14h8', 2.5, CUT)],
+  deny: [
+    path('M7.6 1.5h8.8l6.1 6.1v8.8l-6.1 6.1H7.6l-6.1-6.1V7.6z', INK),
+    line('M8 8l8 8M16 8l-8 8', 2.8, CUT),
+  ],
+  change: [
+    path('M12 1.6L23 21.4H1z', { ...INK, stroke: 'currentColor', 'stroke-linejoin': 'round' }),
+    line('M12 10v8M8 14h8', 2.5, CUT),
+  ],
   noop: [ring({}), line('M7.5 12h9', 2.4)],
-  skip: [path('M12 2.5l9.5 9.5-9.5 9.5L2.5 12z',
-    { fill: CUT, stroke: 'currentColor', 'stroke-width': 2.2, 'stroke-linejoin': 'round' })],
+  skip: [
+    path('M12 2.5l9.5 9.5-9.5 9.5L2.5 12z', {
+      fill: CUT,
+      stroke: 'currentColor',
+      'stroke-width': 2.2,
+      'stroke-linejoin': 'round',
+    }),
+  ],
   wait: [ring({ 'stroke-dasharray': '1.2 4.46', 'stroke-linecap': 'round' })],
-  hold: [['rect', { x: 1.5, y: 1.5, width: 21, height: 21, rx: 4, ...INK }],
-    line('M9 7v10M15 7v10', 3, CUT)],
+  hold: [
+    ['rect', { x: 1.5, y: 1.5, width: 21, height: 21, rx: 4, ...INK }],
+    line('M9 7v10M15 7v10', 3, CUT),
+  ],
   work: [ring({}), ['circle', { cx: 12, cy: 12, r: 4.5, ...INK }]],
   flag: [line('M5 2v20', 2.6), path('M5 3h15l-4.5 5L20 13H5z', INK)],
-  flagOff: [line('M5 2v20', 2.6), path('M5 3h15l-4.5 5L20 13H5z',
-    { fill: 'none', stroke: 'currentColor', 'stroke-width': 2 })],
+  flagOff: [
+    line('M5 2v20', 2.6),
+    path('M5 3h15l-4.5 5L20 13H5z', { fill: 'none', stroke: 'currentColor', 'stroke-width': 2 }),
+  ],
   star: [path('M12 1.8l3.1 6.6 7.1.9-5.2 5 1.3 7.1L12 18l-6.3 3.4L7 14.3l-5.2-5 7.1-.9z', INK)],
   play: [path('M7 4.5v15l12-7.5z', INK)],
   pause: [path('M8 5v14M16 5v14', { stroke: 'currentColor', 'stroke-width': 4 })],
-  step: [path('M5 4.5v15l10-7.5z', INK),
-    path('M18.5 5v14', { stroke: 'currentColor', 'stroke-width': 3 })],
-  back: [path('M19 4.5v15L9 12z', INK),
-    path('M5.5 5v14', { stroke: 'currentColor', 'stroke-width': 3 })],
+  step: [
+    path('M5 4.5v15l10-7.5z', INK),
+    path('M18.5 5v14', { stroke: 'currentColor', 'stroke-width': 3 }),
+  ],
+  back: [
+    path('M19 4.5v15L9 12z', INK),
+    path('M5.5 5v14', { stroke: 'currentColor', 'stroke-width': 3 }),
+  ],
   first: [path('M20 4.5v15L12 12zM12 4.5v15L4 12z', INK)],
   last: [path('M4 4.5v15L12 12zM12 4.5v15L20 12z', INK)],
   theme: [ring({ fill: 'none' }), path('M12 3a9 9 0 010 18z', INK)],
@@ -52,8 +94,10 @@ const SHAPES = {
   podHalf: [box({}), path('M4 12h16v5a3 3 0 01-3 3H7a3 3 0 01-3-3z', INK)],
   podRun: [['rect', { x: 2, y: 2, width: 20, height: 20, rx: 4.5, ...INK }]],
   podEnd: [box({}), line('M8 8l8 8M16 8l-8 8', 2.2)],
-  mark: [path('M2 12h6M16 12h6', { stroke: 'currentColor', 'stroke-width': 3.4 }),
-    ring({ r: 5, fill: 'none', 'stroke-width': 3.4 })],
+  mark: [
+    path('M2 12h6M16 12h6', { stroke: 'currentColor', 'stroke-width': 3.4 }),
+    ring({ r: 5, fill: 'none', 'stroke-width': 3.4 }),
+  ],
 };
 
 /** @type {Map<string, any>} a sign without a label never differs, so it is described once */
@@ -69,8 +113,11 @@ export function glyph(name, label = '', cls = '') {
   const kept = id && plain.get(id);
   if (kept) return kept;
   const access = label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': 'true' };
-  const made = h('svg', { class: `g g-${name} ${cls}`.trim(), viewBox: '0 0 24 24', ...access },
-    shapes(name));
+  const made = h(
+    'svg',
+    { class: `g g-${name} ${cls}`.trim(), viewBox: '0 0 24 24', ...access },
+    shapes(name),
+  );
   if (id) plain.set(id, made);
   return made;
 }

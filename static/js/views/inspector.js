@@ -11,28 +11,71 @@ import { piecesOf, say } from './parts.js';
 
 /** @param {Context} ctx @returns {import('../core/explain/index.js').Explanation} */
 export function explanationOf(ctx) {
-  return explain({
-    index: ctx.index, state: ctx.state, current: ctx.current, selected: ctx.ui.selected,
-    crowd: ctx.focus === 'crowd', version: ctx.meta.version,
-  }, ctx.words);
+  return explain(
+    {
+      index: ctx.index,
+      state: ctx.state,
+      current: ctx.current,
+      selected: ctx.ui.selected,
+      crowd: ctx.focus === 'crowd',
+      version: ctx.meta.version,
+    },
+    ctx.words,
+  );
 }
 
 let scrolled = '';
 
-/** @param {HTMLElement} host @param {Context} ctx @param {import('../core/explain/index.js').Explanation} said */
+/**
+ * @param {HTMLElement} host @param {Context} ctx
+ * @param {import('../core/explain/index.js').Explanation} said
+ */
 export function renderInspector(host, ctx, said) {
   const { ui, act, words } = ctx;
   const tabs = said.tabs.filter((tab) => tab.blocks.length);
   const chosen = tabs.find((tab) => tab.id === ui.tab) || tabs[0];
-  render(host,
+  render(
+    host,
     h('div.head', { key: 'head' }, h('div.crumb', null, said.crumb), h('h1', null, said.title)),
-    tabs.length > 1 ? h('div.tabs', { key: 'tabs', role: 'tablist' }, tabs.map((tab) => h('button', {
-      key: tab.id, role: 'tab', id: `tab-${tab.id}`, 'aria-selected': String(tab === chosen), 'aria-controls': 'inspector-body', onClick: () => act.tab(tab.id),
-    }, tab.label))) : null,
-    h('div.scroll', { key: 'body', id: 'inspector-body', role: 'tabpanel', 'aria-labelledby': tabs.length > 1 ? `tab-${chosen.id}` : false, tabindex: '0' },
-      (chosen ? chosen.blocks : []).map((block, i) => blockView(ctx, block, i))),
+    tabs.length > 1
+      ? h(
+          'div.tabs',
+          { key: 'tabs', role: 'tablist' },
+          tabs.map((tab) =>
+            h(
+              'button',
+              {
+                key: tab.id,
+                role: 'tab',
+                id: `tab-${tab.id}`,
+                'aria-selected': String(tab === chosen),
+                'aria-controls': 'inspector-body',
+                onClick: () => act.tab(tab.id),
+              },
+              tab.label,
+            ),
+          ),
+        )
+      : null,
+    h(
+      'div.scroll',
+      {
+        key: 'body',
+        id: 'inspector-body',
+        role: 'tabpanel',
+        'aria-labelledby': tabs.length > 1 ? `tab-${chosen.id}` : false,
+        tabindex: '0',
+      },
+      (chosen ? chosen.blocks : []).map((block, i) => blockView(ctx, block, i)),
+    ),
     action(ctx),
-    h('footer', { key: 'foot' }, h('span.badge', null, said.badge), said.source ? sourceView(said.source) : null));
+    h(
+      'footer',
+      { key: 'foot' },
+      h('span.badge', null, said.badge),
+      said.source ? sourceView(said.source) : null,
+    ),
+  );
   const place = `${said.crumb} ${chosen ? chosen.id : ''} ${words.lang}`;
   if (place !== scrolled) /** @type {HTMLElement} */ (host.querySelector('.scroll')).scrollTop = 0;
   scrolled = place;
@@ -46,16 +89,33 @@ function sourceView(source) {
 /** At most one, and always at the same place. @param {Context} ctx */
 function action(ctx) {
   const { ui, act, words, player } = ctx;
-  const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {any} */ onClick) => h('div.action', { key: 'action' },
-    h('button.go.quiet', { onClick }, glyph(sign), words.t(key)));
+  const one = (
+    /** @type {string} */ key,
+    /** @type {string} */ sign,
+    /** @type {any} */ onClick,
+    params = {},
+  ) =>
+    h(
+      'div.action',
+      { key: 'action' },
+      h('button.go.quiet', { onClick }, glyph(sign), words.t(key, params)),
+    );
   if (ui.selected?.type === 'pod') {
-    return player.follow.pod === ui.selected.key ? one('inspector.unfollow', 'back', () => act.unfollow())
+    return player.follow.pod === ui.selected.key
+      ? one('inspector.unfollow', 'back', () => act.unfollow())
       : one('inspector.follow', 'mark', () => act.followPod(ui.selected.key));
   }
   if (ui.selected) return one('inspector.live', 'back', () => act.select(null));
   const close = /** @type {any} */ (ctx.current.hop);
-  if (close && close.kind === 'response' && close.code === 403 && ui.lastApplied && player.live && !player.behind) {
-    return one('inspector.runAs', 'play', () => act.resend());
+  if (
+    close &&
+    close.kind === 'response' &&
+    close.code === 403 &&
+    ui.lastApplied &&
+    player.live &&
+    !player.behind
+  ) {
+    return one('inspector.runAs', 'play', () => act.resend(), { user: ctx.meta.users[0] });
   }
   return null;
 }
@@ -64,66 +124,225 @@ function action(ctx) {
 function blockView(ctx, block, i) {
   const key = `${i}${block.type}`;
   switch (block.type) {
-    case 'p': return h('p', { key }, piecesOf(block.text));
-    case 'h': return h('h2', { key, class: block.tone ? `is-${block.tone}` : '' }, block.glyph ? glyph(block.glyph) : null, block.text);
-    case 'code': return h('div.code', { key, tabindex: '0' }, block.text);
-    case 'diff': return diff(ctx, block, key);
-    case 'rules': return h('ul.rules', { key }, block.items.map((item) => h(`li.is-${item.tone || item.verdict}`, null, glyph(item.verdict),
-      h('span', null, piecesOf(item.title), item.small ? h('small', null, item.small) : null))));
-    case 'ways': return h('ul.ways', { key }, block.items.map((item) => h('li', null, h('code', null, item.code), h('small', null, item.small))));
-    case 'story': return story(ctx, block, key);
-    case 'facts': return h('dl.facts', { key }, block.rows.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
-    case 'table': return table(block, key);
-    case 'links': return h('ul.links', { key }, block.items.map((item) => h('li', null, h('button.link', { onClick: () => ctx.act.visit(item.seq) }, item.text))));
-    case 'pods': return pods(ctx, block, key);
-    case 'cards': return cards(ctx, key);
-    default: return legend(ctx, key);
+    case 'p':
+      return h('p', { key }, piecesOf(block.text));
+    case 'h':
+      return h(
+        'h2',
+        { key, class: block.tone ? `is-${block.tone}` : '' },
+        block.glyph ? glyph(block.glyph) : null,
+        block.text,
+      );
+    case 'code':
+      return h('div.code', { key, tabindex: '0' }, block.text);
+    case 'diff':
+      return diff(ctx, block, key);
+    case 'rules':
+      return h(
+        'ul.rules',
+        { key },
+        block.items.map((item) =>
+          h(
+            `li.is-${item.tone || item.verdict}`,
+            null,
+            glyph(item.verdict),
+            h('span', null, piecesOf(item.title), item.small ? h('small', null, item.small) : null),
+          ),
+        ),
+      );
+    case 'ways':
+      return h(
+        'ul.ways',
+        { key },
+        block.items.map((item) =>
+          h('li', null, h('code', null, item.code), h('small', null, item.small)),
+        ),
+      );
+    case 'story':
+      return story(ctx, block, key);
+    case 'facts':
+      return h(
+        'dl.facts',
+        { key },
+        block.rows.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]),
+      );
+    case 'table':
+      return table(block, key);
+    case 'links':
+      return h(
+        'ul.links',
+        { key },
+        block.items.map((item) =>
+          h('li', null, h('button.link', { onClick: () => ctx.act.visit(item.seq) }, item.text)),
+        ),
+      );
+    case 'pods':
+      return pods(ctx, block, key);
+    case 'cards':
+      return cards(ctx, key);
+    default:
+      return legend(ctx, key);
   }
 }
 
 /** @param {Context} ctx @param {any} block @param {string} key */
 function diff(ctx, block, key) {
   const cls = { '+': 'add', '-': 'gone', '…': 'fold', ' ': '' };
-  return h('div.diff', { key, role: 'group', tabindex: '0', 'aria-label': ctx.words.t('diff.label') },
-    block.lines.map((/** @type {any} */ line) => h('div', { class: /** @type {any} */ (cls)[line.sign] }, line.text || (line.sign === '…' ? '⋯' : ' '))));
+  return h(
+    'div.diff',
+    { key, role: 'group', tabindex: '0', 'aria-label': ctx.words.t('diff.label') },
+    block.lines.map((/** @type {any} */ line) =>
+      h(
+        'div',
+        { class: /** @type {any} */ (cls)[line.sign] },
+        line.text || (line.sign === '…' ? '⋯' : ' '),
+      ),
+    ),
+  );
 }
 
 /** @param {any} block @param {string} key */
 function table(block, key) {
-  return h('table.scores', { key }, h('thead', null, h('tr', null, block.head.map((/** @type {string} */ t) => h('th', { scope: 'col' }, t)))),
-    h('tbody', null, block.rows.map((/** @type {string[]} */ row) => h('tr', null, row.map((cell, i) => h(i ? 'td' : 'th', i ? null : { scope: 'row' }, cell))))),
-    block.foot ? h('tfoot', null, h('tr', null, block.foot.map((/** @type {string} */ cell, /** @type {number} */ i) => h(i ? 'td' : 'th', i ? null : { scope: 'row' }, cell)))) : null);
+  return h(
+    'table.scores',
+    { key },
+    h(
+      'thead',
+      null,
+      h(
+        'tr',
+        null,
+        block.head.map((/** @type {string} */ t) => h('th', { scope: 'col' }, t)),
+      ),
+    ),
+    h(
+      'tbody',
+      null,
+      block.rows.map((/** @type {string[]} */ row) =>
+        h(
+          'tr',
+          null,
+          row.map((cell, i) => h(i ? 'td' : 'th', i ? null : { scope: 'row' }, cell)),
+        ),
+      ),
+    ),
+    block.foot
+      ? h(
+          'tfoot',
+          null,
+          h(
+            'tr',
+            null,
+            block.foot.map((/** @type {string} */ cell, /** @type {number} */ i) =>
+              h(i ? 'td' : 'th', i ? null : { scope: 'row' }, cell),
+            ),
+          ),
+        )
+      : null,
+  );
 }
 
 /** @param {Context} ctx @param {any} block @param {string} key */
 function story(ctx, block, key) {
   const rows = block.rows;
   const here = rows.findLast((/** @type {any} */ row) => row.seq <= block.at);
-  return h('ol.story', { key }, rows.map((/** @type {any} */ row) => h('li', {
-    key: `${row.seq}${row.key}`, class: `${row === here ? 'here' : row.seq > block.at ? 'ghost' : ''} ${row.critical ? 'crit' : ''}`,
-  }, h('span.t', null, row.t ? `+${duration(row.t)}` : '0'), h('span.d', null),
-  h('span.s', null, h('button', { 'aria-current': row === here ? 'step' : false, onClick: () => ctx.act.visit(row.seq) }, say(ctx.words, row.key, row.params)),
-    row.rev ? [' ', h('small', null, `r${row.rev}`)] : null))));
+  return h(
+    'ol.story',
+    { key },
+    rows.map((/** @type {any} */ row) =>
+      h(
+        'li',
+        {
+          key: `${row.seq}${row.key}`,
+          class: [
+            row === here ? 'here' : row.seq > block.at ? 'ghost' : '',
+            row.critical ? 'crit' : '',
+          ].join(' '),
+        },
+        h('span.t', null, row.t ? `+${duration(row.t)}` : '0'),
+        h('span.d', null),
+        h(
+          'span.s',
+          null,
+          h(
+            'button',
+            {
+              'aria-current': row === here ? 'step' : false,
+              onClick: () => ctx.act.visit(row.seq),
+            },
+            say(ctx.words, row.key, row.params),
+          ),
+          row.rev ? [' ', h('small', null, `r${row.rev}`)] : null,
+        ),
+      ),
+    ),
+  );
 }
 
 /** @param {Context} ctx @param {any} block @param {string} key */
 function pods(ctx, block, key) {
-  return h('ul.cards', { key }, block.items.map((/** @type {any} */ item) => h('li', { key: item.key }, h('button', {
-    onClick: () => ctx.act.selectPod(item.key),
-  }, glyph(podGlyph(item.stage)), h('span', null, h('b', null, item.text), h('small', null, item.small))))));
+  return h(
+    'ul.cards',
+    { key },
+    block.items.map((/** @type {any} */ item) =>
+      h(
+        'li',
+        { key: item.key },
+        h(
+          'button',
+          {
+            onClick: () => ctx.act.selectPod(item.key),
+          },
+          glyph(podGlyph(item.stage)),
+          h('span', null, h('b', null, item.text), h('small', null, item.small)),
+        ),
+      ),
+    ),
+  );
 }
 
 /** @param {Context} ctx @param {string} key */
 function cards(ctx, key) {
   const { words, act, player } = ctx;
-  const list = [['token', 'change', 'change'], ['refused', 'deny', 'deny'], ['node', 'hold', 'star'], ['crowd', 'allow', 'podRun']];
-  return h('ul.cards', { key }, list.map(([name, tone, sign]) => h('li', { key: name }, h(`button.is-${tone}`, {
-    disabled: !player.live, onClick: () => act.card(name),
-  }, glyph(sign), h('span', null, h('b', null, words.t(`cards.${name}`, { n: act.crowdSize() })), h('small', null, words.t(`cards.${name}Text`)))))));
+  const list = [
+    ['token', 'change', 'change'],
+    ['refused', 'deny', 'deny'],
+    ['node', 'hold', 'star'],
+    ['crowd', 'allow', 'podRun'],
+  ];
+  return h(
+    'ul.cards',
+    { key },
+    list.map(([name, tone, sign]) =>
+      h(
+        'li',
+        { key: name },
+        h(
+          `button.is-${tone}`,
+          {
+            disabled: !player.live,
+            onClick: () => act.card(name),
+          },
+          glyph(sign),
+          h(
+            'span',
+            null,
+            h('b', null, words.t(`cards.${name}`, { n: act.crowdSize() })),
+            h('small', null, words.t(`cards.${name}Text`)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** @param {Context} ctx @param {string} key */
 export function legend(ctx, key) {
-  return h('ul.legend', { key }, ['allow', 'noop', 'change', 'skip', 'deny', 'wait'].map((sign) => h(`li.is-${sign}`, { key: sign },
-    glyph(sign), ctx.words.t(`sign.${sign}`))));
+  return h(
+    'ul.legend',
+    { key },
+    ['allow', 'noop', 'change', 'skip', 'deny', 'wait'].map((sign) =>
+      h(`li.is-${sign}`, { key: sign }, glyph(sign), ctx.words.t(`sign.${sign}`)),
+    ),
+  );
 }

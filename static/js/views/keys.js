@@ -18,8 +18,9 @@ export function listenToKeys(app) {
     }
     if (TYPING.has(target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
     const pressed = KEYS[event.key];
-    if (!pressed || app.ui.dialog && event.key !== '?') return;
-    if (event.key === ' ' && target.tagName === 'BUTTON' && !target.classList.contains('main')) return;
+    if (!pressed || (app.ui.dialog && event.key !== '?')) return;
+    if (event.key === ' ' && target.tagName === 'BUTTON' && !target.classList.contains('main'))
+      return;
     if (event.key.startsWith('Arrow') && target.getAttribute('role') === 'tab') return;
     event.preventDefault();
     pressed(app, event, target);
@@ -37,7 +38,9 @@ const KEYS = {
   ArrowRight: (app, event) => app.act.step(1, event.shiftKey),
   b(app, event, target) {
     const gate = target.closest('.gate')?.querySelector('[data-gate]')?.getAttribute('data-gate');
-    const here = document.querySelector('.gate.is-hold [data-gate], .gate.is-deny [data-gate]')?.getAttribute('data-gate');
+    const here = document
+      .querySelector('.gate.is-hold [data-gate], .gate.is-deny [data-gate]')
+      ?.getAttribute('data-gate');
     app.act.breakAtGate(gate || here || 'mutating');
   },
   l: (app) => app.act.goLive(),
@@ -67,14 +70,20 @@ export function listenToTimeline(host, app) {
     host.setPointerCapture(event.pointerId);
     to(event);
   });
-  host.addEventListener('pointermove', (event) => { if (dragging) to(event); });
+  host.addEventListener('pointermove', (event) => {
+    if (dragging) to(event);
+  });
   host.addEventListener('pointerup', () => {
     dragging = false;
     app.ui.dragging = false;
   });
-  host.addEventListener('wheel', (event) => {
-    if (!(/** @type {HTMLElement} */ (event.target)).closest('.plot')) return;
-    event.preventDefault();
-    app.act.zoom(event.deltaY < 0 ? 1.25 : 0.8);
-  }, { passive: false });
+  host.addEventListener(
+    'wheel',
+    (event) => {
+      if (!(/** @type {HTMLElement} */ (event.target).closest('.plot'))) return;
+      event.preventDefault();
+      app.act.zoom(event.deltaY < 0 ? 1.25 : 0.8);
+    },
+    { passive: false },
+  );
 }

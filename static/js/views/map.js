@@ -45,17 +45,30 @@ function addOwn(host) {
 
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model */
 function columns(ctx, model) {
-  const column = (/** @type {string} */ key, /** @type {any[]} */ ...kids) => h('div.col', { key }, kids);
+  const column = (/** @type {string} */ key, /** @type {any[]} */ ...kids) =>
+    h('div.col', { key }, kids);
   if (ctx.focus === 'crowd') {
-    return [column('a', slimCorridor(ctx, model)), column('b', funnel(ctx), followedBox(ctx)), column('c', yard(ctx))];
+    return [
+      column('a', slimCorridor(ctx, model)),
+      column('b', funnel(ctx), followedBox(ctx)),
+      column('c', yard(ctx)),
+    ];
   }
   if (ctx.focus === 'scheduler') {
     const cycle = cycleOf(ctx);
     if (cycle) {
-      return [column('a', slimCorridor(ctx, model)), column('b', board(ctx, cycle)), column('c', nodeCards(ctx, cycle))];
+      return [
+        column('a', slimCorridor(ctx, model)),
+        column('b', board(ctx, cycle)),
+        column('c', nodeCards(ctx, cycle)),
+      ];
     }
   }
-  const askers = [ctx.current.root || !ctx.player.live ? client(ctx) : invitation(ctx), controllers(ctx), schedulerBox(ctx)];
+  const askers = [
+    ctx.current.root || !ctx.player.live ? client(ctx) : invitation(ctx),
+    controllers(ctx),
+    schedulerBox(ctx),
+  ];
   const api = ctx.focus === 'all' ? slimCorridor(ctx, model) : corridor(ctx, model);
   return [column('a', askers), column('b', api), column('c', nodeCards(ctx, null))];
 }
@@ -64,7 +77,8 @@ function columns(ctx, model) {
 export function cycleOf(ctx) {
   const { ui, index, current, state } = ctx;
   const chosen = ui.selected?.type === 'span' ? index.spans.get(ui.selected.seq) : null;
-  const isCycle = (/** @type {any} */ span) => span && span.type === 'work' && span.open.component === 'scheduler' && span.seq <= state.seq;
+  const isCycle = (/** @type {any} */ span) =>
+    span && span.type === 'work' && span.open.component === 'scheduler' && span.seq <= state.seq;
   if (isCycle(chosen)) return cycleAt(/** @type {any} */ (chosen), state.seq);
   if (isCycle(current.work)) return cycleAt(/** @type {any} */ (current.work), state.seq);
   for (let i = index.works.length - 1; i >= 0; i -= 1) {
@@ -78,23 +92,43 @@ function bannerOf(ctx) {
   const { player, words, state, compact, act, meta } = ctx;
   const { head } = player.history;
   if (player.live && !meta.connected && meta.opened) {
-    return h('div.banner', { key: 'banner', role: 'status' }, h('span.v.is-past', null, glyph('back')),
-      h('span', null, h('b', null, words.t('moment.lost')), ' ', words.t('lost.text', { rev: String(head.rev) })));
+    return h(
+      'div.banner',
+      { key: 'banner', role: 'status' },
+      h('span.v.is-past', null, glyph('back')),
+      h(
+        'span',
+        null,
+        h('b', null, words.t('moment.lost')),
+        ' ',
+        words.t('lost.text', { rev: String(head.rev) }),
+      ),
+    );
   }
   if (!player.past) return null;
-  const text = compact ? words.t('past.liveShort', { rev: String(head.rev) })
+  const text = compact
+    ? words.t('past.liveShort', { rev: String(head.rev) })
     : words.t('past.live', { rev: String(head.rev), time: duration(head.t - state.t) });
-  return h('div.banner', { key: 'banner' }, h('span.v.is-past', null, glyph('back')),
+  return h(
+    'div.banner',
+    { key: 'banner' },
+    h('span.v.is-past', null, glyph('back')),
     h('span', null, h('b', null, words.t('past.revision', { rev: String(state.rev) })), ' ', text),
-    h('span.acts', null,
+    h(
+      'span.acts',
+      null,
       h('button.act', { onClick: () => act.openTraces() }, glyph('save'), words.t('past.save')),
-      h('button.act.first', { onClick: () => act.goLive() }, words.t('past.live.go'))));
+      h('button.act.first', { onClick: () => act.goLive() }, words.t('past.live.go')),
+    ),
+  );
 }
 
 /** @param {Element} host */
 function showCurrentGate(host) {
   const gates = /** @type {HTMLElement|null} */ (host.querySelector('.corridor:not(.slim) .gates'));
-  const here = /** @type {HTMLElement|null} */ (gates && gates.querySelector('.gate.is-hold, .gate.is-deny'));
+  const here = /** @type {HTMLElement|null} */ (
+    gates && gates.querySelector('.gate.is-hold, .gate.is-deny')
+  );
   if (!gates || !here || gates.scrollHeight <= gates.clientHeight) return;
   const top = here.offsetTop - gates.offsetTop;
   if (top < gates.scrollTop) gates.scrollTop = top;
@@ -104,30 +138,74 @@ function showCurrentGate(host) {
 
 // -- wires --------------------------------------------------------------------------------------
 
-/** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @returns {import('./wires.js').Wire[]} */
+/**
+ * @param {Context} ctx @param {ReturnType<typeof corridorModel>} model
+ * @returns {import('./wires.js').Wire[]}
+ */
 function wiresOf(ctx, model) {
   const { focus, current, player } = ctx;
   if (focus === 'crowd') {
-    return [['watchcache', 'r', 0.5, 'funnel', 'l', 0.5, 'watch', 0.72], ['followed', 'r', 0.35, 'bay-mine', 'l', 0.6, 'live', 0.55]];
+    return [
+      ['watchcache', 'r', 0.5, 'funnel', 'l', 0.5, 'watch', 0.72],
+      ['followed', 'r', 0.35, 'bay-mine', 'l', 0.6, 'live', 0.55],
+    ];
   }
   if (focus === 'scheduler') {
     const cycle = cycleOf(ctx);
-    /** @type {import('./wires.js').Wire[]} */ const wires = [['watchcache', 'r', 0.5, 'sched', 'l', 0.5, 'watch', 0.5]];
-    if (cycle && cycle.chosen) wires.push(['sched', 'r', 0.72, `n-${cycle.chosen}`, 'l', 0.5, 'live', 0.45]);
+    /** @type {import('./wires.js').Wire[]} */ const wires = [
+      ['watchcache', 'r', 0.5, 'sched', 'l', 0.5, 'watch', 0.5],
+    ];
+    if (cycle && cycle.chosen)
+      wires.push(['sched', 'r', 0.72, `n-${cycle.chosen}`, 'l', 0.5, 'live', 0.45]);
     return wires;
   }
-  const nodes = /** @type {import('./wires.js').Wire[]} */ ([...document.querySelectorAll('.map .node')]
-    .map((n) => ['watchcache', 'r', 0.5, n.id, 'l', 0.5, 'watch', 0.5]));
+  const nodes = /** @type {import('./wires.js').Wire[]} */ (
+    [...document.querySelectorAll('.map .node')].map((n) => [
+      'watchcache',
+      'r',
+      0.5,
+      n.id,
+      'l',
+      0.5,
+      'watch',
+      0.5,
+    ])
+  );
   /** @type {import('./wires.js').Wire[]} */
-  const wires = [['kcm', 'r', 0.3, 'watchcache', 'l', 0.5, 'watch', 0.35], ['sched', 'r', 0.5, 'watchcache', 'l', 0.5, 'watch', 0.35], ...nodes];
+  const wires = [
+    ['kcm', 'r', 0.3, 'watchcache', 'l', 0.5, 'watch', 0.35],
+    ['sched', 'r', 0.5, 'watchcache', 'l', 0.5, 'watch', 0.35],
+    ...nodes,
+  ];
   const source = sourceOf(ctx);
-  if (source && source !== 'client') wires.push(['client', 'r', 0.5, 'g-authentication', 'l', 0.5, '', 0.35]);
+  if (source && source !== 'client')
+    wires.push(['client', 'r', 0.5, 'g-authentication', 'l', 0.5, '', 0.35]);
   if (source) {
     const side = source.startsWith('n-') ? 'l' : 'r';
     const tone = model.denied ? 'dead' : 'live';
-    if (side === 'r') wires.push([source, 'r', 0.5, 'g-authentication', 'l', 0.5, tone, source === 'client' ? 0.5 : 0.66]);
+    if (side === 'r')
+      wires.push([
+        source,
+        'r',
+        0.5,
+        'g-authentication',
+        'l',
+        0.5,
+        tone,
+        source === 'client' ? 0.5 : 0.66,
+      ]);
     else wires.push([source, 'l', 0.5, 'api', 'r', 0.12, tone, 0.5]);
-  } else if (!current.root && player.live) wires.push(['client', 'r', ctx.compact ? 0.5 : 0.62, 'g-authentication', 'l', 0.5, 'live', 0.5]);
+  } else if (!current.root && player.live)
+    wires.push([
+      'client',
+      'r',
+      ctx.compact ? 0.5 : 0.62,
+      'g-authentication',
+      'l',
+      0.5,
+      'live',
+      0.5,
+    ]);
   return wires;
 }
 
@@ -146,13 +224,16 @@ function sourceOf(ctx) {
 
 let stood = '';
 
-/** @param {HTMLElement} host @param {Context} ctx @param {ReturnType<typeof corridorModel>} model */
+/**
+ * @param {HTMLElement} host @param {Context} ctx @param {ReturnType<typeof corridorModel>} model
+ */
 function moveTicket(host, ctx, model) {
   const ticket = /** @type {HTMLElement} */ (host.querySelector('.traveller'));
   const row = model.stop >= 0 ? model.rows[model.stop] : null;
   const inside = row && (row.verdict === 'hold' || row.verdict === 'work');
   const gate = row && document.getElementById(`g-${row.gate}`);
-  const shown = ctx.focus === 'api' && gate && !inside && model.span && !model.quick && ctx.player.travels;
+  const shown =
+    ctx.focus === 'api' && gate && !inside && model.span && !model.quick && ctx.player.travels;
   ticket.classList.toggle('is-shown', !!shown);
   if (!shown || !gate || !model.span) {
     if (!inside) stood = '';
@@ -162,7 +243,9 @@ function moveTicket(host, ctx, model) {
   const text = `${open.verb} ${open.subresource || open.resource.split('.')[0]}`;
   if (ticket.textContent !== text) ticket.textContent = text;
   const origin = host.getBoundingClientRect();
-  const line = /** @type {HTMLElement} */ (gate.querySelector('.line') || gate).getBoundingClientRect();
+  const line = /** @type {HTMLElement} */ (
+    gate.querySelector('.line') || gate
+  ).getBoundingClientRect();
   const x = Math.round(line.right - origin.left - ticket.offsetWidth);
   const y = Math.round(line.top - origin.top + line.height / 2 - ticket.offsetHeight / 2);
   const to = `${x}px ${y}px`;
@@ -173,7 +256,10 @@ function moveTicket(host, ctx, model) {
   stood = String(model.span.seq);
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
   if (same && from && !calm && !ctx.player.past) {
-    ticket.animate([{ translate: from }, { translate: to }], { duration: TRAVEL_MS, easing: 'cubic-bezier(.45,0,.25,1)' });
+    ticket.animate([{ translate: from }, { translate: to }], {
+      duration: TRAVEL_MS,
+      easing: 'cubic-bezier(.45,0,.25,1)',
+    });
   }
 }
 

@@ -27,8 +27,12 @@ export function nodeCards(ctx, cycle) {
 }
 
 /** Those that matter now come first, the others fill up. */
-function pickNodes(/** @type {NodeView[]} */ nodes, /** @type {Context} */ ctx,
-  /** @type {any} */ cycle, /** @type {number} */ most) {
+function pickNodes(
+  /** @type {NodeView[]} */ nodes,
+  /** @type {Context} */ ctx,
+  /** @type {any} */ cycle,
+  /** @type {number} */ most,
+) {
   const mine = followedPod(ctx);
   const wanted = new Set([cycle && cycle.chosen, mine && mine.node].filter(Boolean));
   const picked = nodes.filter((n) => wanted.has(n.name));
@@ -39,7 +43,10 @@ function pickNodes(/** @type {NodeView[]} */ nodes, /** @type {Context} */ ctx,
 /** The pod the page is with: the chosen one, or the one of the current hop. @param {Context} ctx */
 export function followedPod(ctx) {
   const { ui, player, state, current } = ctx;
-  const key = ui.selected?.type === 'pod' ? ui.selected.key : player.follow.pod || podOfHop(current);
+  const chosen = ui.selected?.type === 'pod' ? ui.selected.key : player.follow.pod;
+  // in a crowd hops come too fast to look at, so the first pod is followed until one is chosen
+  if (!chosen && ctx.focus === 'crowd') return podsOf(state).find((pod) => !pod.system) || null;
+  const key = chosen || podOfHop(current);
   return key ? podsOf(state).find((pod) => pod.key === key) || null : null;
 }
 
@@ -60,15 +67,34 @@ function nodeCard(ctx, node, cycle) {
   const { words, act, focus } = ctx;
   const mine = followedPod(ctx);
   const out = cycle && cycle.failed[node.name];
-  const won = cycle ? cycle.chosen === node.name : focus === 'all' && mine && mine.node === node.name;
+  const won = cycle
+    ? cycle.chosen === node.name
+    : focus === 'all' && mine && mine.node === node.name;
   const total = cycle ? cycle.total[node.name] : undefined;
   const tag = out ? words.t('map.out') : total !== undefined ? words.number(total) : node.ip;
   const pods = podList(ctx, node, mine, cycle);
-  return h('section.comp.node', {
-    key: node.name, id: `n-${node.name}`, class: `${out ? 'out' : ''} ${won ? 'won' : ''}`,
-  }, h('header', null, h('h2', null, h('button', { onClick: () => act.select({ type: 'node', name: node.name }) }, node.name)),
-    h('span.second', null, tag)),
-  facts(ctx, node, cycle), taints(ctx, node), h('ul.pods', null, pods), kubelet(ctx, node, mine));
+  return h(
+    'section.comp.node',
+    {
+      key: node.name,
+      id: `n-${node.name}`,
+      class: `${out ? 'out' : ''} ${won ? 'won' : ''}`,
+    },
+    h(
+      'header',
+      null,
+      h(
+        'h2',
+        null,
+        h('button', { onClick: () => act.select({ type: 'node', name: node.name }) }, node.name),
+      ),
+      h('span.second', null, tag),
+    ),
+    facts(ctx, node, cycle),
+    taints(ctx, node),
+    h('ul.pods', null, pods),
+    kubelet(ctx, node, mine),
+  );
 }
 
 /** @param {Context} ctx @param {NodeView} node @param {any} cycle */
@@ -77,17 +103,34 @@ function facts(ctx, node, cycle) {
   if (!node.ready) return h('div.facts.is-deny', null, h('span.v', null, words.t('map.notReady')));
   if (focus === 'all') return null;
   if (!current.root && node.renewed) {
-    return h('div.facts', null, words.t(compact ? 'map.renewedShort' : 'map.renewed', { time: duration(Math.round(Math.max(0, ctx.meta.now() - node.renewed) / 1e5) * 1e5) }));
+    return h(
+      'div.facts',
+      null,
+      words.t(compact ? 'map.renewedShort' : 'map.renewed', {
+        time: duration(Math.round(Math.max(0, ctx.now - node.renewed) / 1e5) * 1e5),
+      }),
+    );
   }
   if (compact || cycle) return null;
-  return h('div.facts', null, [node.cpu && `${node.cpu} CPU`, node.memory].filter(Boolean).join(', '),
-    node.cidr ? [h('br', null), words.t('map.cidr', { cidr: node.cidr })] : null);
+  return h(
+    'div.facts',
+    null,
+    [node.cpu && `${node.cpu} CPU`, node.memory].filter(Boolean).join(', '),
+    node.cidr ? [h('br', null), words.t('map.cidr', { cidr: node.cidr })] : null,
+  );
 }
 
 /** @param {Context} ctx @param {NodeView} node */
 function taints(ctx, node) {
-  const list = node.taints.slice(0, 2).map((taint) => h('span.taint', { title: taint },
-    ctx.compact && ctx.focus !== 'all' ? taint.split(':')[0] : taint));
+  const list = node.taints
+    .slice(0, 2)
+    .map((taint) =>
+      h(
+        'span.taint',
+        { title: taint },
+        ctx.compact && ctx.focus !== 'all' ? taint.split(':')[0] : taint,
+      ),
+    );
   if (node.cordoned) list.push(h('span.taint', null, ctx.words.t('map.cordoned')));
   return list.length ? h('div', null, list) : null;
 }
@@ -102,43 +145,86 @@ function podList(ctx, node, mine, cycle) {
   if (mine && mine.node === node.name && !shown.includes(mine)) shown[most - 1] = mine;
   const items = [];
   if (system.length) {
-    items.push(compact || system.length > 3
-      ? h('li.sys', { key: 'sys' }, glyph('podRun'), words.t('map.system', { n: system.length }))
-      : system.map((pod) => h('li.sys', { key: pod.key, title: pod.name }, glyph(podGlyph(pod.stage)), baseName(pod.name))));
+    items.push(
+      compact || system.length > 3
+        ? h('li.sys', { key: 'sys' }, glyph('podRun'), words.t('map.system', { n: system.length }))
+        : system.map((pod) =>
+            h(
+              'li.sys',
+              { key: pod.key, title: pod.name },
+              glyph(podGlyph(pod.stage)),
+              baseName(pod.name),
+            ),
+          ),
+    );
   }
   for (const pod of shown) {
-    items.push(h('li', { key: pod.key, class: mine && mine.key === pod.key ? 'mine' : '' },
-      h('button', { title: pod.name, onClick: () => act.selectPod(pod.key) },
-        glyph(podGlyph(pod.stage)), shortPod(pod.short))));
+    items.push(
+      h(
+        'li',
+        { key: pod.key, class: mine && mine.key === pod.key ? 'mine' : '' },
+        h(
+          'button',
+          { title: pod.name, onClick: () => act.selectPod(pod.key) },
+          glyph(podGlyph(pod.stage)),
+          shortPod(pod.short),
+        ),
+      ),
+    );
   }
-  if (own.length > shown.length) items.push(h('li', { key: 'more' }, words.t('map.more', { n: own.length - shown.length })));
+  if (own.length > shown.length)
+    items.push(h('li', { key: 'more' }, words.t('map.more', { n: own.length - shown.length })));
   if (cycle && cycle.chosen === node.name && mine && !mine.node) {
-    items.push(h('li.mine', { key: 'if' }, glyph('podNew'), words.t('map.ifBound', { pod: mine.short })));
+    items.push(
+      h('li.mine', { key: 'if' }, glyph('podNew'), words.t('map.ifBound', { pod: mine.short })),
+    );
   }
   return items;
 }
 
 /** "coredns-668d6bf9bc-7xq2p" -> "coredns" @param {string} name */
-const baseName = (name) => name.replace(/-[a-z0-9]{5}$/, '').replace(/-(?=\w*\d)[a-z0-9]{7,10}$/, '');
+const baseName = (name) =>
+  name.replace(/-[a-z0-9]{5}$/, '').replace(/-(?=\w*\d)[a-z0-9]{7,10}$/, '');
 
 /** @param {string} name */
 const shortPod = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
 
 /** The five stops of the pod that is starting here, or the resting kubelet. */
-function kubelet(/** @type {Context} */ ctx, /** @type {NodeView} */ node, /** @type {Pod|null} */ mine) {
+function kubelet(
+  /** @type {Context} */ ctx,
+  /** @type {NodeView} */ node,
+  /** @type {Pod|null} */ mine,
+) {
   const { words, index, state, focus } = ctx;
-  const pod = mine && mine.node === node.name ? mine
-    : node.pods.find((p) => !p.system && p.stage === 'bound') || null;
+  const pod =
+    mine && mine.node === node.name
+      ? mine
+      : node.pods.find((p) => !p.system && p.stage === 'bound') || null;
   const steps = pod ? stepsOf(index, pod.key, state.seq) : new Map();
   const signs = STOPS.map((step) => [step, stepSign(steps.get(step))]);
   if (pod && focus === 'all' && (pod === mine || pod.stage === 'bound')) {
-    return h('ol.steps', { key: 'steps' }, signs.map(([step, sign]) => h(`li.is-${sign}`, { key: step },
-      glyph(sign === 'hold' ? 'work' : sign), words.t(`step.${step}`))));
+    return h(
+      'ol.steps',
+      { key: 'steps' },
+      signs.map(([step, sign]) =>
+        h(
+          `li.is-${sign}`,
+          { key: step },
+          glyph(sign === 'hold' ? 'work' : sign),
+          words.t(`step.${step}`),
+        ),
+      ),
+    );
   }
-  const label = signs.map(([step, sign]) => `${words.t(`step.${step}`)} ${words.t(`verdict.${sign}`)}`).join(', ');
-  return h('div.kubelet', { key: 'kubelet', role: 'img', 'aria-label': words.t('map.kubelet.label', { steps: label }) },
+  const label = signs
+    .map(([step, sign]) => `${words.t(`step.${step}`)} ${words.t(`verdict.${sign}`)}`)
+    .join(', ');
+  return h(
+    'div.kubelet',
+    { key: 'kubelet', role: 'img', 'aria-label': words.t('map.kubelet.label', { steps: label }) },
     h('span', null, words.t('map.kubelet')),
-    signs.map(([, sign]) => h(`i.is-${sign}`, null, glyph(sign === 'hold' ? 'work' : sign))));
+    signs.map(([, sign]) => h(`i.is-${sign}`, null, glyph(sign === 'hold' ? 'work' : sign))),
+  );
 }
 
 /** @param {any} step */
@@ -154,17 +240,46 @@ function stepSign(step) {
 export function funnel(ctx) {
   const { words } = ctx;
   const counts = crowdCounts(/** @type {any} */ (ctx));
-  const stage = (/** @type {string} */ id, /** @type {string} */ tone, /** @type {string} */ sign,
-    /** @type {number} */ n, /** @type {string} */ label) => h(`div.stage.is-${tone}`, { key: id },
-    h('div.n', null, glyph(sign), words.number(n)), h('div.l', null, label),
-    h('div.m', null, h('i', { style: { width: `${counts.wanted ? (100 * n) / counts.wanted : 0}%` } })));
-  return h('section.comp.funnel', { id: 'funnel', key: 'funnel' },
+  const stage = (
+    /** @type {string} */ id,
+    /** @type {string} */ tone,
+    /** @type {string} */ sign,
+    /** @type {number} */ n,
+    /** @type {string} */ label,
+  ) =>
+    h(
+      `div.stage.is-${tone}`,
+      { key: id },
+      h('div.n', null, glyph(sign), words.number(n)),
+      h('div.l', null, label),
+      h(
+        'div.m',
+        null,
+        h('i', { style: { width: `${counts.wanted ? (100 * n) / counts.wanted : 0}%` } }),
+      ),
+    );
+  return h(
+    'section.comp.funnel',
+    { id: 'funnel', key: 'funnel' },
     h('header', null, h('h2', null, words.t('crowd.wantedN', { n: counts.wanted }))),
     stage('missing', 'wait', 'wait', counts.missing, words.t('crowd.missing')),
     stage('queued', 'skip', 'podNew', counts.queued, words.t('crowd.queued')),
     stage('starting', 'allow', 'podHalf', counts.starting, words.t('crowd.startingN')),
-    stage('running', 'allow', 'podRun', counts.running, words.t('crowd.runningN', { ready: counts.ready })),
-    stage('failed', counts.failed ? 'deny' : 'noop', counts.failed ? 'deny' : 'noop', counts.failed, words.t('crowd.failedN')));
+    stage(
+      'running',
+      'allow',
+      'podRun',
+      counts.running,
+      words.t('crowd.runningN', { ready: counts.ready }),
+    ),
+    stage(
+      'failed',
+      counts.failed ? 'deny' : 'noop',
+      counts.failed ? 'deny' : 'noop',
+      counts.failed,
+      words.t('crowd.failedN'),
+    ),
+  );
 }
 
 /** The one pod that keeps its name. @param {Context} ctx */
@@ -173,12 +288,33 @@ export function followedBox(ctx) {
   const pod = followedPod(ctx);
   if (!pod) return null;
   const steps = stepsOf(index, pod.key, state.seq);
-  const row = [['bound', pod.node ? 'allow' : 'wait'], ...['sandbox', 'image'].map((s) => [s, stepSign(steps.get(s))]),
-    ['ready', pod.stage === 'ready' ? 'allow' : 'wait']];
-  return h('section.comp.follow', { id: 'followed', key: 'followed' },
-    h('header', null, h('h2', null, h('button', { onClick: () => act.selectPod(pod.key) }, pod.short)), h('span.second', null, pod.node)),
-    h('ol.steps', null, row.map(([step, sign]) => h(`li.is-${sign}`, { key: step },
-      glyph(sign === 'hold' ? 'work' : sign), words.t(`step.${step}`)))));
+  const row = [
+    ['bound', pod.node ? 'allow' : 'wait'],
+    ...['sandbox', 'image'].map((s) => [s, stepSign(steps.get(s))]),
+    ['ready', pod.stage === 'ready' ? 'allow' : 'wait'],
+  ];
+  return h(
+    'section.comp.follow',
+    { id: 'followed', key: 'followed' },
+    h(
+      'header',
+      null,
+      h('h2', null, h('button', { onClick: () => act.selectPod(pod.key) }, pod.short)),
+      h('span.second', null, pod.node),
+    ),
+    h(
+      'ol.steps',
+      null,
+      row.map(([step, sign]) =>
+        h(
+          `li.is-${sign}`,
+          { key: step },
+          glyph(sign === 'hold' ? 'work' : sign),
+          words.t(`step.${step}`),
+        ),
+      ),
+    ),
+  );
 }
 
 const BAYS_MAX = 48;
@@ -189,9 +325,14 @@ export function yard(ctx) {
   const mine = followedPod(ctx);
   const shown = nodes.slice(0, BAYS_MAX);
   const columns = shown.length > 24 ? 6 : shown.length > 6 ? 4 : shown.length > 3 ? 2 : 1;
-  return h('div.yard', { key: 'yard', style: { 'grid-template-columns': `repeat(${columns}, minmax(0, 1fr))` } },
+  return h(
+    'div.yard',
+    { key: 'yard', style: { 'grid-template-columns': `repeat(${columns}, minmax(0, 1fr))` } },
     shown.map((node) => bay(ctx, node, mine)),
-    nodes.length > shown.length ? h('p.note', { key: 'rest' }, ctx.words.t('crowd.more', { n: nodes.length - shown.length })) : null);
+    nodes.length > shown.length
+      ? h('p.note', { key: 'rest' }, ctx.words.t('crowd.more', { n: nodes.length - shown.length }))
+      : null,
+  );
 }
 
 /** @param {Context} ctx @param {NodeView} node @param {Pod|null} mine */
@@ -202,25 +343,55 @@ function bay(ctx, node, mine) {
   const across = Math.max(7, Math.ceil(Math.sqrt(pods.length * 1.8)));
   const down = Math.max(4, Math.ceil(pods.length / across));
   const running = pods.filter((p) => p.stage === 'ready' || p.stage === 'running').length;
-  const label = words.t('crowd.node', { node: node.name, running, starting: pods.length - running });
-  return h('div.bay', { key: node.name, id: has ? 'bay-mine' : false, class: has ? 'has-followed' : '' },
-    h('header', null, h('b', null, h('button', { onClick: () => act.select({ type: 'node', name: node.name }) }, node.name)),
-      h('span', null, String(pods.length))),
-    h('svg', {
-      viewBox: `-2 -2 ${across * 14 + 4} ${down * 14 + 4}`, role: 'img', 'aria-label': label,
-      onClick: (/** @type {any} */ e) => { const { key } = e.target.dataset; if (key) act.selectPod(key); },
-    }, squares(node.name, pods, across, mine)));
+  const label = words.t('crowd.node', {
+    node: node.name,
+    running,
+    starting: pods.length - running,
+  });
+  return h(
+    'div.bay',
+    { key: node.name, id: has ? 'bay-mine' : false, class: has ? 'has-followed' : '' },
+    h(
+      'header',
+      null,
+      h(
+        'b',
+        null,
+        h('button', { onClick: () => act.select({ type: 'node', name: node.name }) }, node.name),
+      ),
+      h('span', null, String(pods.length)),
+    ),
+    h(
+      'svg',
+      {
+        viewBox: `-2 -2 ${across * 14 + 4} ${down * 14 + 4}`,
+        role: 'img',
+        'aria-label': label,
+        onClick: (/** @type {any} */ e) => {
+          const { key } = e.target.dataset;
+          if (key) act.selectPod(key);
+        },
+      },
+      squares(node.name, pods, across, mine),
+    ),
+  );
 }
 
-/** @type {Map<string, {sign: string, drawn: any}>} a bay whose pods did not change is not described again */
+/**
+ * @type {Map<string, {sign: string, drawn: any}>} a bay whose pods did not change is not
+ *   described again
+ */
 const bays = new Map();
 
 /** @param {string} name @param {Pod[]} pods @param {number} across @param {Pod|null} mine */
 function squares(name, pods, across, mine) {
-  const sign = `${across} ${mine ? mine.key : ''} ${pods.map((p) => `${p.key[p.key.length - 1]}${p.stage[0]}${p.stage[1]}`).join('')}`;
+  const stages = pods.map((p) => p.key[p.key.length - 1] + p.stage.slice(0, 2)).join('');
+  const sign = `${across} ${mine ? mine.key : ''} ${stages}`;
   const kept = bays.get(name);
   if (kept && kept.sign === sign) return kept.drawn;
-  const drawn = pods.map((pod, i) => square(pod, (i % across) * 14 + 2, Math.floor(i / across) * 14 + 2, mine));
+  const drawn = pods.map((pod, i) =>
+    square(pod, (i % across) * 14 + 2, Math.floor(i / across) * 14 + 2, mine),
+  );
   bays.set(name, { sign, drawn });
   return drawn;
 }
@@ -229,14 +400,22 @@ function squares(name, pods, across, mine) {
 function square(pod, x, y, mine) {
   const key = pod.key;
   if (mine && mine.key === key) {
-    return h('g', { key }, h('rect.me', { x, y, width: 10, height: 10, rx: 2 }),
-      h('rect.ring', { x: x - 3, y: y - 3, width: 16, height: 16, rx: 4 }));
+    return h(
+      'g',
+      { key },
+      h('rect.me', { x, y, width: 10, height: 10, rx: 2 }),
+      h('rect.ring', { x: x - 3, y: y - 3, width: 16, height: 16, rx: 4 }),
+    );
   }
   const data = { key, 'data-key': key };
   if (pod.stage === 'ready' || pod.stage === 'running' || pod.stage === 'succeeded') {
     return h('rect.run', { ...data, x, y, width: 10, height: 10, rx: 2 });
   }
   if (pod.stage === 'failed') return h('rect.bad', { ...data, x, y, width: 10, height: 10, rx: 4 });
-  return h('g', { key }, h('rect.start', { 'data-key': key, x: x + 0.8, y: y + 0.8, width: 8.4, height: 8.4, rx: 1.6 }),
-    h('rect.startfill', { 'data-key': key, x: x + 1, y: y + 5, width: 8, height: 4 }));
+  return h(
+    'g',
+    { key },
+    h('rect.start', { 'data-key': key, x: x + 0.8, y: y + 0.8, width: 8.4, height: 8.4, rx: 1.6 }),
+    h('rect.startfill', { 'data-key': key, x: x + 1, y: y + 5, width: 8, height: 4 }),
+  );
 }

@@ -15,27 +15,78 @@ export function objectsPanel(ctx) {
   const { words, state, ui, act, compact } = ctx;
   const tree = ownerTree(state, ui.namespace);
   const names = namespacesOf(state);
-  const count = (/** @type {TreeItem[]} */ list) => list.reduce((n, item) => n + 1 + count(item.kids), 0);
-  const picker = names.length > 1 ? h('select', {
-    'aria-label': words.t('objects.ns'), value: ui.namespace, onChange: (/** @type {any} */ e) => act.namespace(e.target.value),
-  }, names.map((name) => h('option', { key: name, value: name, selected: name === ui.namespace }, name))) : ui.namespace;
-  return h('div.objects', { key: 'objects' },
-    compact ? null : h('div.panel-title', null, h('span', null, `${words.t('bench.objects')} · `, picker),
-      h('span.soft', null, ctx.current.root ? words.t('objects.revision', { rev: String(state.rev) }) : words.t('objects.count', { n: count(tree) }))),
-    tree.length ? h('ul.tree', null, tree.map((item) => row(ctx, item))) : h('p.hint', null, words.t('objects.empty')));
+  const count = (/** @type {TreeItem[]} */ list) =>
+    list.reduce((n, item) => n + 1 + count(item.kids), 0);
+  const picker =
+    names.length > 1
+      ? h(
+          'select',
+          {
+            'aria-label': words.t('objects.ns'),
+            value: ui.namespace,
+            onChange: (/** @type {any} */ e) => act.namespace(e.target.value),
+          },
+          names.map((name) =>
+            h('option', { key: name, value: name, selected: name === ui.namespace }, name),
+          ),
+        )
+      : ui.namespace;
+  return h(
+    'div.objects',
+    { key: 'objects' },
+    compact
+      ? null
+      : h(
+          'div.panel-title',
+          null,
+          h('span', null, `${words.t('bench.objects')} · `, picker),
+          h(
+            'span.soft',
+            null,
+            ctx.current.root
+              ? words.t('objects.revision', { rev: String(state.rev) })
+              : words.t('objects.count', { n: count(tree) }),
+          ),
+        ),
+    tree.length
+      ? h(
+          'ul.tree',
+          null,
+          tree.map((item) => row(ctx, item)),
+        )
+      : h('p.hint', null, words.t('objects.empty')),
+  );
 }
 
 /** @param {Context} ctx @param {TreeItem} item */
 function row(ctx, item) {
   const { act, ui, player } = ctx;
-  const followed = player.follow.pod === item.key || ui.selected?.key === item.key || isHere(ctx, item);
+  const followed =
+    player.follow.pod === item.key || ui.selected?.key === item.key || isHere(ctx, item);
   const kids = item.kids.length || pending(ctx, item) ? h('ul', null, kidsOf(ctx, item)) : null;
-  return h('li', { key: item.key }, h('button.row', {
-    class: followed ? 'is-followed' : '', title: `${item.kind} ${item.name}`,
-    onClick: () => (item.pod ? act.selectPod(item.key) : act.select({ type: 'object', key: item.key })),
-  }, item.pod ? glyph(podGlyph(item.pod.stage)) : null,
-  h('span.nm', null, h('span.kind', null, item.kind), ' ', item.pod ? `…-${item.pod.short}` : item.name),
-  h('span.st', null, statusOf(ctx, item))), kids);
+  return h(
+    'li',
+    { key: item.key },
+    h(
+      'button.row',
+      {
+        class: followed ? 'is-followed' : '',
+        title: `${item.kind} ${item.name}`,
+        onClick: () =>
+          item.pod ? act.selectPod(item.key) : act.select({ type: 'object', key: item.key }),
+      },
+      item.pod ? glyph(podGlyph(item.pod.stage)) : null,
+      h(
+        'span.nm',
+        null,
+        h('span.kind', null, item.kind),
+        ' ',
+        item.pod ? `…-${item.pod.short}` : item.name,
+      ),
+      h('span.st', null, statusOf(ctx, item)),
+    ),
+    kids,
+  );
 }
 
 /** @param {Context} ctx @param {TreeItem} item */
@@ -43,12 +94,17 @@ function isHere(ctx, item) {
   const hop = /** @type {any} */ (ctx.current.hop);
   const open = /** @type {any} */ (ctx.current.span ? ctx.current.span.open : {});
   if (!item.pod || !hop) return false;
-  return hop.pod ? `pods/${hop.pod}` === item.key
-    : open.component === 'scheduler' ? `pods/${open.key}` === item.key
+  return hop.pod
+    ? `pods/${hop.pod}` === item.key
+    : open.component === 'scheduler'
+      ? `pods/${open.key}` === item.key
       : open.resource === 'pods' && `pods/${open.namespace}/${open.name}` === item.key;
 }
 
-/** A pod whose creation is under way hangs below its maker as a ghost. @param {Context} ctx @param {TreeItem} item */
+/**
+ * A pod whose creation is under way hangs below its maker as a ghost.
+ * @param {Context} ctx @param {TreeItem} item
+ */
 function pending(ctx, item) {
   const { request } = ctx.current;
   if (!request || item.kind !== 'ReplicaSet') return null;
@@ -56,8 +112,14 @@ function pending(ctx, item) {
   const maker = /** @type {any} */ (ctx.index.spans.get(request.parent));
   const done = request.records.some((r) => r.kind === 'write' && r.seq <= ctx.state.seq);
   const mine = maker && maker.type === 'work' && maker.open.key.endsWith(`/${item.name}`);
-  return mine && !done && open.resource === 'pods' && open.verb === 'create' && !open.subresource
-    && !(request.close && request.close.seq <= ctx.state.seq) ? request : null;
+  return mine &&
+    !done &&
+    open.resource === 'pods' &&
+    open.verb === 'create' &&
+    !open.subresource &&
+    !(request.close && request.close.seq <= ctx.state.seq)
+    ? request
+    : null;
 }
 
 /** @param {Context} ctx @param {TreeItem} item */
@@ -67,17 +129,52 @@ function kidsOf(ctx, item) {
   const rows = item.kids.filter((kid) => !kid.pod).map((kid) => row(ctx, kid));
   const coming = pending(ctx, item);
   if (coming && pods.length <= PODS_NAMED_MAX) {
-    rows.push(h('li', { key: 'coming' }, h('div.row.is-followed', null, glyph('podNew'),
-      h('span.nm', null, h('span.kind', null, 'Pod'), ' ', nameOf(ctx.index, coming, ctx.state.seq)), h('span.st', null, words.t('gate.mutating')))));
+    rows.push(
+      h(
+        'li',
+        { key: 'coming' },
+        h(
+          'div.row.is-followed',
+          null,
+          glyph('podNew'),
+          h(
+            'span.nm',
+            null,
+            h('span.kind', null, 'Pod'),
+            ' ',
+            nameOf(ctx.index, coming, ctx.state.seq),
+          ),
+          h('span.st', null, words.t('gate.mutating')),
+        ),
+      ),
+    );
   }
   if (pods.length <= PODS_NAMED_MAX) return [...rows, ...pods.map((kid) => row(ctx, kid))];
   const counts = countStages(pods.map((kid) => /** @type {any} */ (kid.pod)));
-  const mine = pods.find((kid) => kid.key === ctx.player.follow.pod || kid.key === ctx.ui.selected?.key);
-  const line = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {number} */ n) => (n
-    ? h('li', { key }, h('div.row', null, glyph(sign), h('span.nm', null, h('span.kind', null, 'Pod'), ' ', words.t(key, { n })))) : null);
-  return [...rows, line('objects.running', 'podRun', counts.ready + counts.running), mine ? row(ctx, mine) : null,
-    line('objects.starting', 'podHalf', counts.bound), line('objects.unbound', 'podNew', counts.stored),
-    line('objects.failed', 'deny', counts.failed)];
+  const mine = pods.find(
+    (kid) => kid.key === ctx.player.follow.pod || kid.key === ctx.ui.selected?.key,
+  );
+  const line = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {number} */ n) =>
+    n
+      ? h(
+          'li',
+          { key },
+          h(
+            'div.row',
+            null,
+            glyph(sign),
+            h('span.nm', null, h('span.kind', null, 'Pod'), ' ', words.t(key, { n })),
+          ),
+        )
+      : null;
+  return [
+    ...rows,
+    line('objects.running', 'podRun', counts.ready + counts.running),
+    mine ? row(ctx, mine) : null,
+    line('objects.starting', 'podHalf', counts.bound),
+    line('objects.unbound', 'podNew', counts.stored),
+    line('objects.failed', 'deny', counts.failed),
+  ];
 }
 
 /** @param {Context} ctx @param {TreeItem} item */

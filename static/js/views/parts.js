@@ -11,13 +11,17 @@ import { glyph } from './glyphs.js';
  * @property {import('../core/follow.js').Current} current
  * @property {import('../core/words.js').Words} words
  * @property {any} ui
+ * @property {number} now    virtual time shown, µs since the epoch
  * @property {any} meta      cluster, version, epoch, users
  * @property {boolean} compact
  * @property {string} focus
  * @property {Record<string, (...args: any[]) => any>} act
  */
 
-/** Rich text. @param {import('../core/words.js').Words} words @param {string} key @param {any} [params] */
+/**
+ * Rich text.
+ * @param {import('../core/words.js').Words} words @param {string} key @param {any} [params]
+ */
 export const say = (words, key, params) => piecesOf(words.rich(key, params));
 
 /** @param {import('../core/words.js').Piece[]} pieces */
@@ -25,29 +29,48 @@ export function piecesOf(pieces) {
   return pieces.map((piece) => (piece.as ? h(piece.as, null, piece.text) : piece.text));
 }
 
-/** Four slots of a queue, and a number when more wait. @param {any} words @param {number} queued @param {number} work */
+/**
+ * Four slots of a queue, and a number when more wait.
+ * @param {any} words @param {number} queued @param {number} work
+ */
 export function slots(words, queued, work) {
   const cells = [];
-  for (let i = 0; i < 4; i += 1) cells.push(h(i < work ? 'i.work' : i < work + queued ? 'i.full' : 'i', null));
+  for (let i = 0; i < 4; i += 1)
+    cells.push(h(i < work ? 'i.work' : i < work + queued ? 'i.full' : 'i', null));
   const more = work + queued - 4;
-  return h('span.slots', { role: 'img', 'aria-label': words.t('lane.queued', { n: queued, work }) },
-    cells, more > 0 ? h('b', null, `+${more}`) : null);
+  return h(
+    'span.slots',
+    { role: 'img', 'aria-label': words.t('lane.queued', { n: queued, work }) },
+    cells,
+    more > 0 ? h('b', null, `+${more}`) : null,
+  );
 }
 
 /** @param {any[][]} list  [verdict, text] */
 export function tries(list) {
-  return h('ul.tries', null, list.map(([verdict, text, title]) => h(`li.is-${verdict}`, { title: title || false },
-    glyph(verdict), h('span', null, text))));
+  return h(
+    'ul.tries',
+    null,
+    list.map(([verdict, text, title]) =>
+      h(`li.is-${verdict}`, { title: title || false }, glyph(verdict), h('span', null, text)),
+    ),
+  );
 }
 
 /** @param {{words: any, ui: any, act: any}} ctx @param {string} name @param {any} kids */
 export function menu({ ui, act }, name, ...kids) {
   if (ui.menu !== name) return null;
-  return h('div.menu', {
-    key: `menu-${name}`, role: 'dialog', onKeydown: (/** @type {KeyboardEvent} */ e) => {
-      if (e.key === 'Escape') act.menu('');
+  return h(
+    'div.menu',
+    {
+      key: `menu-${name}`,
+      role: 'dialog',
+      onKeydown: (/** @type {KeyboardEvent} */ e) => {
+        if (e.key === 'Escape') act.menu('');
+      },
     },
-  }, kids);
+    kids,
+  );
 }
 
 /** A name that may be too long keeps its telling end. @param {string} name @param {number} most */

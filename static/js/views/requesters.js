@@ -12,36 +12,80 @@ import { slots } from './parts.js';
 /** The first thing to do, before anything was asked. @param {Context} ctx */
 export function invitation(ctx) {
   const { words, act, player } = ctx;
-  return h('section.comp.invite', { id: 'client', key: 'invite' }, h('h2', null, words.t('map.invite')),
+  return h(
+    'section.comp.invite',
+    { id: 'client', key: 'invite' },
+    h('h2', null, words.t('map.invite')),
     h('p', null, words.t('map.inviteText')),
-    h('button.go', { disabled: !player.live, onClick: () => act.runIt() }, glyph('play'), words.t('map.run')),
-    h('code.second', null, 'kubectl create deployment nginx --image=nginx --replicas=3'));
+    h(
+      'button.go',
+      { disabled: !player.live, onClick: () => act.runIt() },
+      glyph('play'),
+      words.t('map.run'),
+    ),
+    h('code.second', null, 'kubectl create deployment nginx --image=nginx --replicas=3'),
+  );
 }
 
 /** @param {Context} ctx */
 export function client(ctx) {
   const { words, current, index } = ctx;
   const root = index.spans.get(current.root);
-  if (!root) return h('section.comp.client', { id: 'client', key: 'client' }, h('header', null,
-    h('h2', null, words.t('map.client')), h('span.second', null, words.t('map.client.idle'))));
+  if (!root)
+    return h(
+      'section.comp.client',
+      { id: 'client', key: 'client' },
+      h(
+        'header',
+        null,
+        h('h2', null, words.t('map.client')),
+        h('span.second', null, words.t('map.client.idle')),
+      ),
+    );
   const open = /** @type {any} */ (root.open);
-  const isHere = current.request === root && ['request', 'gate', 'plugin', 'response'].includes(current.hop?.kind || '');
+  const isHere =
+    current.request === root &&
+    ['request', 'gate', 'plugin', 'response'].includes(current.hop?.kind || '');
   const close = /** @type {any} */ (root.close);
   const answered = close && close.seq <= ctx.state.seq;
   const refused = answered && close.code >= 400;
-  return h('section.comp.client', {
-    id: 'client', key: 'client', class: `${isHere ? 'is-from' : ''} ${refused && isHere ? 'dead' : ''}`,
-  }, h('header', null, h('h2', null, clientLabel(words, open.client)),
-    h('span.second', null, root.user?.name || (answered ? '' : words.t('bench.sending')))),
-  h('code', null, `${open.verb} ${kindOf(open.resource).toLowerCase()} ${nameOf(index, root).replace(/^\?$/, '')}`),
-  answered ? h('div.answer', { class: refused ? 'is-deny' : 'is-allow' }, glyph(refused ? 'deny' : 'allow'), String(close.code)) : null);
+  return h(
+    'section.comp.client',
+    {
+      id: 'client',
+      key: 'client',
+      class: `${isHere ? 'is-from' : ''} ${refused && isHere ? 'dead' : ''}`,
+    },
+    h(
+      'header',
+      null,
+      h('h2', null, clientLabel(words, open.client)),
+      h('span.second', null, root.user?.name || (answered ? '' : words.t('bench.sending'))),
+    ),
+    h(
+      'code',
+      null,
+      [open.verb, kindOf(open.resource).toLowerCase(), nameOf(index, root).replace('?', '')].join(
+        ' ',
+      ),
+    ),
+    answered
+      ? h(
+          'div.answer',
+          { class: refused ? 'is-deny' : 'is-allow' },
+          glyph(refused ? 'deny' : 'allow'),
+          String(close.code),
+        )
+      : null,
+  );
 }
 
 /** "kubectl/v1.33.2 (linux/amd64)" -> "kubectl" @param {string} name */
 export const clientName = (name) => (name || 'client').split(/[/ ]/)[0];
 
 /** @param {any} words @param {string} name */
-export const clientLabel = (words, name) => (name === 'page' ? words.t('map.page') : clientName(name));
+export const clientLabel = (words, name) =>
+  name === 'page' ? words.t('map.page') : clientName(name);
 
 /** @param {Context} ctx */
 export function controllers(ctx) {
@@ -50,14 +94,28 @@ export function controllers(ctx) {
   const { lanes, others } = lanesOf(state, busy, compact ? 2 : 3);
   const isFrom = busy && busy !== 'scheduler' && lanes.includes(busy);
   const refused = wasRefused(ctx);
-  const note = refused ? words.t('lane.refused')
-    : words.has(`work.${busy}.why`) && isFrom ? words.t(`work.${busy}.why`, { component: busy, key: '' })
-      : others.length ? words.t('lane.others', { names: others.slice(0, 4).join(', ') }) : words.t('lane.rest');
-  return h('section.comp', { id: 'kcm', key: 'kcm', class: `${isFrom ? 'is-from' : ''} ${refused ? 'dim' : ''}` },
-    h('header', null, h('h2', null, words.t('map.controllers')),
-      h('span.second.hide-compact', null, words.t('map.controllers.what'))),
-    lanes.map((name) => lane(ctx, name, name === busy, () => act.select({ type: 'component', name }))),
-    compact && !isFrom ? null : h('p.note', null, note), current ? null : null);
+  const note = refused
+    ? words.t('lane.refused')
+    : words.has(`work.${busy}.why`) && isFrom
+      ? words.t(`work.${busy}.why`, { component: busy, key: '' })
+      : others.length
+        ? words.t('lane.others', { names: others.slice(0, 4).join(', ') })
+        : words.t('lane.rest');
+  return h(
+    'section.comp',
+    { id: 'kcm', key: 'kcm', class: `${isFrom ? 'is-from' : ''} ${refused ? 'dim' : ''}` },
+    h(
+      'header',
+      null,
+      h('h2', null, words.t('map.controllers')),
+      h('span.second.hide-compact', null, words.t('map.controllers.what')),
+    ),
+    lanes.map((name) =>
+      lane(ctx, name, name === busy, () => act.select({ type: 'component', name })),
+    ),
+    compact && !isFrom ? null : h('p.note', null, note),
+    current ? null : null,
+  );
 }
 
 /** The component whose work is where we are. @param {Context} ctx */
@@ -73,22 +131,44 @@ export function busyComponent(ctx) {
 function wasRefused(ctx) {
   const { current } = ctx;
   const close = /** @type {any} */ (current.request?.close);
-  return !!current.request && current.request.seq === current.root && close
-    && close.seq <= ctx.state.seq && close.code >= 400;
+  return (
+    !!current.request &&
+    current.request.seq === current.root &&
+    close &&
+    close.seq <= ctx.state.seq &&
+    close.code >= 400
+  );
 }
 
 /** @param {Context} ctx @param {string} name @param {boolean} isHere @param {any} onClick */
 function lane(ctx, name, isHere, onClick) {
   const { words, state } = ctx;
   const queue = queueOf(state, name);
-  const cached = cacheOf(state, name).slice(0, ctx.compact && name === 'deployment' ? 1 : 2).map(({ resource, count }) => `${count} ${shortKind(resource, count)}`).join(', ');
-  return h('div.lane', { key: name, id: `lane-${name}`, class: isHere ? 'busy' : '' },
-    h('h3', null, h('button', { onClick }, name)), h('span.cache', null, cached),
-    h('div.belt', null, slots(words, queue.length, queue.open.length ? 1 : 0),
-      h('span.doing', null, doing(ctx, name, queue))));
+  const cached = cacheOf(state, name)
+    .slice(0, ctx.compact && name === 'deployment' ? 1 : 2)
+    .map(({ resource, count }) => `${count} ${shortKind(resource, count)}`)
+    .join(', ');
+  return h(
+    'div.lane',
+    { key: name, id: `lane-${name}`, class: isHere ? 'busy' : '' },
+    h('h3', null, h('button', { onClick }, name)),
+    h('span.cache', null, cached),
+    h(
+      'div.belt',
+      null,
+      slots(words, queue.length, queue.open.length ? 1 : 0),
+      h('span.doing', null, doing(ctx, name, queue)),
+    ),
+  );
 }
 
-const SHORT = { 'deployments.apps': 'Deployment', 'replicasets.apps': 'RS', pods: 'Pod', services: 'Service', namespaces: 'Namespace' };
+const SHORT = {
+  'deployments.apps': 'Deployment',
+  'replicasets.apps': 'RS',
+  pods: 'Pod',
+  services: 'Service',
+  namespaces: 'Namespace',
+};
 
 /** @param {string} resource @param {number} count */
 function shortKind(resource, count) {
@@ -105,7 +185,10 @@ function doing(ctx, name, queue) {
     const last = index.spans.get(made[made.length - 1]);
     if (last && last.cls === 'change') {
       const open = /** @type {any} */ (last.open);
-      return words.t('lane.makes', { verb: httpMethod(open.verb), what: open.subresource || pluralOf(open.resource) });
+      return words.t('lane.makes', {
+        verb: httpMethod(open.verb),
+        what: open.subresource || pluralOf(open.resource),
+      });
     }
     const { key } = /** @type {any} */ (work.open);
     return words.t('lane.syncs', { key: key.slice(key.indexOf('/') + 1) });
@@ -119,11 +202,33 @@ export function schedulerBox(ctx) {
   const queue = queueOf(state, 'scheduler');
   const work = index.spans.get(queue.open[queue.open.length - 1]);
   const pod = work ? lastPart(/** @type {any} */ (work.open).key) : '';
-  const text = !work ? queue.length ? words.t('lane.waits', { n: queue.length }) : words.t('map.scheduler.idle')
-    : queue.length ? words.t('lane.schedulingNext', { pod, n: queue.length }) : words.t('lane.scheduling', { pod });
-  return h('section.comp', {
-    id: 'sched', key: 'sched', class: `${busyComponent(ctx) === 'scheduler' ? 'is-from' : ''} ${wasRefused(ctx) ? 'dim' : ''}`,
-  }, h('header', null, h('h2', null, h('button', { onClick: () => act.focus('scheduler') }, words.t('map.scheduler'))),
-    h('span.second', null, words.t('map.scheduler.nodes', { n: objectsOf(state, 'nodes').size }))),
-  h('div.belt.lone', null, slots(words, queue.length, work ? 1 : 0), h('span.soft', null, text)));
+  const text = !work
+    ? queue.length
+      ? words.t('lane.waits', { n: queue.length })
+      : words.t('map.scheduler.idle')
+    : queue.length
+      ? words.t('lane.schedulingNext', { pod, n: queue.length })
+      : words.t('lane.scheduling', { pod });
+  return h(
+    'section.comp',
+    {
+      id: 'sched',
+      key: 'sched',
+      class: [
+        busyComponent(ctx) === 'scheduler' ? 'is-from' : '',
+        wasRefused(ctx) ? 'dim' : '',
+      ].join(' '),
+    },
+    h(
+      'header',
+      null,
+      h(
+        'h2',
+        null,
+        h('button', { onClick: () => act.focus('scheduler') }, words.t('map.scheduler')),
+      ),
+      h('span.second', null, words.t('map.scheduler.nodes', { n: objectsOf(state, 'nodes').size })),
+    ),
+    h('div.belt.lone', null, slots(words, queue.length, work ? 1 : 0), h('span.soft', null, text)),
+  );
 }

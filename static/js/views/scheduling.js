@@ -15,61 +15,136 @@ export function board(ctx, cycle) {
   const { words, state, act } = ctx;
   const queue = queueOf(state, 'scheduler');
   const pod = cycle.pod.slice(cycle.pod.indexOf('/') + 1);
-  const second = queue.length && !ctx.compact ? `${pod} · ${words.t('sched.more', { n: queue.length })}` : pod;
+  const second =
+    queue.length && !ctx.compact ? `${pod} · ${words.t('sched.more', { n: queue.length })}` : pod;
   const columns = columnsOf(cycle);
-  return h('section.comp.board.is-from', { id: 'sched', key: 'board' },
-    h('header', null, h('h2', null, h('button', { onClick: () => act.select({ type: 'span', seq: cycle.span.seq }) }, words.t('map.scheduler'))),
-      h('span.second', null, second)),
+  return h(
+    'section.comp.board.is-from',
+    { id: 'sched', key: 'board' },
+    h(
+      'header',
+      null,
+      h(
+        'h2',
+        null,
+        h(
+          'button',
+          { onClick: () => act.select({ type: 'span', seq: cycle.span.seq }) },
+          words.t('map.scheduler'),
+        ),
+      ),
+      h('span.second', null, second),
+    ),
     cycle.filters.length ? filterTable(ctx, cycle, columns) : null,
     failures(ctx, cycle),
     skipped(ctx, 'sched.skippedFilter', cycle.filterSkipped),
     cycle.scores.length ? scoreTable(ctx, cycle, columns) : null,
     cycle.chosen && !cycle.scores.length ? h('p.note', null, words.t('sched.oneNode')) : null,
     cycle.scores.length ? skipped(ctx, 'sched.skippedScore', cycle.scoreSkipped) : null,
-    cycle.message ? [h('p.note.is-deny', null, h('b.v', null, words.t('sched.failed'))), h('p', null, h('code', null, cycle.message))] : null,
-    cycle.chosen ? [caption(words, 3, 'bind'), h('p', null, h('code', null, `POST …/pods/${pod}/binding`))] : null);
+    cycle.message
+      ? [
+          h('p.note.is-deny', null, h('b.v', null, words.t('sched.failed'))),
+          h('p', null, h('code', null, cycle.message)),
+        ]
+      : null,
+    cycle.chosen
+      ? [caption(words, 3, 'bind'), h('p', null, h('code', null, `POST …/pods/${pod}/binding`))]
+      : null,
+  );
 }
 
 /** Few nodes are all shown; of many, the best and some that were refused. @param {Cycle} cycle */
 function columnsOf(cycle) {
   const { nodes } = cycle;
   if (nodes.length <= NODES_MAX) return nodes.map((_, i) => i);
-  const rank = (/** @type {number} */ i) => (nodes[i] === cycle.chosen ? 1e9 : cycle.total[nodes[i]] ?? -1);
-  return nodes.map((_, i) => i).sort((a, b) => rank(b) - rank(a)).slice(0, NODES_MAX).sort((a, b) => a - b);
+  const rank = (/** @type {number} */ i) =>
+    nodes[i] === cycle.chosen ? 1e9 : (cycle.total[nodes[i]] ?? -1);
+  return nodes
+    .map((_, i) => i)
+    .sort((a, b) => rank(b) - rank(a))
+    .slice(0, NODES_MAX)
+    .sort((a, b) => a - b);
 }
 
 /** @param {any} words @param {number} number @param {string} name */
 function caption(words, number, name) {
-  return h('p.caption', { key: `cap-${name}` }, `${number} ${words.t(`sched.${name}`)}`, h('span', null, words.t(`sched.${name}Ask`)));
+  return h(
+    'p.caption',
+    { key: `cap-${name}` },
+    `${number} ${words.t(`sched.${name}`)}`,
+    h('span', null, words.t(`sched.${name}Ask`)),
+  );
 }
 
 /** @param {Context} ctx @param {Cycle} cycle @param {number[]} columns */
 function head(ctx, cycle, columns) {
-  return h('thead', null, h('tr', null, h('th', { scope: 'col' }, ctx.words.t('sched.plugin')),
-    columns.map((i) => h('th', { scope: 'col', key: cycle.nodes[i] }, cycle.nodes[i]))));
+  return h(
+    'thead',
+    null,
+    h(
+      'tr',
+      null,
+      h('th', { scope: 'col' }, ctx.words.t('sched.plugin')),
+      columns.map((i) => h('th', { scope: 'col', key: cycle.nodes[i] }, cycle.nodes[i])),
+    ),
+  );
 }
 
 /** @param {Context} ctx @param {Cycle} cycle @param {number[]} columns */
 function filterTable(ctx, cycle, columns) {
   const { words } = ctx;
-  return [caption(words, 1, 'filter'), h('table.scores', { key: 'filters' }, head(ctx, cycle, columns),
-    h('tbody', null, cycle.filters.map((row) => h('tr', { key: row.name }, h('th', { scope: 'row' }, row.name),
-      columns.map((i) => filterCell(ctx, row.cells[i], cycle.nodes[i])))))),
-  cycle.nodes.length > columns.length ? h('p.note', null, words.t('sched.others', { n: cycle.nodes.length - columns.length })) : null];
+  return [
+    caption(words, 1, 'filter'),
+    h(
+      'table.scores',
+      { key: 'filters' },
+      head(ctx, cycle, columns),
+      h(
+        'tbody',
+        null,
+        cycle.filters.map((row) =>
+          h(
+            'tr',
+            { key: row.name },
+            h('th', { scope: 'row' }, row.name),
+            columns.map((i) => filterCell(ctx, row.cells[i], cycle.nodes[i])),
+          ),
+        ),
+      ),
+    ),
+    cycle.nodes.length > columns.length
+      ? h('p.note', null, words.t('sched.others', { n: cycle.nodes.length - columns.length }))
+      : null,
+  ];
 }
 
 /** @param {Context} ctx @param {string} cell @param {string} key */
 function filterCell(ctx, cell, key) {
   const { words } = ctx;
   if (cell === 'allow') return h('td.is-allow', { key }, glyph('allow', words.t('sched.pass')));
-  if (cell === 'deny') return h('td.is-deny', { key }, glyph('deny', words.t('sched.refused')), ' ', h('b.v', null, words.t('sched.out')));
+  if (cell === 'deny')
+    return h(
+      'td.is-deny',
+      { key },
+      glyph('deny', words.t('sched.refused')),
+      ' ',
+      h('b.v', null, words.t('sched.out')),
+    );
   return h('td.off', { key }, words.t('sched.unasked'));
 }
 
 /** @param {Context} ctx @param {Cycle} cycle */
 function failures(ctx, cycle) {
-  return Object.entries(cycle.failed).slice(0, ctx.compact ? 1 : 3).map(([node, [, message]]) => h('p.note.is-deny', { key: `f-${node}` },
-    h('b.v', null, `${node}: `), h('code', null, message)));
+  return Object.entries(cycle.failed)
+    .slice(0, ctx.compact ? 1 : 3)
+    .map(([node, [, message]]) =>
+      h(
+        'p.note.is-deny',
+        { key: `f-${node}` },
+        h('b.v', null, `${node}: `),
+        h('code', null, message),
+      ),
+    );
 }
 
 /** @param {Context} ctx @param {string} key @param {string[]} names */
@@ -82,25 +157,61 @@ function skipped(ctx, key, names) {
 function scoreTable(ctx, cycle, columns) {
   const { words } = ctx;
   const best = outcome(cycle).winner;
-  const most = Math.max(1, ...cycle.scores.flatMap((row) => row.cells.map((cell) => (cell ? cell.sum : 0))));
-  return [caption(words, 2, 'score'), h('table.scores', { key: 'scores' }, head(ctx, cycle, columns),
-    h('tbody', null, cycle.scores.map((row) => {
-      const top = Math.max(...row.cells.map((cell) => (cell ? cell.sum : -1)));
-      const alike = row.cells.filter((cell) => cell && cell.sum === top).length > 1;
-      return h('tr', { key: row.name }, h('th', { scope: 'row' }, row.name),
-        columns.map((i) => scoreCell(ctx, row, i, cycle.nodes[i], !alike && row.cells[i]?.sum === top, most)));
-    })),
-    h('tfoot', null, h('tr', null, h('th', { scope: 'row' }, words.t('sched.total')),
-      columns.map((i) => totalCell(ctx, cycle, cycle.nodes[i], best)))))];
+  const most = Math.max(
+    1,
+    ...cycle.scores.flatMap((row) => row.cells.map((cell) => (cell ? cell.sum : 0))),
+  );
+  return [
+    caption(words, 2, 'score'),
+    h(
+      'table.scores',
+      { key: 'scores' },
+      head(ctx, cycle, columns),
+      h(
+        'tbody',
+        null,
+        cycle.scores.map((row) => {
+          const top = Math.max(...row.cells.map((cell) => (cell ? cell.sum : -1)));
+          const alike = row.cells.filter((cell) => cell && cell.sum === top).length > 1;
+          return h(
+            'tr',
+            { key: row.name },
+            h('th', { scope: 'row' }, row.name),
+            columns.map((i) =>
+              scoreCell(ctx, row, i, cycle.nodes[i], !alike && row.cells[i]?.sum === top, most),
+            ),
+          );
+        }),
+      ),
+      h(
+        'tfoot',
+        null,
+        h(
+          'tr',
+          null,
+          h('th', { scope: 'row' }, words.t('sched.total')),
+          columns.map((i) => totalCell(ctx, cycle, cycle.nodes[i], best)),
+        ),
+      ),
+    ),
+  ];
 }
 
-/** @param {Context} ctx @param {any} row @param {number} i @param {string} key @param {boolean} lead @param {number} most */
+/**
+ * @param {Context} ctx @param {any} row @param {number} i @param {string} key
+ * @param {boolean} lead @param {number} most
+ */
 function scoreCell(ctx, row, i, key, lead, most) {
   const cell = row.cells[i];
   if (!cell) return h('td.off', { key }, '—');
-  return h('td.bar-cell', { key, class: lead ? 'lead' : '' }, h('span.sum', null, `${cell.points} × ${row.weight}`), ' ',
+  return h(
+    'td.bar-cell',
+    { key, class: lead ? 'lead' : '' },
+    h('span.sum', null, `${cell.points} × ${row.weight}`),
+    ' ',
     h('span.b', null, ctx.words.number(cell.sum)),
-    ctx.compact ? null : h('i', { style: { width: `${(100 * cell.sum) / most}%` } }));
+    ctx.compact ? null : h('i', { style: { width: `${(100 * cell.sum) / most}%` } }),
+  );
 }
 
 /** @param {Context} ctx @param {Cycle} cycle @param {string} node @param {string} best */
@@ -109,5 +220,10 @@ function totalCell(ctx, cycle, node, best) {
   const total = cycle.total[node];
   if (total === undefined) return h('td.off', { key: node }, words.t('sched.out'));
   const won = node === best && cycle.chosen;
-  return h('td', { key: node, class: won ? 'lead' : '' }, won ? [glyph('star', words.t('sched.winner')), ' '] : null, words.number(total));
+  return h(
+    'td',
+    { key: node, class: won ? 'lead' : '' },
+    won ? [glyph('star', words.t('sched.winner')), ' '] : null,
+    words.number(total),
+  );
 }

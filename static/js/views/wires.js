@@ -2,23 +2,38 @@
 /** Lines between the parts of the map, measured after layout: orthogonal, with one rounded bend. */
 import { h, render } from './dom.js';
 
-/** @typedef {[string, 'l'|'r', number, string, 'l'|'r', number, string, number]} Wire from, side, where, to, side, where, class, bend */
+/**
+ * @typedef {[string, 'l'|'r', number, string, 'l'|'r', number, string, number]} Wire
+ *   from, side, where on it, to, side, where on it, class, bend
+ */
 
 /** @param {Element} svg @param {Element} map @param {Wire[]} wires */
 export function drawWires(svg, map, wires) {
   const origin = map.getBoundingClientRect();
-  const at = (/** @type {string} */ id, /** @type {'l'|'r'} */ side, /** @type {number} */ where) => {
+  const at = (
+    /** @type {string} */ id,
+    /** @type {'l'|'r'} */ side,
+    /** @type {number} */ where,
+  ) => {
     const element = document.getElementById(id);
     const target = id.startsWith('g-') && element ? element.querySelector('.g') : element;
     if (!target) return null;
     const box = target.getBoundingClientRect();
-    return [(side === 'l' ? box.left : box.right) - origin.left, box.top - origin.top + box.height * where];
+    return [
+      (side === 'l' ? box.left : box.right) - origin.left,
+      box.top - origin.top + box.height * where,
+    ];
   };
-  render(svg, wires.map(([a, sideA, whereA, b, sideB, whereB, cls, bend], i) => {
-    const from = at(a, sideA, whereA);
-    const to = at(b, sideB, whereB);
-    return from && to ? h('path', { key: `${a}-${b}-${i}`, class: `wire ${cls}`, d: route(from, to, bend) }) : null;
-  }));
+  render(
+    svg,
+    wires.map(([a, sideA, whereA, b, sideB, whereB, cls, bend], i) => {
+      const from = at(a, sideA, whereA);
+      const to = at(b, sideB, whereB);
+      return from && to
+        ? h('path', { key: `${a}-${b}-${i}`, class: `wire ${cls}`, d: route(from, to, bend) })
+        : null;
+    }),
+  );
 }
 
 /** @param {number[]} from @param {number[]} to @param {number} bend */
@@ -28,6 +43,8 @@ function route([x1, y1], [x2, y2], bend) {
   const r = Math.min(9, Math.abs(y2 - y1) / 2, Math.abs(x2 - x1) / 2);
   const s = Math.sign(y2 - y1) || 1;
   const q = Math.sign(x2 - x1) || 1;
-  return `M${x1} ${y1}H${middle - q * r}Q${middle} ${y1} ${middle} ${y1 + s * r}`
-    + `V${y2 - s * r}Q${middle} ${y2} ${middle + q * r} ${y2}H${x2}`;
+  return (
+    `M${x1} ${y1}H${middle - q * r}Q${middle} ${y1} ${middle} ${y1 + s * r}` +
+    `V${y2 - s * r}Q${middle} ${y2} ${middle + q * r} ${y2}H${x2}`
+  );
 }

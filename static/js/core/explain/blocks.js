@@ -20,8 +20,11 @@ export const code = (text) => ({ type: 'code', text });
 /** @param {[string, any][]} rows @returns {Block} */
 export const facts = (rows) => ({
   type: 'facts',
-  rows: /** @type {[string, string][]} */ (rows.filter(([, v]) => v !== '' && v !== undefined
-    && v !== null).map(([k, v]) => [k, String(v)])),
+  rows: /** @type {[string, string][]} */ (
+    rows
+      .filter(([, v]) => v !== '' && v !== undefined && v !== null)
+      .map(([k, v]) => [k, String(v)])
+  ),
 });
 
 /** @param {any} value @returns {Block} */
@@ -34,7 +37,8 @@ export const asYaml = (object) => ({ type: 'code', text: yaml(object).join('\n')
 export const tab = (words, id, blocks) => ({ id, label: words.t(`tab.${id}`), blocks });
 
 /**
- * @param {{crumb: string, title: string, voice?: string, tabs: any[], badge: string, source?: string}} parts
+ * @param {{crumb: string, title: string, voice?: string, tabs: any[], badge: string,
+ *   source?: string}} parts
  * @returns {import('./index.js').Explanation}
  */
 export function explanation(parts) {

@@ -21,9 +21,15 @@ export function crowdCounts(model) {
   const stages = countStages(pods);
   const wanted = Math.max(wantedPods(model.state), pods.length);
   return {
-    wanted, made: pods.length, missing: wanted - pods.length, queued: stages.stored,
-    starting: stages.bound, running: stages.running + stages.ready, ready: stages.ready,
-    failed: stages.failed, stuck: pods.filter((pod) => pod.stuck).length,
+    wanted,
+    made: pods.length,
+    missing: wanted - pods.length,
+    queued: stages.stored,
+    starting: stages.bound,
+    running: stages.running + stages.ready,
+    ready: stages.ready,
+    failed: stages.failed,
+    stuck: pods.filter((pod) => pod.stuck).length,
     message: pods.find((pod) => pod.stuck)?.stuck || '',
   };
 }
@@ -35,21 +41,31 @@ export function explainCrowd(model, words) {
   const rates = ratesOf(model);
   const rows = [
     [words.t('crowd.created'), words.number(rates.created, 1), words.number(counts.made)],
-    [words.t('crowd.bound'), words.number(rates.bound, 1), words.number(counts.starting + counts.running)],
+    [
+      words.t('crowd.bound'),
+      words.number(rates.bound, 1),
+      words.number(counts.starting + counts.running),
+    ],
     [words.t('crowd.ready'), words.number(rates.ready, 1), words.number(counts.ready)],
   ];
   return explanation({
     crumb: words.t('crumb.crowd', { n: counts.wanted }),
-    title: words.t(`crowd.${stage}.title`, { n: stage === 'full' ? counts.stuck : counts.running, of: counts.wanted }),
+    title: words.t(`crowd.${stage}.title`, {
+      n: stage === 'full' ? counts.stuck : counts.running,
+      of: counts.wanted,
+    }),
     tabs: [
       tab(words, 'why', [
         p(words, `crowd.${stage}.why`, counts),
         ...(stage === 'full' ? [code(counts.message)] : []),
         {
-          type: 'table', head: ['', words.t('crowd.perSecond'), words.t('crowd.soFar')], rows,
+          type: 'table',
+          head: ['', words.t('crowd.perSecond'), words.t('crowd.soFar')],
+          rows,
           foot: [words.t('crowd.wanted'), '', words.number(counts.wanted)],
         },
-        h(words.t('crowd.readable')), p(words, 'crowd.squares'),
+        h(words.t('crowd.readable')),
+        p(words, 'crowd.squares'),
       ]),
       tab(words, 'raw', [model.current.hop ? json(model.current.hop) : said('')]),
     ],
@@ -61,7 +77,12 @@ export function explainCrowd(model, words) {
 /** @param {ReturnType<typeof crowdCounts>} counts */
 function bottleneck(counts) {
   if (counts.wanted && counts.ready >= counts.wanted) return 'done';
-  const waiting = [['creation', counts.missing], ['scheduling', counts.queued - counts.stuck], ['full', counts.stuck], ['starting', counts.starting]];
+  const waiting = [
+    ['creation', counts.missing],
+    ['scheduling', counts.queued - counts.stuck],
+    ['full', counts.stuck],
+    ['starting', counts.starting],
+  ];
   waiting.sort((a, b) => Number(b[1]) - Number(a[1]));
   return Number(waiting[0][1]) > 0 ? String(waiting[0][0]) : 'done';
 }

@@ -24,15 +24,21 @@ export function explainCycle(model, span, words) {
       tab(words, 'why', whyBlocks(model, cycle, result, words)),
       tab(words, 'whynot', whyNotBlocks(cycle, words)),
       tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
-      tab(words, 'raw', span.records.filter((r) => r.seq <= model.state.seq
-        && r.kind === 'schedule').map(json)),
+      tab(
+        words,
+        'raw',
+        span.records.filter((r) => r.seq <= model.state.seq && r.kind === 'schedule').map(json),
+      ),
     ],
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, 'pkg/scheduler/schedule_one.go schedulePod'),
   });
 }
 
-/** @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result @param {Words} words */
+/**
+ * @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result
+ * @param {Words} words
+ */
 function titleOf(model, cycle, result, words) {
   if (cycle.message) return words.t('cycle.none');
   const pod = lastPart(cycle.pod);
@@ -44,7 +50,9 @@ function titleOf(model, cycle, result, words) {
   if (!result.second) return words.t('cycle.only', { node: result.winner });
   if (result.margin === 0) {
     return words.t(cycle.ties.length > 2 ? 'cycle.tieMany' : 'cycle.tie', {
-      node: result.winner, other: result.second, n: cycle.ties.length,
+      node: result.winner,
+      other: result.second,
+      n: cycle.ties.length,
     });
   }
   const [most] = result.parts;
@@ -57,7 +65,11 @@ function titleOf(model, cycle, result, words) {
 }
 
 /** How many pods of the same owner a node holds. */
-function siblings(/** @type {Model} */ model, /** @type {any} */ cycle, /** @type {string} */ node) {
+function siblings(
+  /** @type {Model} */ model,
+  /** @type {any} */ cycle,
+  /** @type {string} */ node,
+) {
   const write = model.index.objectAt(keyOf('pods', cycle.pod), model.state.seq);
   if (!write) return 0;
   const { owner } = podOf(write);
@@ -69,7 +81,10 @@ function siblings(/** @type {Model} */ model, /** @type {any} */ cycle, /** @typ
   return count;
 }
 
-/** @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result @param {Words} words */
+/**
+ * @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result
+ * @param {Words} words
+ */
 function whyBlocks(model, cycle, result, words) {
   /** @type {Block[]} */ const blocks = [];
   if (cycle.message) blocks.push(code(cycle.message), p(words, 'cycle.again'));
@@ -77,15 +92,20 @@ function whyBlocks(model, cycle, result, words) {
     blocks.push(h(words.t('cycle.whyThis', { node: cycle.chosen }), 'star', 'hold'));
     if (!result.second) blocks.push(p(words, 'cycle.whyOnly', { node: cycle.chosen }));
     else if (!result.margin) {
-      blocks.push(p(words, 'cycle.whyTie', { points: result.points, nodes: cycle.ties.join(', ') || `${result.winner}, ${result.second}` }));
-    }
-    else blocks.push(...partBlocks(model, cycle, result, words));
+      blocks.push(
+        p(words, 'cycle.whyTie', {
+          points: result.points,
+          nodes: cycle.ties.join(', ') || `${result.winner}, ${result.second}`,
+        }),
+      );
+    } else blocks.push(...partBlocks(model, cycle, result, words));
   } else if (!cycle.message) blocks.push(p(words, 'cycle.under'));
   blocks.push(...lostBlocks(model, cycle, result, words));
   const failed = Object.entries(cycle.failed);
   for (const [node, [plugin, message]] of failed.slice(0, 3)) {
     blocks.push(h(words.t('cycle.whyNot', { node }), 'deny', 'deny'), {
-      type: 'p', text: words.rich('cycle.failedBy', { plugin, message }),
+      type: 'p',
+      text: words.rich('cycle.failedBy', { plugin, message }),
     });
   }
   if (failed.length > 3) blocks.push(p(words, 'cycle.more', { n: failed.length - 3 }));
@@ -93,36 +113,63 @@ function whyBlocks(model, cycle, result, words) {
   return blocks;
 }
 
-/** @param {Model} model @param {any} cycle @param {any} result @param {Words} words @returns {Block[]} */
+/**
+ * @param {Model} model @param {any} cycle @param {any} result @param {Words} words
+ * @returns {Block[]}
+ */
 function partBlocks(model, cycle, result, words) {
   const [first, ...rest] = result.parts;
   const there = siblings(model, cycle, result.second);
   const spread = first.name === 'PodTopologySpread' && there;
   /** @type {Block[]} */ const blocks = [
     p(words, spread ? 'cycle.partSpread' : 'cycle.part', {
-      points: first.points, margin: result.margin, plugin: first.name, other: result.second, n: there,
+      points: first.points,
+      margin: result.margin,
+      plugin: first.name,
+      other: result.second,
+      n: there,
     }),
   ];
   for (const part of rest.slice(0, 2)) {
-    blocks.push(p(words, part.points > 0 ? 'cycle.partMore' : 'cycle.partLess', {
-      points: Math.abs(part.points), plugin: part.name, other: result.second, node: result.winner,
-    }));
+    blocks.push(
+      p(words, part.points > 0 ? 'cycle.partMore' : 'cycle.partLess', {
+        points: Math.abs(part.points),
+        plugin: part.name,
+        other: result.second,
+        node: result.winner,
+      }),
+    );
   }
   return blocks;
 }
 
-/** Nodes that could have taken it and had fewer points; the runner-up is told already. @param {Model} model @param {any} cycle @param {any} result @param {Words} words @returns {Block[]} */
+/**
+ * Nodes that could have taken it and had fewer points; the runner-up is told already.
+ * @param {Model} model @param {any} cycle @param {any} result @param {Words} words
+ * @returns {Block[]}
+ */
 function lostBlocks(model, cycle, result, words) {
   if (!cycle.chosen) return [];
-  const lost = Object.keys(cycle.total).filter((node) => node !== cycle.chosen
-    && cycle.total[node] < result.points && (result.margin === 0 || node !== result.second));
+  const lost = Object.keys(cycle.total).filter(
+    (node) =>
+      node !== cycle.chosen &&
+      cycle.total[node] < result.points &&
+      (result.margin === 0 || node !== result.second),
+  );
   return lost.slice(0, 2).flatMap((node) => {
     const [most] = partsOf(cycle, cycle.chosen, node);
     const there = siblings(model, cycle, node);
     const spread = most.name === 'PodTopologySpread' && there;
-    return [h(words.t('cycle.whyNot', { node }), 'noop', 'noop'), p(words, spread ? 'cycle.lostSpread' : 'cycle.lost', {
-      points: most.points, margin: result.points - cycle.total[node], plugin: most.name, node, n: there,
-    })];
+    return [
+      h(words.t('cycle.whyNot', { node }), 'noop', 'noop'),
+      p(words, spread ? 'cycle.lostSpread' : 'cycle.lost', {
+        points: most.points,
+        margin: result.points - cycle.total[node],
+        plugin: most.name,
+        node,
+        n: there,
+      }),
+    ];
   });
 }
 
@@ -132,7 +179,10 @@ function changeBlocks(cycle, words) {
   for (const [node, [plugin, message]] of Object.entries(cycle.failed).slice(0, 2)) {
     const taint = taintIn(message);
     if (taint) {
-      items.push({ code: `kubectl taint nodes ${node} ${taint[0]}-`, small: words.t('cycle.untaint', { node }) });
+      items.push({
+        code: `kubectl taint nodes ${node} ${taint[0]}-`,
+        small: words.t('cycle.untaint', { node }),
+      });
       items.push({
         code: `tolerations:\n- key: ${taint[0]}\n  value: ${JSON.stringify(taint[1])}`,
         small: words.t('cycle.tolerate'),
@@ -150,14 +200,22 @@ function changeBlocks(cycle, words) {
 function whyNotBlocks(cycle, words) {
   const failed = Object.entries(cycle.failed);
   /** @type {Block[]} */ const blocks = failed.flatMap(([node, [plugin, message]]) => [
-    h(node, 'deny', 'deny'), p(words, 'cycle.failedBy', { plugin, message }),
+    h(node, 'deny', 'deny'),
+    p(words, 'cycle.failedBy', { plugin, message }),
   ]);
-  const others = Object.entries(cycle.total).filter(([node]) => node !== cycle.chosen)
-    .sort((a, b) => b[1] - a[1]).slice(0, 12);
+  const others = Object.entries(cycle.total)
+    .filter(([node]) => node !== cycle.chosen)
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 12);
   if (others.length && cycle.chosen) {
     blocks.push({
-      type: 'table', head: [words.t('cycle.node'), words.t('cycle.points'), words.t('cycle.behind')],
-      rows: others.map(([node, total]) => [node, String(total), String(total - cycle.total[cycle.chosen])]),
+      type: 'table',
+      head: [words.t('cycle.node'), words.t('cycle.points'), words.t('cycle.behind')],
+      rows: others.map(([node, total]) => [
+        node,
+        String(total),
+        String(total - cycle.total[cycle.chosen]),
+      ]),
     });
   }
   return blocks.length ? blocks : [p(words, 'cycle.nobodyOut')];

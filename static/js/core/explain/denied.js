@@ -10,6 +10,8 @@ import { SOURCES, whatBlocks } from './gates.js';
 /** @typedef {import('../words.js').Words} Words */
 /** @typedef {import('../index.js').Span} Span */
 
+const RBAC_SOURCE = 'plugin/pkg/auth/authorizer/rbac/rbac.go Authorize';
+
 /**
  * @param {Model} model @param {Span} span @param {any} row @param {any} record
  * @param {string} crumb @param {Words} words
@@ -19,15 +21,20 @@ export function explainDenied(model, span, row, record, crumb, words) {
   const detail = record.detail || {};
   const open = /** @type {any} */ (span.open);
   const params = {
-    user: span.user?.name || open.client, verb: open.verb, resource: open.resource,
-    what: `${httpMethod(open.verb)} ${pluralOf(open.resource)}`, plugin: record.plugin || '',
-    code: String(close?.code || ''), n: (detail.errors || []).length,
+    user: span.user?.name || open.client,
+    verb: open.verb,
+    resource: open.resource,
+    what: `${httpMethod(open.verb)} ${pluralOf(open.resource)}`,
+    plugin: record.plugin || '',
+    code: String(close?.code || ''),
+    n: (detail.errors || []).length,
     namespace: open.namespace || '',
   };
   const isAuthorization = row.gate === 'authorization';
   const title = titleOf(row, record, params, words);
   const message = detail.message || close?.message || record.why || '';
-  const why = isAuthorization ? authorizationWhy(detail, params, words)
+  const why = isAuthorization
+    ? authorizationWhy(detail, params, words)
     : otherWhy(row, record, detail, message, words);
   const tabs = [tab(words, 'why', why)];
   if (isAuthorization) tabs.push(tab(words, 'rules', ruleBlocks(detail, words)));
@@ -35,16 +42,26 @@ export function explainDenied(model, span, row, record, crumb, words) {
   tabs.push(tab(words, 'object', [p(words, 'object.refused')]));
   tabs.push(tab(words, 'raw', [json(record), ...(close ? [json(close)] : [])]));
   return explanation({
-    crumb, title, voice: `${params.code} ${title}`, tabs, badge: words.t('badge.modelled'),
-    source: sourceText(model.version, record.source || detail.source || SOURCES[row.gate]),
+    crumb,
+    title,
+    voice: `${params.code} ${title}`,
+    tabs,
+    badge: words.t('badge.modelled'),
+    source: sourceText(
+      model.version,
+      record.source || detail.source || (isAuthorization ? RBAC_SOURCE : SOURCES[row.gate]),
+    ),
   });
 }
 
 /** @param {any} row @param {any} record @param {any} params @param {Words} words */
 function titleOf(row, record, params, words) {
   if (row.gate === 'authorization') {
-    const denied = (record.detail?.tries || []).find((/** @type {any} */ t) => t.verdict === 'deny');
-    return denied ? words.t('denied.byOne', { ...params, name: denied.name })
+    const denied = (record.detail?.tries || []).find(
+      (/** @type {any} */ t) => t.verdict === 'deny',
+    );
+    return denied
+      ? words.t('denied.byOne', { ...params, name: denied.name })
       : words.t('denied.nobody', params);
   }
   if (record.kind === 'plugin') return words.t('denied.plugin', params);
@@ -59,7 +76,8 @@ function titleOf(row, record, params, words) {
 function lookedAt(detail) {
   const rbac = (detail.tries || []).find((/** @type {any} */ t) => t.detail?.bindings);
   const list = detail.rules || rbac?.detail.bindings || [];
-  const missing = (/** @type {any} */ entry) => (entry.closest?.missing || ['verb', 'apiGroup', 'resource']).length;
+  const missing = (/** @type {any} */ entry) =>
+    (entry.closest?.missing || ['verb', 'apiGroup', 'resource']).length;
   return [...list].sort((a, b) => missing(b) - missing(a));
 }
 
@@ -74,14 +92,21 @@ function authorizationWhy(detail, params, words) {
   blocks.push(h(words.t('denied.smallest'), 'allow', 'allow'), code(smallestRule(params)));
   const role = `${pluralOf(params.resource)}-${params.verb}`;
   const where = params.namespace ? ` -n ${params.namespace}` : '';
-  const [kind, binding] = params.namespace ? ['role', 'rolebinding'] : ['clusterrole', 'clusterrolebinding'];
+  const [kind, binding] = params.namespace
+    ? ['role', 'rolebinding']
+    : ['clusterrole', 'clusterrolebinding'];
   blocks.push({
     type: 'ways',
-    items: [{
-      code: `kubectl create ${kind} ${role} --verb=${params.verb} --resource=${params.resource}${where}\n`
-        + `kubectl create ${binding} ${role}-${params.user} --${kind}=${role} --user=${params.user}${where}`,
-      small: words.t('denied.grant'),
-    }],
+    items: [
+      {
+        code:
+          `kubectl create ${kind} ${role} --verb=${params.verb}` +
+          ` --resource=${params.resource}${where}\n` +
+          `kubectl create ${binding} ${role}-${params.user}` +
+          ` --${kind}=${role} --user=${params.user}${where}`,
+        small: words.t('denied.grant'),
+      },
+    ],
   });
   return blocks;
 }
@@ -90,7 +115,12 @@ function authorizationWhy(detail, params, words) {
 function smallestRule(params) {
   const at = params.resource.indexOf('.');
   const group = at < 0 ? '' : params.resource.slice(at + 1);
-  return `rules:\n- apiGroups: ["${group}"]\n  resources: ["${pluralOf(params.resource)}"]\n  verbs: ["${params.verb}"]`;
+  return [
+    'rules:',
+    `- apiGroups: ["${group}"]`,
+    `  resources: ["${pluralOf(params.resource)}"]`,
+    `  verbs: ["${params.verb}"]`,
+  ].join('\n');
 }
 
 /** @param {any} entry @param {any} params @param {Words} words */
@@ -100,27 +130,39 @@ function ruleItem(entry, params, words) {
   const isNear = missing.length === 1;
   const resource = pluralOf(params.resource);
   const role = entry.role?.name || '?';
-  const by = entry.binding && entry.binding.name !== role
-    ? words.t('denied.by', { binding: bindingText(entry.binding) }) : '';
-  const near = missing[0] === 'verb' ? words.t('denied.near', { resource, verbs: (rule.verbs || []).join(', ') })
-    : words.t('denied.nearOther', { what: missing[0] || '', rule: ruleText(rule, words) });
+  const by =
+    entry.binding && entry.binding.name !== role
+      ? words.t('denied.by', { binding: bindingText(entry.binding) })
+      : '';
+  const near =
+    missing[0] === 'verb'
+      ? words.t('denied.near', { resource, verbs: (rule.verbs || []).join(', ') })
+      : words.t('denied.nearOther', { what: missing[0] || '', rule: ruleText(rule, words) });
   return {
     verdict: isNear ? 'skip' : 'noop',
     tone: isNear ? 'change' : 'noop',
-    title: [{ text: role, as: /** @type {'b'} */ ('b') }, { text: by, as: /** @type {''} */ ('') }],
+    title: [
+      { text: role, as: /** @type {'b'} */ ('b') },
+      { text: by, as: /** @type {''} */ ('') },
+    ],
     small: isNear ? near : ruleText(rule, words),
   };
 }
 
 /** @param {any} binding */
-const bindingText = (binding) => `${binding.kind} ${binding.namespace ? `${binding.namespace}/` : ''}${binding.name}`;
+const bindingText = (binding) =>
+  `${binding.kind} ${binding.namespace ? `${binding.namespace}/` : ''}${binding.name}`;
 
 /** @param {any} rule @param {Words} words */
 function ruleText(rule, words) {
   const urls = rule.nonResourceURLs || [];
-  if (urls.length) return words.t('denied.urls', { urls: `${urls.slice(0, 5).join(', ')}${urls.length > 5 ? ' …' : ''}` });
+  if (urls.length)
+    return words.t('denied.urls', {
+      urls: `${urls.slice(0, 5).join(', ')}${urls.length > 5 ? ' …' : ''}`,
+    });
   const resources = rule.resources || [];
-  return `${(rule.verbs || []).join(', ')}: ${resources.slice(0, 4).join(', ')}${resources.length > 4 ? ' …' : ''}`;
+  const more = resources.length > 4 ? ' …' : '';
+  return `${(rule.verbs || []).join(', ')}: ${resources.slice(0, 4).join(', ')}${more}`;
 }
 
 /** @param {any} detail @param {Words} words @returns {Block[]} */
@@ -129,29 +171,41 @@ function ruleBlocks(detail, words) {
   if (!looked.length) return [p(words, 'denied.noRules')];
   return looked.flatMap((/** @type {any} */ entry) => [
     h(`${entry.role?.kind || ''} ${entry.role?.name || ''}`),
-    said(words.t('denied.through', {
-      binding: entry.binding ? bindingText(entry.binding) : '',
-      subject: entry.subject ? `${entry.subject.kind} ${entry.subject.name}` : '',
-    })),
+    said(
+      words.t('denied.through', {
+        binding: entry.binding ? bindingText(entry.binding) : '',
+        subject: entry.subject ? `${entry.subject.kind} ${entry.subject.name}` : '',
+      }),
+    ),
     code(yaml(entry.closest?.rule || {}).join('\n')),
   ]);
 }
 
-/** @param {any} row @param {any} record @param {any} detail @param {string} message @param {Words} words */
+/**
+ * @param {any} row @param {any} record @param {any} detail @param {string} message
+ * @param {Words} words
+ */
 function otherWhy(row, record, detail, message, words) {
   /** @type {Block[]} */ const blocks = [];
   if (message) blocks.push(code(message));
   if (words.has(`denied.${row.gate}.why`)) blocks.push(p(words, `denied.${row.gate}.why`));
   for (const error of detail.errors || []) {
-    blocks.push(said(typeof error === 'string' ? error
-      : `${error.field || ''}: ${error.message || error.detail || ''}`));
+    blocks.push(
+      said(
+        typeof error === 'string'
+          ? error
+          : `${error.field || ''}: ${error.message || error.detail || ''}`,
+      ),
+    );
   }
   const { tries } = detail;
   if (tries && tries.length) {
     blocks.push({
       type: 'rules',
       items: tries.map((/** @type {any} */ t) => ({
-        verdict: t.verdict, title: [{ text: t.name, as: 'b' }], small: t.why || '',
+        verdict: t.verdict,
+        title: [{ text: t.name, as: 'b' }],
+        small: t.why || '',
       })),
     });
   }

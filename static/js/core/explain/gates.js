@@ -31,8 +31,10 @@ export const SOURCES = {
 function crumb(model, span, gate, words) {
   const open = /** @type {any} */ (span.open);
   return words.t('crumb.gate', {
-    number: numberOf(model, span), what: `${httpMethod(open.verb)} ${open.subresource
-      || pluralOf(open.resource)}`, at: GATES.indexOf(gate) + 1, of: GATES.length,
+    number: numberOf(model, span),
+    what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
+    at: GATES.indexOf(gate) + 1,
+    of: GATES.length,
   });
 }
 
@@ -57,22 +59,28 @@ export function explainGate(model, span, gate, words, plugin = 0) {
   const row = rows[GATES.indexOf(gate)];
   const record = plugin ? row.plugins.find((r) => r.seq === plugin) || row.record : row.record;
   const verdict = record ? record.verdict : 'wait';
-  if (verdict === 'deny') return explainDenied(model, span, row, record, crumb(model, span, gate, words), words);
+  if (verdict === 'deny')
+    return explainDenied(model, span, row, record, crumb(model, span, gate, words), words);
   const isPlugin = !!record && record.kind === 'plugin';
   const params = paramsOf(model, span, row, record);
-  const title = isPlugin ? pluginTitle(record, params, words) : gateTitle(gate, verdict, params, words);
+  const title = isPlugin
+    ? pluginTitle(record, params, words)
+    : gateTitle(gate, verdict, params, words);
   const why = isPlugin ? pluginWhy(record, params, words) : gateWhy(row, params, words);
-  const source = (record && (record.source || record.detail?.source))
-    || (isPlugin ? pluginSource(record.plugin) : SOURCES[gate]);
+  const source =
+    (record && (record.source || record.detail?.source)) ||
+    (isPlugin ? pluginSource(record.plugin) : SOURCES[gate]);
   return explanation({
-    crumb: crumb(model, span, gate, words), title,
+    crumb: crumb(model, span, gate, words),
+    title,
     tabs: [
       tab(words, 'why', why),
       tab(words, 'what', whatBlocks(model, span, gate, words)),
       tab(words, 'object', objectBlocks(model, span, record, words)),
       tab(words, 'raw', record ? [json(record)] : [p(words, 'raw.none')]),
     ],
-    badge: words.t('badge.modelled'), source: sourceText(model.version, source),
+    badge: words.t('badge.modelled'),
+    source: sourceText(model.version, source),
   });
 }
 
@@ -82,14 +90,25 @@ function paramsOf(model, span, row, record) {
   const changed = row.plugins.filter((/** @type {any} */ r) => r.verdict === 'change');
   const ops = (record && (record.ops || record.detail?.ops)) || [];
   return {
-    user: span.user?.name || open.client, verb: open.verb, resource: open.resource,
-    kind: kindOf(open.resource), what: open.subresource || pluralOf(open.resource),
-    client: open.client, name: nameOf(model.index, span, model.state.seq), namespace: open.namespace,
-    asked: row.plugins.reduce((/** @type {number} */ n, /** @type {any} */ r) => n + r.plugin.split(',').length, 0),
-    word: row.detail.word || '', server: row.detail.server || row.detail.word || 'kube-apiserver',
+    user: span.user?.name || open.client,
+    verb: open.verb,
+    resource: open.resource,
+    kind: kindOf(open.resource),
+    what: open.subresource || pluralOf(open.resource),
+    client: open.client,
+    name: nameOf(model.index, span, model.state.seq),
+    namespace: open.namespace,
+    asked: row.plugins.reduce(
+      (/** @type {number} */ n, /** @type {any} */ r) => n + r.plugin.split(',').length,
+      0,
+    ),
+    word: row.detail.word || '',
+    server: row.detail.server || row.detail.word || 'kube-apiserver',
     rev: writeOf(span)?.rev || row.detail.rev || '',
-    n: ops.length, changed: changed.length,
-    plugin: record?.plugin || '', plugins: changed.map((/** @type {any} */ r) => r.plugin).join(', '),
+    n: ops.length,
+    changed: changed.length,
+    plugin: record?.plugin || '',
+    plugins: changed.map((/** @type {any} */ r) => r.plugin).join(', '),
   };
 }
 
@@ -113,12 +132,21 @@ function gateWhy(row, params, words) {
     blocks.push({
       type: 'rules',
       items: tries.map((/** @type {any} */ t) => ({
-        verdict: t.verdict, title: [{ text: t.name, as: 'b' }], small: t.why || '',
+        verdict: t.verdict,
+        title: [{ text: t.name, as: 'b' }],
+        small: t.why || '',
       })),
     });
   }
   if (row.plugins.length) blocks.push(pluginList(row.plugins));
-  if (row.detail.uid) blocks.push(p(words, `gate.${row.gate}.what`), facts([[words.t('fact.name'), row.detail.name], ['uid', row.detail.uid]]));
+  if (row.detail.uid)
+    blocks.push(
+      p(words, `gate.${row.gate}.what`),
+      facts([
+        [words.t('fact.name'), row.detail.name],
+        ['uid', row.detail.uid],
+      ]),
+    );
   const ops = row.detail.ops || [];
   if (ops.length) blocks.push({ type: 'diff', lines: patchLines(ops) });
   if (!blocks.length) blocks.push(p(words, `gate.${row.gate}.what`, params));
@@ -129,9 +157,13 @@ function gateWhy(row, params, words) {
 function pluginList(plugins) {
   return {
     type: 'rules',
-    items: plugins.filter((r) => r.verdict !== 'skip').map((r) => ({
-      verdict: r.verdict, title: [{ text: r.plugin, as: 'b' }], small: r.why || '',
-    })),
+    items: plugins
+      .filter((r) => r.verdict !== 'skip')
+      .map((r) => ({
+        verdict: r.verdict,
+        title: [{ text: r.plugin, as: 'b' }],
+        small: r.why || '',
+      })),
   };
 }
 
@@ -147,7 +179,10 @@ function pluginWhy(record, params, words) {
   const base = `plugin.${record.plugin}`;
   if (record.verdict === 'change' && words.has(`${base}.why`)) {
     blocks.push(p(words, `${base}.why`, { ...params, ...pluginFacts(record) }));
-  } else if (record.why) blocks.push(said(`${record.why[0].toUpperCase()}${record.why.slice(1)}.`.replace(/\.\.$/, '.')));
+  } else if (record.why)
+    blocks.push(
+      said(`${record.why[0].toUpperCase()}${record.why.slice(1)}.`.replace(/\.\.$/, '.')),
+    );
   if (record.ops && record.ops.length) blocks.push({ type: 'diff', lines: patchLines(record.ops) });
   if (record.verdict === 'change' && words.has(`${base}.prevent`)) {
     blocks.push(h(words.t('why.prevent')), p(words, `${base}.prevent`, params));
@@ -160,10 +195,13 @@ function pluginWhy(record, params, words) {
 function pluginFacts(record) {
   const text = JSON.stringify(record.ops || []);
   const seconds = /"expirationSeconds":(\d+)/.exec(text) || /"tolerationSeconds":(\d+)/.exec(text);
-  const account = (record.ops || []).find((/** @type {any} */ o) => o.path === '/spec/serviceAccountName');
+  const account = (record.ops || []).find(
+    (/** @type {any} */ o) => o.path === '/spec/serviceAccountName',
+  );
   const priority = (record.ops || []).find((/** @type {any} */ o) => o.path === '/spec/priority');
   return {
-    seconds: seconds ? Number(seconds[1]) : '', account: account ? account.value : 'default',
+    seconds: seconds ? Number(seconds[1]) : '',
+    account: account ? account.value : 'default',
     priority: priority ? String(priority.value) : '0',
   };
 }
@@ -175,11 +213,13 @@ const PLUGIN_SOURCES = {
   TaintNodesByCondition: 'plugin/pkg/admission/nodetaint/admission.go',
   PodSecurity: 'plugin/pkg/admission/security/podsecurity/admission.go',
   DefaultStorageClass: 'plugin/pkg/admission/storage/storageclass/setdefault/admission.go',
-  StorageObjectInUseProtection: 'plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go',
+  StorageObjectInUseProtection:
+    'plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go',
   PersistentVolumeClaimResize: 'plugin/pkg/admission/storage/persistentvolume/resize/admission.go',
   CertificateApproval: 'plugin/pkg/admission/certificates/approval/admission.go',
   CertificateSigning: 'plugin/pkg/admission/certificates/signing/admission.go',
-  CertificateSubjectRestriction: 'plugin/pkg/admission/certificates/subjectrestriction/admission.go',
+  CertificateSubjectRestriction:
+    'plugin/pkg/admission/certificates/subjectrestriction/admission.go',
   ClusterTrustBundleAttest: 'plugin/pkg/admission/certificates/ctbattest/admission.go',
   DefaultIngressClass: 'plugin/pkg/admission/network/defaultingressclass/admission.go',
   MutatingAdmissionWebhook: `${STAGED}/webhook/mutating/plugin.go`,
@@ -204,8 +244,12 @@ export function whatBlocks(model, span, gate, words) {
       [words.t('fact.client'), open.client],
       [words.t('fact.user'), span.user?.name],
       [words.t('fact.groups'), (span.user?.groups || []).join(', ')],
-      [words.t('fact.answer'), span.close && span.close.seq <= model.state.seq
-        ? /** @type {any} */ (span.close).code : words.t('fact.open')],
+      [
+        words.t('fact.answer'),
+        span.close && span.close.seq <= model.state.seq
+          ? /** @type {any} */ (span.close).code
+          : words.t('fact.open'),
+      ],
     ]),
   ];
 }
@@ -222,11 +266,14 @@ export function objectBlocks(model, span, record, words) {
     const before = model.index.before(write);
     const lines = before ? difference(before.object, write.object) : [];
     if (lines.length) {
-      blocks.push(h(words.t('object.diff', { rev: String(write.rev), before: String(before?.rev) })),
-        { type: 'diff', lines });
+      blocks.push(
+        h(words.t('object.diff', { rev: String(write.rev), before: String(before?.rev) })),
+        { type: 'diff', lines },
+      );
     } else blocks.push(h(words.t('object.at', { rev: String(write.rev) })), asYaml(write.object));
   } else {
-    const all = span.records.filter((r) => r.seq <= model.state.seq)
+    const all = span.records
+      .filter((r) => r.seq <= model.state.seq)
       .flatMap((r) => /** @type {any} */ (r).ops || r.detail?.ops || []);
     if (all.length > (ops || []).length) {
       blocks.push(h(words.t('object.sofar')), { type: 'diff', lines: patchLines(all) });
@@ -249,15 +296,22 @@ export function explainRequest(model, span, words) {
   const open = /** @type {any} */ (span.open);
   const write = writeOf(span, model.state.seq);
   const params = paramsOf(model, span, rows[rows.length - 1], null);
-  const key = answered ? close.code >= 400 ? 'request.failed' : write ? `request.${write.op}`
-    : 'request.read' : 'request.begins';
+  const key = answered
+    ? close.code >= 400
+      ? 'request.failed'
+      : write
+        ? `request.${write.op}`
+        : 'request.read'
+    : 'request.begins';
   const what = { ...params, rev: String(write?.rev || ''), code: String(close?.code || '') };
   return explanation({
     crumb: words.t('crumb.request', {
-      number: numberOf(model, span), what: `${httpMethod(open.verb)} ${params.what}`,
+      number: numberOf(model, span),
+      what: `${httpMethod(open.verb)} ${params.what}`,
     }),
     title: words.t(open.subresource === 'binding' && answered && write ? 'request.bound' : key, {
-      ...what, node: write?.object?.spec?.nodeName || '',
+      ...what,
+      node: write?.object?.spec?.nodeName || '',
     }),
     tabs: [
       tab(words, 'why', answeredBlocks(model, span, write, words)),
@@ -265,7 +319,8 @@ export function explainRequest(model, span, words) {
       tab(words, 'object', objectBlocks(model, span, null, words)),
       tab(words, 'raw', [json(span.open), ...(answered ? [json(close)] : [])]),
     ],
-    badge: words.t('badge.modelled'), source: sourceText(model.version, SOURCES.etcd),
+    badge: words.t('badge.modelled'),
+    source: sourceText(model.version, SOURCES.etcd),
   });
 }
 
@@ -284,7 +339,8 @@ function answeredBlocks(model, span, write, words) {
   blocks.push(p(words, 'request.wrote', { rev: String(write.rev), key: write.key }));
   const lines = before ? difference(before.object, write.object, 1) : [];
   if (lines.length) blocks.push({ type: 'diff', lines });
-  const woken = (model.index.caused.get(write.rev) || []).map((seq) => model.index.spans.get(seq))
+  const woken = (model.index.caused.get(write.rev) || [])
+    .map((seq) => model.index.spans.get(seq))
     .filter((s) => s && s.seq <= model.state.seq);
   if (woken.length) {
     blocks.push(h(words.t('request.woke')), {

@@ -70,15 +70,20 @@ function explainSelected(model, selected, words) {
       const span = index.spans.get(selected.span);
       return span ? explainGate(model, span, selected.gate, words, selected.seq) : null;
     }
-    case 'span': return explainSpan(model, index.spans.get(selected.seq) || null, words);
-    case 'pod': return explainPod(model, selected.key, words);
-    case 'object': return explainObject(model, selected.key, words);
+    case 'span':
+      return explainSpan(model, index.spans.get(selected.seq) || null, words);
+    case 'pod':
+      return explainPod(model, selected.key, words);
+    case 'object':
+      return explainObject(model, selected.key, words);
     case 'rev': {
       const write = index.byRev.get(selected.rev);
       return write ? explainObject(model, write.key, words, write) : null;
     }
-    case 'node': return explainNode(model, selected.name, words);
-    default: return explainWork(model, selected.name, null, words);
+    case 'node':
+      return explainNode(model, selected.name, words);
+    default:
+      return explainWork(model, selected.name, null, words);
   }
 }
 

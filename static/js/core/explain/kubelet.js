@@ -27,12 +27,16 @@ export function explainKubelet(model, record, words) {
   const detail = record.detail || {};
   const began = steps.get(record.step)?.began;
   const params = {
-    pod: lastPart(record.pod), node: record.node, image: detail.image || '',
-    ip: detail.ip || detail.address || '', took: began ? duration(record.t - began.t) : '',
+    pod: lastPart(record.pod),
+    node: record.node,
+    image: detail.image || '',
+    ip: detail.ip || detail.address || '',
+    took: began ? duration(record.t - began.t) : '',
   };
   const blocks = [p(words, `step.${record.step}.what`, params)];
   if (detail.why || detail.message) blocks.push(said(detail.why || detail.message));
-  if (record.step === 'image' && detail.policy) blocks.push(p(words, 'step.image.policy', { policy: detail.policy }));
+  if (record.step === 'image' && detail.policy)
+    blocks.push(p(words, 'step.image.policy', { policy: detail.policy }));
   const story = storyBlocks(model, key, words);
   const write = model.index.objectAt(key, model.state.seq);
   return explanation({
@@ -44,7 +48,8 @@ export function explainKubelet(model, record, words) {
       tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
       tab(words, 'raw', [json(record)]),
     ],
-    badge: words.t('badge.simulated'), source: sourceText(model.version, SOURCES[record.step] || ''),
+    badge: words.t('badge.simulated'),
+    source: sourceText(model.version, SOURCES[record.step] || ''),
   });
 }
 
@@ -54,9 +59,19 @@ function stepList(steps, words) {
     type: 'rules',
     items: POD_STEPS.map((step) => {
       const at = steps.get(step);
-      const verdict = !at ? 'wait' : at.state === 'fail' ? 'deny' : at.state === 'begin' ? 'work' : 'allow';
+      const verdict = !at
+        ? 'wait'
+        : at.state === 'fail'
+          ? 'deny'
+          : at.state === 'begin'
+            ? 'work'
+            : 'allow';
       const took = at && at.began && at.state !== 'begin' ? duration(at.record.t - at.began.t) : '';
-      return { verdict, title: [{ text: words.t(`step.${step}`), as: /** @type {'b'} */ ('b') }], small: took };
+      return {
+        verdict,
+        title: [{ text: words.t(`step.${step}`), as: /** @type {'b'} */ ('b') }],
+        small: took,
+      };
     }),
   };
 }
@@ -72,24 +87,34 @@ export function explainNode(model, name, words) {
     title: words.t(node.ready ? 'node.ready' : 'node.notReady', { node: name, n: mine.length }),
     tabs: [
       tab(words, 'why', [
-        p(words, node.taints.length ? 'node.tainted' : 'node.open', { taint: node.taints[0] || '' }),
+        p(words, node.taints.length ? 'node.tainted' : 'node.open', {
+          taint: node.taints[0] || '',
+        }),
         facts([
-          [words.t('fact.address'), node.ip], [words.t('fact.cpu'), node.cpu],
-          [words.t('fact.memory'), node.memory], [words.t('fact.cidr'), node.cidr],
+          [words.t('fact.address'), node.ip],
+          [words.t('fact.cpu'), node.cpu],
+          [words.t('fact.memory'), node.memory],
+          [words.t('fact.cidr'), node.cidr],
           [words.t('fact.renewed'), node.renewed ? duration(model.state.t - node.renewed) : ''],
         ]),
-        ...(mine.length ? [{
-          type: /** @type {'rules'} */ ('rules'),
-          items: mine.slice(0, 20).map((pod) => ({
-            verdict: pod.stage === 'failed' ? 'deny' : pod.stage === 'bound' ? 'work' : 'allow',
-            title: [{ text: pod.name, as: /** @type {'b'} */ ('b') }],
-            small: words.t(`stage.${pod.stage}`),
-          })),
-        }] : []),
+        ...(mine.length
+          ? [
+              {
+                type: /** @type {'rules'} */ ('rules'),
+                items: mine.slice(0, 20).map((pod) => ({
+                  verdict:
+                    pod.stage === 'failed' ? 'deny' : pod.stage === 'bound' ? 'work' : 'allow',
+                  title: [{ text: pod.name, as: /** @type {'b'} */ ('b') }],
+                  small: words.t(`stage.${pod.stage}`),
+                })),
+              },
+            ]
+          : []),
       ]),
       tab(words, 'object', write ? [asYaml(write.object)] : []),
       tab(words, 'raw', write ? [json(write)] : []),
     ],
-    badge: words.t('badge.simulated'), source: sourceText(model.version, 'pkg/kubelet/kubelet_node_status.go'),
+    badge: words.t('badge.simulated'),
+    source: sourceText(model.version, 'pkg/kubelet/kubelet_node_status.go'),
   });
 }

@@ -24,17 +24,24 @@ export function explainPod(model, key, words) {
     tabs: [
       tab(words, 'story', blocks),
       tab(words, 'why', [
-        p(words, `stage.${pod.stage}.why`, { pod: pod.short, node: pod.node, reason: pod.stuck || pod.reason }),
+        p(words, `stage.${pod.stage}.why`, {
+          pod: pod.short,
+          node: pod.node,
+          reason: pod.stuck || pod.reason,
+        }),
         facts([
-          [words.t('fact.node'), pod.node], [words.t('fact.address'), pod.ip],
-          [words.t('fact.image'), pod.image], [words.t('fact.stage'), words.t(`stage.${pod.stage}`)],
+          [words.t('fact.node'), pod.node],
+          [words.t('fact.address'), pod.ip],
+          [words.t('fact.image'), pod.image],
+          [words.t('fact.stage'), words.t(`stage.${pod.stage}`)],
           [words.t('fact.reason'), pod.reason],
         ]),
       ]),
       tab(words, 'object', objectTab(model, write, words)),
       tab(words, 'raw', [json(write.object)]),
     ],
-    badge: words.t('badge.recorded'), source: words.t('source.recorded'),
+    badge: words.t('badge.recorded'),
+    source: words.t('source.recorded'),
   });
 }
 
@@ -44,9 +51,14 @@ export function storyBlocks(model, key, words) {
   if (!rows.length) return [p(words, 'story.none')];
   /** @type {Block[]} */ const blocks = [{ type: 'story', rows, at: model.state.seq }];
   if (path) {
-    blocks.push(h(words.t('story.path')), p(words, 'story.parts', {
-      image: duration(path.image), node: duration(path.node), control: duration(path.control),
-    }));
+    blocks.push(
+      h(words.t('story.path')),
+      p(words, 'story.parts', {
+        image: duration(path.image),
+        node: duration(path.node),
+        control: duration(path.control),
+      }),
+    );
   }
   return blocks;
 }
@@ -57,8 +69,10 @@ function objectTab(model, write, words) {
   const lines = before ? difference(before.object, write.object) : [];
   /** @type {Block[]} */ const blocks = [];
   if (before && lines.length) {
-    blocks.push(h(words.t('object.diff', { rev: String(write.rev), before: String(before.rev) })),
-      { type: 'diff', lines });
+    blocks.push(h(words.t('object.diff', { rev: String(write.rev), before: String(before.rev) })), {
+      type: 'diff',
+      lines,
+    });
   }
   blocks.push(h(words.t('object.at', { rev: String(write.rev) })), asYaml(write.object));
   return blocks;
@@ -80,7 +94,10 @@ export function explainObject(model, key, words, chosen) {
   return explanation({
     crumb: `${kindOf(write.resource)} · ${write.name}`,
     title: words.t(`object.${write.op}.title`, {
-      kind: kindOf(write.resource), name: shortName(write), rev: String(write.rev), who,
+      kind: kindOf(write.resource),
+      name: shortName(write),
+      rev: String(write.rev),
+      who,
     }),
     tabs: [
       tab(words, 'why', [
@@ -89,15 +106,20 @@ export function explainObject(model, key, words, chosen) {
         h(words.t('object.history', { n: history.length })),
         {
           type: 'links',
-          items: history.slice(-12).reverse().map((w) => ({
-            text: `r${w.rev} ${w.subresource || w.op}`, seq: w.seq,
-          })),
+          items: history
+            .slice(-12)
+            .reverse()
+            .map((w) => ({
+              text: `r${w.rev} ${w.subresource || w.op}`,
+              seq: w.seq,
+            })),
         },
       ]),
       tab(words, 'object', [asYaml(write.object)]),
       tab(words, 'raw', [json({ ...write, object: undefined })]),
     ],
-    badge: words.t('badge.recorded'), source: words.t('source.recorded'),
+    badge: words.t('badge.recorded'),
+    source: words.t('source.recorded'),
   });
 }
 

@@ -30,42 +30,62 @@ function podsOfRoot(model) {
   const key = `${open.resource}/${open.namespace || ''}/${root ? nameOf(model.index, root) : ''}`;
   const item = ownerTree(model.state, open.namespace || 'default').find((i) => i.key === key);
   const keys = new Set();
-  const walk = (/** @type {any} */ one) => { keys.add(one.key); one.kids.forEach(walk); };
+  const walk = (/** @type {any} */ one) => {
+    keys.add(one.key);
+    one.kids.forEach(walk);
+  };
   if (item) walk(item);
   return podsOf(model.state).filter((pod) => keys.has(pod.key));
 }
 
 /** @param {Model} model @param {import('../words.js').Words} words */
 export function explainRest(model, words) {
-  const root = /** @type {import('../index.js').Span} */ (model.index.spans.get(model.current.root));
+  const root = /** @type {import('../index.js').Span} */ (
+    model.index.spans.get(model.current.root)
+  );
   const open = /** @type {any} */ (root.open);
   const pods = podsOfRoot(model);
   const counts = countStages(pods);
   const took = duration((model.current.hop?.t || root.t) - root.t);
   const name = `${kindOf(open.resource)} ${nameOf(model.index, root)}`;
-  const title = pods.length ? words.t('rest.pods', { n: counts.ready, of: pods.length, time: took })
+  const title = pods.length
+    ? words.t('rest.pods', { n: counts.ready, of: pods.length, time: took })
     : words.t('rest.done', { name, time: took });
   return explanation({
-    crumb: words.t('crumb.rest', { name }), title,
+    crumb: words.t('crumb.rest', { name }),
+    title,
     tabs: [
       tab(words, 'why', [
         p(words, 'rest.body'),
-        ...(pods.length ? [h(words.t('rest.stories')), {
-          type: /** @type {'pods'} */ ('pods'),
-          items: pods.slice(0, 12).map((pod) => ({
-            key: pod.key, text: lastPart(pod.name), small: `${words.t(`stage.${pod.stage}`)} · ${pod.node}`, stage: pod.stage,
-          })),
-        }] : []),
+        ...(pods.length
+          ? [
+              h(words.t('rest.stories')),
+              {
+                type: /** @type {'pods'} */ ('pods'),
+                items: pods.slice(0, 12).map((pod) => ({
+                  key: pod.key,
+                  text: lastPart(pod.name),
+                  small: `${words.t(`stage.${pod.stage}`)} · ${pod.node}`,
+                  stage: pod.stage,
+                })),
+              },
+            ]
+          : []),
         h(words.t('rest.numbers')),
         facts([
-          [words.t('rest.requests'), model.index.requests.filter((r) => r.cls === 'change' && r.roots.includes(root.seq)).length],
+          [
+            words.t('rest.requests'),
+            model.index.requests.filter((r) => r.cls === 'change' && r.roots.includes(root.seq))
+              .length,
+          ],
           [words.t('rest.revisions'), `${firstRev(root)} – ${lastRev(model)}`],
           [words.t('fact.took'), took],
         ]),
       ]),
       tab(words, 'object', objectBlocks(model, root, null, words)),
     ],
-    badge: words.t('badge.recorded'), source: words.t('source.recorded'),
+    badge: words.t('badge.recorded'),
+    source: words.t('source.recorded'),
   });
 }
 

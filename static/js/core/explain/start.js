@@ -7,12 +7,18 @@ import { explanation, h, p, tab } from './blocks.js';
 export function explainStart(model, words) {
   const nodes = nodesOf(model.state).length;
   return explanation({
-    crumb: words.t('start.crumb'), title: words.t(nodes ? 'start.title' : 'start.empty'),
-    tabs: [tab(words, 'why', [
-      p(words, nodes ? 'start.body' : 'start.emptyBody', { n: nodes }),
-      h(words.t('start.questions')), { type: 'cards' },
-      h(words.t('start.signs')), { type: 'legend' },
-    ])],
-    badge: words.t('badge.what'), source: words.t('start.simulated'),
+    crumb: words.t('start.crumb'),
+    title: words.t(nodes ? 'start.title' : 'start.empty'),
+    tabs: [
+      tab(words, 'why', [
+        p(words, nodes ? 'start.body' : 'start.emptyBody', { n: nodes }),
+        h(words.t('start.questions')),
+        { type: 'cards' },
+        h(words.t('start.signs')),
+        { type: 'legend' },
+      ]),
+    ],
+    badge: words.t('badge.what'),
+    source: words.t('start.simulated'),
   });
 }

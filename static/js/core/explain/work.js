@@ -30,33 +30,46 @@ export function explainWork(model, component, span, words) {
   const params = { component, key: work ? /** @type {any} */ (work.open).key : '' };
   const made = work ? requestsOf(model, work) : [];
   const write = work ? cause(model.index, work) : null;
-  const title = !work ? words.t('work.idle', params)
-    : made.length ? words.t('work.acts', { ...params, n: made.length }) : words.t('work.looks', params);
+  const title = !work
+    ? words.t('work.idle', params)
+    : made.length
+      ? words.t('work.acts', { ...params, n: made.length })
+      : words.t('work.looks', params);
   /** @type {Block[]} */ const blocks = [];
   if (write) {
-    blocks.push(p(words, 'work.woken', {
-      rev: String(write.rev), what: `${write.subresource || write.op} ${write.key}`, ...params,
-    }));
+    blocks.push(
+      p(words, 'work.woken', {
+        rev: String(write.rev),
+        what: `${write.subresource || write.op} ${write.key}`,
+        ...params,
+      }),
+    );
   }
-  const answer = work && work.close && work.close.seq <= model.state.seq ? /** @type {any} */ (work.close).said : '';
+  const answer =
+    work && work.close && work.close.seq <= model.state.seq
+      ? /** @type {any} */ (work.close).said
+      : '';
   if (answer) blocks.push(said(`${answer[0].toUpperCase()}${answer.slice(1)}.`));
   if (words.has(`work.${component}.why`)) blocks.push(p(words, `work.${component}.why`, params));
   if (made.length) {
     blocks.push(h(words.t('work.requests')), {
       type: 'links',
       items: made.slice(0, 12).map((request) => ({
-        text: requestText(request, model.state.seq), seq: request.seq,
+        text: requestText(request, model.state.seq),
+        seq: request.seq,
       })),
     });
   } else if (work) blocks.push(p(words, work.close ? 'work.nothing' : 'work.compares', params));
   return explanation({
-    crumb: words.t('crumb.work', params), title,
+    crumb: words.t('crumb.work', params),
+    title,
     tabs: [
       tab(words, 'why', blocks.length ? blocks : [p(words, 'work.waits', params)]),
       tab(words, 'what', whatBlocks(model, component, work, words)),
       tab(words, 'raw', work ? [json(work.open), ...(work.close ? [json(work.close)] : [])] : []),
     ],
-    badge: words.t('badge.modelled'), source: sourceText(model.version, SOURCES[component] || ''),
+    badge: words.t('badge.modelled'),
+    source: sourceText(model.version, SOURCES[component] || ''),
   });
 }
 
@@ -64,22 +77,27 @@ export function explainWork(model, component, span, words) {
 function requestText(request, seq) {
   const open = /** @type {any} */ (request.open);
   const write = writeOf(request, seq);
-  return `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}${write ? ` → r${write.rev}` : ''}`;
+  const what = `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`;
+  return write ? `${what} → r${write.rev}` : what;
 }
 
 /** @param {Model} model @param {string} component @returns {Span|null} */
 function latest(model, component) {
   const { works } = model.index;
   for (let i = works.length - 1; i >= 0; i -= 1) {
-    if (works[i].seq <= model.state.seq
-      && /** @type {any} */ (works[i].open).component === component) return works[i];
+    if (
+      works[i].seq <= model.state.seq &&
+      /** @type {any} */ (works[i].open).component === component
+    )
+      return works[i];
   }
   return null;
 }
 
 /** @param {Model} model @param {Span} work */
 function requestsOf(model, work) {
-  return work.requests.filter((seq) => seq <= model.state.seq)
+  return work.requests
+    .filter((seq) => seq <= model.state.seq)
     .map((seq) => /** @type {Span} */ (model.index.spans.get(seq)))
     .filter((request) => request.cls === 'change');
 }
@@ -90,8 +108,13 @@ function whatBlocks(model, component, work, words) {
   return [
     p(words, 'work.what'),
     facts([
-      ...cacheOf(model.state, component).map(({ resource, count }) => /** @type {[string, any]} */ (
-        [words.t('fact.cached', { what: pluralOf(resource) }), count])),
+      ...cacheOf(model.state, component).map(
+        ({ resource, count }) =>
+          /** @type {[string, any]} */ ([
+            words.t('fact.cached', { what: pluralOf(resource) }),
+            count,
+          ]),
+      ),
       [words.t('fact.queue'), queue.length],
       [words.t('fact.took'), work && work.close ? duration(work.close.t - work.t) : ''],
       [words.t('fact.result'), work && work.close ? /** @type {any} */ (work.close).result : ''],
