@@ -1,6 +1,7 @@
-"""What a request carried: its body as an object of the served type, its options.
+"""What a request carried: its body as an object of the served type, or its patch.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,delete,patch}.go.
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,rest,patch}.go and
+apimachinery pkg/runtime/serializer/json/{json,meta}.go.
 """
 
 from __future__ import annotations
@@ -27,48 +28,87 @@ def read(cluster: ClusterContext, call: Call, info: ResourceInfo) -> Object:
     body = call.body
     if isinstance(body, dict):
         return body
-    assert not isinstance(body, list), "only a patch is a list"
+    return _read(call, info.kind)
+
+
+def read_as(cluster: ClusterContext, call: Call, definition: str, kind: str) -> Object:
+    """The body as that type. A component's dict is taken as it is and never changed."""
+    if isinstance(call.body, dict):
+        return call.body
+    return cluster.types.decode(definition, _read(call, kind))[0]
+
+
+def _read(call: Call, into: str) -> Object:
+    body = call.body or b""
+    assert isinstance(body, bytes), "only a patch is a list"
     kind = call.content_type.split(";", 1)[0].strip()
     if kind == _PROTOBUF:
-        obj = protobuf.decode(body or b"")
-    elif kind in ("", *_BODIES):
-        obj, duplicates = jsonbody.decode(
-            body or b"", kind, find_duplicates=call.param("fieldValidation") != "Ignore",
-            into=f"{info.kind}",
-        )  # fmt: skip
-        call.duplicates = duplicates
-    else:
+        return protobuf.decode(body)
+    if kind not in ("", *_BODIES):
         raise errors.unsupported_media_type(kind, _BODIES)
-    if not isinstance(obj, dict):
-        raise errors.bad_request(
-            f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: '
-            "json: cannot unmarshal into Go value of type "
-            f"{info.version}.{info.kind}"
-        )
-    return obj
+    strict = call.param("fieldValidation") != "Ignore"
+    obj, call.duplicates = jsonbody.decode(body, kind, find_duplicates=strict, into=into)
+    if obj is None:
+        return {}
+    why = "" if isinstance(obj, dict) else f"{_json_type(obj)} into Go value of type {_TYPE_META}"
+    for name in ("apiVersion", "kind"):
+        if not why and not isinstance(obj.get(name) or "", str):
+            why = f"{_json_type(obj[name])} into Go struct field .{name} of type string"
+    if why:
+        why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {why}"
+        raise jsonbody.refusal(body, why, into)
+    return obj  # type: ignore[no-any-return]
+
+
+# what Go calls the anonymous struct that a body's kind is first read into
+_TYPE_META = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+def _json_type(value: Any) -> str:
+    """What Go's decoder calls a JSON value."""
+    for kind, name in _JSON_TYPES:
+        if isinstance(value, kind):
+            return name
+    return "null"
+
+
+_JSON_TYPES: tuple[tuple[type, str], ...] = (
+    (bool, "bool"), (int, "number"), (float, "number"), (str, "string"), (list, "array"),
+    (dict, "object"),
+)  # fmt: skip
 
 
 def read_patch(cluster: ClusterContext, call: Call) -> Any:
-    """The patch as a value; 415 for what is none."""
+    """The patch as a value; 415 for what is none, 400 for what is not of the shape it says."""
     if not isinstance(call.body, bytes):
         return call.body
     kind = call.content_type.split(";", 1)[0].strip()
     if kind not in _PATCHES:
         raise errors.unsupported_media_type(kind, _PATCHES)
     call.content_type = kind
+    prefix = _PREFIXES.get(kind, "")
     as_kind = "application/yaml" if kind == client.APPLY_PATCH else "application/json"
-    patch, _ = jsonbody.decode(call.body, as_kind, find_duplicates=False)
-    if (kind == client.JSON_PATCH) != isinstance(patch, list) or not isinstance(
-        patch, (dict, list)
-    ):
+    try:
+        patch, _ = jsonbody.decode(call.body, as_kind, find_duplicates=False)
+    except errors.ApiError as error:
+        raise errors.bad_request(prefix + error.message) from error
+    wanted = list if kind == client.JSON_PATCH else dict
+    if not isinstance(patch, wanted):
+        go_type = "[]interface {}" if wanted is list else "map[string]interface {}"
         raise errors.bad_request(
-            "error decoding patch: a JSON patch is a list, any other patch an object"
+            f"{prefix}json: cannot unmarshal {_json_type(patch)} into Go value of type {go_type}"
         )
-    if kind == client.APPLY_PATCH and not call.param("fieldManager"):
-        raise errors.invalid("meta.k8s.io", "PatchOptions", "", [
-            errors.required("fieldManager", "is required for apply patch")
-        ])
     return patch
+
+
+_PREFIXES = {
+    client.JSON_PATCH: "error decoding patch: ",
+    client.MERGE_PATCH: "error decoding patch: ",
+    client.APPLY_PATCH: "error decoding YAML: ",
+}
 
 
 def typed(
@@ -89,79 +129,24 @@ def typed(
 def _wrong_kind(
     cluster: ClusterContext, info: ResourceInfo, version: str, kind: str
 ) -> errors.ApiError:
+    """What was sent is of another type than the URL serves."""
+    version, kind = version or info.api_version, kind or info.kind
+    if version.count("/") > 1:
+        return errors.bad_request(f"unexpected GroupVersion string: {version}")
     group, _, tail = version.rpartition("/")
-    if version and cluster.resources.by_gvk(group, tail, kind) is None:
-        return errors.bad_request(
+    if cluster.resources.by_gvk(group, tail, kind) is None:
+        why = (
             f'no kind "{kind}" is registered for version "{version}" in scheme '
             '"pkg/api/legacyscheme/scheme.go:30"'
         )
+    elif (group, kind) == (info.group, info.kind):
+        return errors.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({info.api_version})"
+        )
+    else:
+        inside = info.group.partition(".")[0] or "core"
+        why = f"converting ({tail}.{kind}) to ({inside}.{info.kind}): unknown conversion"
     return errors.bad_request(
-        f"the API version in the data ({version}) does not match the expected API version "
-        f"({info.api_version})"
-        if version != info.api_version
-        else f"the kind in the data ({kind}) does not match the expected kind ({info.kind})"
+        f'{kind} in version "{tail}" cannot be handled as a {info.kind}: {why}'
     )
-
-
-def dry_run(call: Call) -> bool:
-    """Whether nothing shall be stored. Only `All` is known."""
-    values = call.params.get("dryRun") or []
-    for value in values:
-        if value not in ("All", ""):
-            raise errors.invalid("meta.k8s.io", "CreateOptions", "", [
-                errors.not_supported("dryRun", value, ("All",))
-            ])
-    return "All" in values
-
-
-def delete_options(call: Call) -> Object:
-    """DeleteOptions from the body, or from the query as some clients send them."""
-    options: Object = {}
-    body = call.body
-    if isinstance(body, dict):
-        options = dict(body)
-    elif body:
-        kind = call.content_type.split(";", 1)[0].strip()
-        if kind == _PROTOBUF:
-            options = protobuf.decode(body)  # type: ignore[arg-type]
-        elif kind in ("", *_BODIES):
-            options = jsonbody.decode(body, kind, find_duplicates=False)[0]  # type: ignore[arg-type]
-        else:
-            raise errors.unsupported_media_type(kind, _BODIES)
-        if not isinstance(options, dict):
-            raise errors.bad_request("the body of a delete must be DeleteOptions")
-    if call.param("gracePeriodSeconds") and "gracePeriodSeconds" not in options:
-        try:
-            options["gracePeriodSeconds"] = int(call.param("gracePeriodSeconds"))
-        except ValueError as error:
-            raise errors.bad_request(
-                f'strconv.ParseInt: parsing "{call.param("gracePeriodSeconds")}": invalid syntax'
-            ) from error
-    if call.param("propagationPolicy"):
-        options.setdefault("propagationPolicy", call.param("propagationPolicy"))
-    if call.param("orphanDependents"):
-        options.setdefault("orphanDependents", call.param("orphanDependents") == "true")
-    if options.get("dryRun") or dry_run(call):
-        options["dryRun"] = ["All"]
-    _check_delete_options(options)
-    return options
-
-
-def _check_delete_options(options: Object) -> None:
-    found = []
-    policy = options.get("propagationPolicy")
-    if policy is not None and policy not in ("Background", "Foreground", "Orphan"):
-        found.append(
-            errors.not_supported(
-                "propagationPolicy", policy, ("Foreground", "Background", "Orphan")
-            )
-        )
-    if policy is not None and options.get("orphanDependents") is not None:
-        found.append(
-            errors.invalid_value(
-                "propagationPolicy", policy,
-                "orphanDependents and deletionPropagation cannot be both set",
-            )  # fmt: skip
-        )
-    if found:
-        raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)

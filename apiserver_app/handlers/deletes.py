@@ -7,7 +7,8 @@ pkg/registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageColl
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import DELETE
-from apiserver_app.handlers import bodies, gates
+from apiserver_app.handlers import gates
+from apiserver_app.handlers import options as given
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
@@ -21,7 +22,7 @@ FOREGROUND = "foregroundDeletion"
 async def delete(cluster: ClusterContext, call: Call) -> Outcome:
     info = call.info
     assert info is not None
-    options = bodies.delete_options(call)
+    options = given.of_delete(cluster, call)
     old = cluster.storage.find(info, call.namespace, call.name)
     if old is None:
         raise errors.not_found(info.group, info.plural, call.name)
@@ -32,7 +33,7 @@ async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
     """Delete what the selectors match, one by one, as upstream does."""
     info = call.info
     assert info is not None
-    options = bodies.delete_options(call)
+    options = given.of_delete(cluster, call)
     strategy = cluster.strategy(info)
     selection = cluster.selection(
         info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")

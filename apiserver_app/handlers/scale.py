@@ -11,6 +11,8 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, labels
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
+_DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
+
 
 async def handle(cluster: ClusterContext, call: Call) -> Outcome:
     info = call.info
@@ -23,14 +25,10 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
         patch = bodies.read_patch(cluster, call)
         wanted = writes.patched(cluster, call, _scale_info(cluster), now, patch)
     else:
-        wanted = bodies.read(cluster, call, info)
+        wanted = bodies.read(cluster, call, _scale_info(cluster))
+    wanted, _ = cluster.types.decode(_DEFINITION, wanted)
     replicas = (wanted.get("spec") or {}).get("replicas", 0)
     revision = (wanted.get("metadata") or {}).get("resourceVersion")
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise errors.bad_request(
-            'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
-            "into Go struct field ScaleSpec.spec.replicas of type int32"
-        )
     found = []
     if replicas < 0:
         why = "must be greater than or equal to 0"
@@ -56,7 +54,7 @@ def _scale_info(cluster: ClusterContext) -> ResourceInfo:
     """Scale has no resource of its own: what patches and messages need to know of it."""
     return ResourceInfo(
         group="autoscaling", version="v1", kind="Scale", plural="scales", singular="scale",
-        namespaced=True, verbs=(), definition="io.k8s.api.autoscaling.v1.Scale",
+        namespaced=True, verbs=(), definition=_DEFINITION,
     )  # fmt: skip
 
 

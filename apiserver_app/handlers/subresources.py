@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from apiserver_app.admission.plugin import CREATE
-from apiserver_app.handlers import bodies, deletes, gates, scale, writes
+from apiserver_app.handlers import bodies, deletes, gates, options, scale, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, labels, meta
@@ -20,6 +20,7 @@ from apiserver_app.machinery.meta import Object
 
 Handler = Callable[[ClusterContext, Call], Awaitable[Outcome]]
 
+TOKEN_SECONDS_MAX = 1 << 32
 # subresources written like the resource itself, under their own strategy rules
 _WRITTEN = ("finalize", "approval", "ephemeralcontainers", "resize")
 
@@ -45,7 +46,7 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
 async def bind(cluster: ClusterContext, call: Call) -> Outcome:
     """Set spec.nodeName, once and for all."""
     info = cluster.resources.by_key["pods"]
-    raw = bodies.read(cluster, call, cluster.resources.by_key["bindings"])
+    raw = bodies.read_as(cluster, call, "io.k8s.api.core.v1.Binding", "Binding")
     target = raw.get("target") or {}
     name = call.name or meta.name_of(raw)
     await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
@@ -59,7 +60,7 @@ async def bind(cluster: ClusterContext, call: Call) -> Outcome:
     if old is None:
         raise errors.not_found(info.group, info.plural, name)
     binding = {"kind": "Binding", "apiVersion": "v1", **raw}
-    attributes = gates.attributes(cluster, call, info, CREATE, binding, None, bodies.dry_run(call))
+    attributes = gates.attributes(cluster, call, info, CREATE, binding, None, options.dry_run(call))
     await gates.mutating(cluster, attributes)
     await gates.validating(cluster, attributes)
     key = info.etcd_key(call.namespace, name)
@@ -116,14 +117,14 @@ def _bound(cluster: ClusterContext, old: Object, binding: Object, node: str) -> 
 async def evict(cluster: ClusterContext, call: Call) -> Outcome:
     """Delete the pod, unless a disruption budget forbids it."""
     info = cluster.resources.by_key["pods"]
-    raw = bodies.read(cluster, call, info)
+    raw = bodies.read_as(cluster, call, "io.k8s.api.policy.v1.Eviction", "Eviction")
     await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
     pod = cluster.storage.find(info, call.namespace, call.name)
     if pod is None:
         raise errors.not_found(info.group, info.plural, call.name)
-    options = dict(raw.get("deleteOptions") or {})
-    if bodies.dry_run(call):
-        options["dryRun"] = ["All"]
+    deletion = dict(raw.get("deleteOptions") or {})
+    if options.dry_run(call):
+        deletion["dryRun"] = ["All"]
     budget = _forbidding_budget(cluster, pod)
     if budget is not None:
         error = errors.too_many_requests(
@@ -139,7 +140,7 @@ async def evict(cluster: ClusterContext, call: Call) -> Outcome:
         ]
         await cluster.probe.hop("gate", "validating", "deny", {"message": error.message})
         raise error
-    await deletes.delete_one(cluster, call, info, pod, options)
+    await deletes.delete_one(cluster, call, info, pod, deletion)
     return Outcome(201, obj={"kind": "Status", "apiVersion": "v1", "metadata": {},
                              "status": "Success", "code": 201})  # fmt: skip
 
@@ -163,18 +164,19 @@ async def token(cluster: ClusterContext, call: Call) -> Outcome:
     info = call.info
     assert info is not None
     account, _ = cluster.storage.get(info, call.namespace, call.name)
-    raw = bodies.read(cluster, call, info)
+    definition = "io.k8s.api.authentication.v1.TokenRequest"
+    raw = bodies.read_as(cluster, call, definition, "TokenRequest")
     await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
     spec = dict(raw.get("spec") or {})
     seconds = int(spec.get("expirationSeconds") or 3600)
+    why = ""
     if seconds < 600:
+        why = "may not specify a duration less than 10 minutes"
+    elif seconds > TOKEN_SECONDS_MAX:
+        why = "may not specify a duration larger than 2^32 seconds"
+    if why:
+        found = [errors.invalid_value("spec.expirationSeconds", seconds, why)]
         request = cluster.resources.by_gvk("authentication.k8s.io", "v1", "TokenRequest")
-        found = [
-            errors.invalid_value(
-                "spec.expirationSeconds", seconds,
-                "may not specify a duration less than 10 minutes",
-            )  # fmt: skip
-        ]
         if request is not None:
             await gates.validation(cluster, request, "", found)
         raise errors.invalid("authentication.k8s.io", "TokenRequest", "", found)

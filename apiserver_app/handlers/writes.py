@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.admission.plugin import CREATE, UPDATE
-from apiserver_app.handlers import bodies, deletes, gates
+from apiserver_app.handlers import bodies, deletes, gates, options
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import client, errors, managedfields, meta, patches, strategic
@@ -25,6 +25,8 @@ RETRIES_MAX = 5
 
 async def handle(cluster: ClusterContext, call: Call) -> Outcome:
     """The verbs that change a resource itself or its status."""
+    if call.outside and call.verb in ("create", "update", "patch"):
+        options.check(call)
     if call.verb == "create":
         return await create(cluster, call)
     if call.verb == "update":
@@ -52,7 +54,7 @@ async def create(cluster: ClusterContext, call: Call) -> Outcome:
 async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object) -> Outcome:
     """A decoded, defaulted object through the gates behind `decode`."""
     assert call.user is not None
-    dry_run = bodies.dry_run(call)
+    dry_run = options.dry_run(call)
     strategy = cluster.strategy(info)
     ctx = cluster.context(call.user, call.namespace)
     attributes = gates.attributes(cluster, call, info, CREATE, obj, None, dry_run)
@@ -87,10 +89,7 @@ async def update(cluster: ClusterContext, call: Call) -> Outcome:
     name = obj["metadata"].get("name", "")
     if not name:
         obj["metadata"]["name"] = call.name
-    elif name != call.name:
-        raise errors.bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
-        )
+    _check_name(call, obj)
     old = cluster.storage.find(info, call.namespace, call.name)
     if old is None:
         if cluster.strategy(info).create_on_update and not call.subresource:
@@ -111,6 +110,7 @@ async def patch(cluster: ClusterContext, call: Call) -> Outcome:
             raise errors.not_found(info.group, info.plural, call.name)
         raw = patched(cluster, call, info, old, body)
         obj = await gates.decode(cluster, call, info, raw, old)
+        _check_name(call, obj)
         named = isinstance(body, dict) and (body.get("metadata") or {}).get("resourceVersion")
         if not named:
             obj["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
@@ -155,7 +155,7 @@ async def _update(
     cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object
 ) -> Outcome:
     assert call.user is not None
-    dry_run = bodies.dry_run(call)
+    dry_run = options.dry_run(call)
     strategy = cluster.strategy(info)
     ctx = cluster.context(call.user, call.namespace, call.subresource)
     gates.check_preconditions(info, strategy, obj, old)
@@ -199,6 +199,14 @@ async def _update(
 
 
 _PREPARED = {"word": "unchanged name"}
+
+
+def _check_name(call: Call, obj: Object) -> None:
+    name = obj["metadata"].get("name", "")
+    if name != call.name:
+        raise errors.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )
 
 
 def _info(call: Call) -> ResourceInfo:

@@ -127,7 +127,7 @@ def _matches(clause: Clause, media_type: str) -> bool:
 
 
 def _clause(text: str) -> Clause | None:
-    name, *rest = _split(text, ";")
+    name, *rest = _split(text, ";") or [""]
     if name == "*":
         name = "*/*"
     kind, slash, subtype = name.partition("/")

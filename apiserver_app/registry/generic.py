@@ -11,20 +11,23 @@ pkg/storage/etcd3/store.go.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+import posixpath
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
 
-from apiserver_app.machinery import errors, fields, labels, meta
+from apiserver_app.machinery import errors, fields, gojson, labels, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import convert
 from apiserver_app.registry.strategy import Strategy
-from apiserver_app.registry.watchcache import Selects, WatchCache, too_old
+from apiserver_app.registry.watchcache import Selects, WatchCache
 from apiserver_app.store import etcd
-from apiserver_app.store.errors import CompactedError, FutureRevError
+from apiserver_app.store.errors import CompactedError
 
 EVENT_TTL_SECONDS = 3600
 
@@ -123,14 +126,16 @@ class Storage:
         after = ""
         if token:
             revision, after = decode_token(token, prefix)
-        entries = self._entries(info, prefix, revision)
+        try:
+            entries = self._entries(info, prefix, revision)
+        except CompactedError as error:
+            raise too_old_page(after, prefix, limit) from error
         at = revision or self.store.revision
         selects = selection.selects(strategy)
         found: list[etcd.Entry] = []
-        position = 0
-        for position, entry in enumerate(entries):
-            if after and entry.key <= after:
-                continue
+        begin = bisect_right(entries, after, key=_key) if after else 0
+        for position in range(begin, len(entries)):
+            entry = entries[position]
             if limit and len(found) == limit:
                 last = entries[position - 1].key
                 remaining = len(entries) - position if selects is None else None
@@ -190,17 +195,18 @@ class Storage:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _entries(self, info: ResourceInfo, prefix: str, revision: int) -> list[etcd.Entry]:
+    def _entries(
+        self, info: ResourceInfo, prefix: str, revision: int
+    ) -> Sequence[etcd.Entry]:
+        """What there was at `revision`, or is now. CompactedError when that is forgotten."""
+        store = self.store
+        if revision > store.revision:
+            raise too_new(revision, store.revision)
+        if revision and revision < store.compacted:
+            raise CompactedError(store.compacted)
         if not revision or not self.cache.changed_since(info.storage, revision):
-            if revision > self.store.revision:
-                raise too_new(revision, self.store.revision)
-            return list(self.store.range(prefix).entries)
-        try:
-            return list(self.store.range_at(prefix, revision).entries)
-        except CompactedError as error:
-            raise too_old(revision, error.compacted) from error
-        except FutureRevError as error:
-            raise too_new(revision, self.store.revision) from error
+            return store.range(prefix).entries
+        return store.range_at(prefix, revision).entries
 
     def _stamped(self, obj: Object) -> Object:
         """A copy that carries the revision it is about to get."""
@@ -256,22 +262,59 @@ def encode_token(revision: int, last: str, prefix: str) -> str:
 
 
 def decode_token(token: str, prefix: str) -> tuple[int, str]:
-    """(revision, last key) of a `continue` token."""
+    """(revision, last key) of a `continue` token. Revision 0: at the head, consistent or not."""
+    broken = re.search(r"[^A-Za-z0-9_-]", token)
+    if broken or len(token) % 4 == 1:
+        at = broken.start() if broken else len(token) - 1
+        raise _bad_token(f"illegal base64 data at input byte {at}")
+    data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     try:
-        padded = token + "=" * (-len(token) % 4)
-        data = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        version, revision, start = data["v"], int(data["rv"]), str(data["start"])
+        fields_ = orjson.loads(data)
+        version, revision, start = fields_["v"], int(fields_["rv"]), str(fields_["start"])
     except (ValueError, KeyError, TypeError) as error:
-        raise errors.bad_request(
-            f"continue key is not valid: illegal base64 data or encoding: {type(error).__name__}"
-        ) from error
-    if version != "meta.k8s.io/v1" or revision <= 0:
-        raise errors.bad_request(
-            'continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)'
-        )
-    if not start or "/../" in f"/{start}":
-        raise errors.bad_request("continue key is not valid: invalid start key")
-    return revision, prefix + start.rstrip("\x00")
+        why = gojson.syntax_error(data) or "its fields are not of the right type"
+        raise _bad_token(why) from error
+    if version != "meta.k8s.io/v1":
+        named = errors.go_value(version)
+        raise _bad_token(f"server does not recognize this encoded version {named}")
+    if not revision:
+        raise _bad_token("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not start:
+        raise _bad_token("encoded start key empty (version meta.k8s.io/v1)")
+    rooted = start if start.startswith("/") else f"/{start}"
+    if posixpath.normpath(rooted) != rooted:
+        raise _bad_token(start)
+    return max(revision, 0), prefix + rooted[1:].rstrip("\x00")
+
+
+def _bad_token(why: str) -> errors.ApiError:
+    return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
+
+
+def _key(entry: etcd.Entry) -> str:
+    return entry.key
+
+
+_PAGE_TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can "
+    "start a new list without the continue parameter"
+)
+
+
+def too_old_page(after: str, prefix: str, limit: int) -> errors.ApiError:
+    """410 for a revision that is forgotten; a page gets a token with which it can go on."""
+    if not limit:
+        return errors.expired("The resourceVersion for the provided list is too old.")
+    if not after:
+        return errors.expired(f"{_PAGE_TOO_OLD}.")
+    error = errors.expired(
+        f"{_PAGE_TOO_OLD}, or use the continue token in this response to retrieve the remainder "
+        "of the results. Continuing with the provided token results in an inconsistent list - "
+        "objects that were created, modified, or deleted between the time the first chunk was "
+        "returned and now may show up in the list."
+    )
+    error.token = encode_token(-1, after, prefix)
+    return error
 
 
 def too_new(asked: int, current: int) -> errors.ApiError:

@@ -1,0 +1,107 @@
+"""The options of a write: dryRun, fieldManager, fieldValidation, force, and those of a delete.
+
+Models kubernetes staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go and
+staging/src/k8s.io/apiserver/pkg/endpoints/handlers/delete.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver_app.handlers import bodies
+from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import client, errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+
+MANAGER_BYTES_MAX = 128
+_DELETE = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+_KINDS = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+
+
+def check(call: Call) -> None:
+    """Refuse what upstream refuses in the query of a create, update or patch."""
+    found: list[FieldError] = []
+    if call.verb == "patch":
+        found += _of_patch(call)
+    found += _of_manager(call.param("fieldManager"))
+    found += _of_dry_run(call.params.get("dryRun") or ())
+    validation = call.param("fieldValidation")
+    if validation not in _VALIDATIONS:
+        found.append(errors.not_supported("fieldValidation", validation, _VALIDATIONS))
+    if found:
+        raise errors.invalid("meta.k8s.io", _KINDS[call.verb], "", found)
+
+
+def dry_run(call: Call) -> bool:
+    """Whether nothing shall be stored. Only `All` is known."""
+    values = [value for value in call.params.get("dryRun") or () if value]
+    found = _of_dry_run(values)
+    if found:
+        raise errors.invalid("meta.k8s.io", _KINDS.get(call.verb, "DeleteOptions"), "", found)
+    return bool(values)
+
+
+def of_delete(cluster: ClusterContext, call: Call) -> Object:
+    """DeleteOptions from the body, or from the query as some clients send them."""
+    options: Object = {}
+    if isinstance(call.body, dict):
+        options = dict(call.body)
+    elif call.body:
+        options = bodies.read_as(cluster, call, _DELETE, "DeleteOptions")
+    if call.param("gracePeriodSeconds") and "gracePeriodSeconds" not in options:
+        try:
+            options["gracePeriodSeconds"] = int(call.param("gracePeriodSeconds"))
+        except ValueError as error:
+            raise errors.bad_request(
+                f'strconv.ParseInt: parsing "{call.param("gracePeriodSeconds")}": invalid syntax'
+            ) from error
+    if call.param("propagationPolicy"):
+        options.setdefault("propagationPolicy", call.param("propagationPolicy"))
+    if call.param("orphanDependents"):
+        options.setdefault("orphanDependents", call.param("orphanDependents") == "true")
+    found = _of_deletion(options) + _of_dry_run(options.get("dryRun") or ())
+    if found:
+        raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
+    if options.get("dryRun") or dry_run(call):
+        options["dryRun"] = ["All"]
+    return options
+
+
+def _of_patch(call: Call) -> list[FieldError]:
+    if call.content_type.split(";", 1)[0].strip() == client.APPLY_PATCH:
+        if not call.param("fieldManager"):
+            return [errors.required("fieldManager", "is required for apply patch")]
+    elif "force" in call.params:
+        return [errors.forbidden_value("force", "may not be specified for non-apply patch")]
+    return []
+
+
+def _of_manager(manager: str) -> list[FieldError]:
+    found = []
+    if len(manager.encode()) > MANAGER_BYTES_MAX:
+        found.append(errors.too_long("fieldManager", manager, MANAGER_BYTES_MAX))
+    if not manager.isprintable():
+        why = "should only contain printable characters"
+        found.append(errors.invalid_value("fieldManager", manager, why))
+    return found
+
+
+def _of_dry_run(values: Sequence[str]) -> list[FieldError]:
+    if all(value in ("All", "") for value in values):
+        return []
+    return [errors.not_supported("dryRun", list(values), ("All",))]
+
+
+def _of_deletion(options: Object) -> list[FieldError]:
+    policy = options.get("propagationPolicy")
+    found = []
+    if policy is not None and options.get("orphanDependents") is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        found.append(errors.invalid_value("propagationPolicy", policy, why))
+    if policy is not None and policy not in ("Background", "Foreground", "Orphan"):
+        allowed = ("Foreground", "Background", "Orphan", "nil")
+        found.append(errors.not_supported("propagationPolicy", policy, allowed))
+    return found
