@@ -163,7 +163,8 @@ export class Index {
     const refused =
       record.verdict === 'deny' &&
       (record.gate === 'authentication' || record.gate === 'authorization');
-    if (refused && span.open.outside && !span.roots.length) this._promote(span);
+    if (refused && /** @type {any} */ (span.open).outside && !span.roots.length)
+      this._promote(span);
   }
 
   /** @param {any} record */

@@ -15,7 +15,7 @@
  */
 
 /** @typedef {TraceRecord & {rev:number, op:string, resource:string, namespace:string, name:string,
- *   prev:number, subresource:string, key:string}} WriteRecord */
+ *   prev:number, subresource:string, key:string, beat:boolean}} WriteRecord */
 
 /** Gates in the order a request meets them. */
 export const GATES = Object.freeze([

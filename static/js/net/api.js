@@ -3,7 +3,10 @@
 
 const BASE = '/viz/v1';
 
-/** Django's token for requests that change something, if there is one. */
+/**
+ * Django's token for requests that change something, if there is one.
+ * @returns {Record<string, string>}
+ */
 function csrf() {
   const found = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
   return found ? { 'X-CSRFToken': decodeURIComponent(found[1]) } : {};

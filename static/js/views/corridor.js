@@ -4,9 +4,7 @@ import { gateRows, rateAt, stillToAsk, ticketOf, ticketStop, writeOf } from '../
 import { httpMethod } from '../core/records.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
-import { slots, tries } from './parts.js';
-
-void slots;
+import { tries } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/corridor.js').GateRow} GateRow */
@@ -32,7 +30,6 @@ export function corridor(ctx, model) {
   const { span, rows } = model;
   const open = /** @type {any} */ (span ? span.open : {});
   const text = span ? `${httpMethod(open.verb)} ${open.path}` : words.t('map.api.idle');
-  const busy = model.stop >= 0 && !model.quick;
   return h(
     'section.comp.corridor',
     { id: 'api', key: 'api', class: span ? 'dense' : '' },
@@ -45,7 +42,6 @@ export function corridor(ctx, model) {
       ),
     ),
     cacheLine(ctx, !!span && rows.some((row) => row.verdict === 'deny'), compact),
-    busy ? null : null,
   );
 }
 

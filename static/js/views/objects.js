@@ -15,8 +15,6 @@ export function objectsPanel(ctx) {
   const { words, state, ui, act, compact } = ctx;
   const tree = ownerTree(state, ui.namespace);
   const names = namespacesOf(state);
-  const count = (/** @type {TreeItem[]} */ list) =>
-    list.reduce((n, item) => n + 1 + count(item.kids), 0);
   const picker =
     names.length > 1
       ? h(
@@ -45,7 +43,7 @@ export function objectsPanel(ctx) {
             null,
             ctx.current.root
               ? words.t('objects.revision', { rev: String(state.rev) })
-              : words.t('objects.count', { n: count(tree) }),
+              : words.t('objects.count', { n: countAll(tree) }),
           ),
         ),
     tree.length
@@ -58,7 +56,12 @@ export function objectsPanel(ctx) {
   );
 }
 
-/** @param {Context} ctx @param {TreeItem} item */
+/** @param {TreeItem[]} list @returns {number} */
+function countAll(list) {
+  return list.reduce((n, item) => n + 1 + countAll(item.kids), 0);
+}
+
+/** @param {Context} ctx @param {TreeItem} item @returns {import('./dom.js').VNode} */
 function row(ctx, item) {
   const { act, ui, player } = ctx;
   const followed =
@@ -122,7 +125,10 @@ function pending(ctx, item) {
     : null;
 }
 
-/** @param {Context} ctx @param {TreeItem} item */
+/**
+ * @param {Context} ctx @param {TreeItem} item
+ * @returns {(import('./dom.js').VNode|null)[]}
+ */
 function kidsOf(ctx, item) {
   const { words } = ctx;
   const pods = item.kids.filter((kid) => kid.pod);

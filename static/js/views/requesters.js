@@ -89,7 +89,7 @@ export const clientLabel = (words, name) =>
 
 /** @param {Context} ctx */
 export function controllers(ctx) {
-  const { words, state, current, compact, act } = ctx;
+  const { words, state, compact, act } = ctx;
   const busy = busyComponent(ctx);
   const { lanes, others } = lanesOf(state, busy, compact ? 2 : 3);
   const isFrom = busy && busy !== 'scheduler' && lanes.includes(busy);
@@ -114,7 +114,6 @@ export function controllers(ctx) {
       lane(ctx, name, name === busy, () => act.select({ type: 'component', name })),
     ),
     compact && !isFrom ? null : h('p.note', null, note),
-    current ? null : null,
   );
 }
 

@@ -22,7 +22,11 @@ export function tape(ctx) {
   const isPast = player.past || !player.live;
   // where there is little room, what is folded gives up its own
   const seen = (/** @type {Cell} */ cell) => !compact || !cell.folded || !ctx.current.root;
-  const ahead = isPast ? cellsFrom(ctx, at + 1, 1).filter(seen).slice(0, 3) : [];
+  const ahead = isPast
+    ? cellsFrom(ctx, at + 1, 1)
+        .filter(seen)
+        .slice(0, 3)
+    : [];
   const next = player.behind ? null : nextCell(ctx);
   const past = cellsFrom(ctx, at, -1)
     .filter(seen)

@@ -131,7 +131,7 @@ function laneName(ctx, id) {
 
 /** @param {Context} ctx @param {any} range */
 function crowdLanes(ctx, range) {
-  const { index, state, words, player } = ctx;
+  const { index, state, words } = ctx;
   const areas = areasAt(index, state.seq, range, SLICES);
   const names = /** @type {(keyof typeof areas)[]} */ (['created', 'bound', 'ready', 'failed']);
   const lanes = names.map((id) => ({
@@ -148,7 +148,6 @@ function crowdLanes(ctx, range) {
   const bars = mine.lanes
     .filter((lane) => !['kubectl', 'apiserver', 'etcd'].includes(lane.id))
     .flatMap((lane) => lane.bars);
-  void player;
   return {
     lanes: [...lanes, { id: pod.key, name: lastPart(pod.name), bars, marks: [], on: true }],
     arrows: [],
@@ -157,7 +156,7 @@ function crowdLanes(ctx, range) {
 
 /** @param {Context} ctx @param {any} range */
 function tools(ctx, range) {
-  const { words, index, state, player, act, current } = ctx;
+  const { words, state, player, act, current } = ctx;
   const { request } = current;
   const number = request ? numberOf(/** @type {any} */ (ctx), request) : 0;
   const follow = player.follow.pod;
@@ -185,7 +184,6 @@ function tools(ctx, range) {
       },
       sign,
     );
-  void index;
   return h(
     'div.tools',
     { key: 'tools' },
