@@ -99,8 +99,8 @@ class Kubectl:
     def open(self, *arguments: str) -> subprocess.Popen[str]:
         """A command that goes on by itself."""
         return subprocess.Popen(
-            [str(self.program), *self._flags, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL, text=True, env=self.environment(),
+            [str(self.program), *self._flags, *arguments], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(),
         )  # fmt: skip
 
     def object(self, *arguments: str) -> dict[str, Any]:

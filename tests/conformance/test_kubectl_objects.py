@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -167,7 +166,7 @@ def test_short_creates(kubectl: Kubectl, name: str) -> None:
     assert kubectl("get", what, name.rpartition("/")[2], "-o", "name") == f"{name}\n"
 
 
-def test_a_token_is_who_it_says(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_a_token_is_who_it_says(kubectl: Kubectl) -> None:
     kubectl("create", "serviceaccount", "bearer")
     token = kubectl("create", "token", "bearer").strip()
     said = kubectl.bare()("auth", "whoami", f"--token={token}")
@@ -175,10 +174,6 @@ def test_a_token_is_who_it_says(kubectl: Kubectl, tmp_path: Path) -> None:
 Username                                              system:serviceaccount:objects:bearer
 Groups                                                [system:serviceaccounts system:serviceaccounts:objects system:authenticated]
 """)  # noqa: E501
-    kubectl("delete", "serviceaccount", "bearer")
-    assert kubectl.bare().fails("get", "pods", f"--token={token}") == (
-        "error: You must be logged in to the server (Unauthorized)"
-    )
 
 
 def test_taint_cordon_and_drain(kubectl: Kubectl) -> None:
@@ -222,10 +217,10 @@ metadata:
   resourceVersion: "{n}"
   uid: {uid}
 """)
-    fits(kubectl(*mine, "--sort-by=.metadata.creationTimestamp", "--show-labels"), """
+    fits(kubectl(*mine, "--sort-by=.data.k", "--show-labels"), """
 NAME   DATA   AGE   LABELS
-b      1      {age}   form=yes
 a      1      {age}   form=yes
+b      1      {age}   form=yes
 """)
     has(kubectl("get", "cm", "-A"), "objects             a          1      {age}")
     kubectl("delete", "cm", "a", "b")

@@ -137,4 +137,8 @@ def test_invalid_objects(kubectl: Kubectl) -> None:
         "Invalid value: -1: must be greater than or equal to 0"
     )
     said = kubectl.fails("run", "BAD", "--image=nginx")  # and no warning, as it was not created
-    assert said.startswith('The Pod "BAD" is invalid: metadata.name: Invalid value: "BAD": ')
+    assert [line.split(" a lower")[0] for line in said.splitlines()] == [
+        'The Pod "BAD" is invalid: ',
+        '* metadata.name: Invalid value: "BAD":',
+        '* spec.containers[0].name: Invalid value: "BAD":',
+    ]

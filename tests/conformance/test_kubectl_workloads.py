@@ -204,7 +204,8 @@ def test_restart_pause_and_resume(kubectl: Kubectl) -> None:
         'error: deployments.apps "again" is already paused'
     )
     assert kubectl.fails("rollout", "restart", "deploy/again") == (
-        'error: deployments.apps "again" can\'t restart paused deployment (run rollout resume first)'
+        'error: deployments.apps "again" can\'t restart paused deployment '
+        "(run rollout resume first)"
     )
     assert kubectl("rollout", "resume", "deploy/again") == "deployment.apps/again resumed\n"
     assert kubectl("rollout", "restart", "deploy/again") == "deployment.apps/again restarted\n"
