@@ -26,6 +26,8 @@ from controllers_app.controllers import (
     statefulset,
     tainteviction,
     ttlafterfinished,
+    volumebinder,
+    volumeprotection,
 )
 from controllers_app.runtime.controller import Factory
 
@@ -67,6 +69,13 @@ CONTROLLERS = (
     Entry("resourcequota", "resourcequota-controller", resourcequota.ResourceQuotaController),
     Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
     Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),
+    Entry("volumebinder", "persistent-volume-binder", volumebinder.VolumeBinderController),
+    Entry(
+        "claimprotection", "pvc-protection-controller", volumeprotection.ClaimProtectionController
+    ),
+    Entry(
+        "volumeprotection", "pv-protection-controller", volumeprotection.VolumeProtectionController
+    ),
     Entry("nodelifecycle", "node-controller", nodelifecycle.NodeLifecycleController),
     Entry("tainteviction", "node-controller", tainteviction.TaintEvictionController),
     Entry("podgc", "pod-garbage-collector", podgc.PodGcController),

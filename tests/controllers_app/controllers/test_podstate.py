@@ -15,9 +15,10 @@ NOW = meta.parse_time("2025-01-01T12:00:00Z")
 
 def pod(name: str, **of: Any) -> dict[str, Any]:
     ready = of.get("ready")
-    conditions = [] if ready is None else [
-        {"type": "Ready", "status": "True", "lastTransitionTime": meta.rfc3339(NOW - ready * SECOND)}
-    ]  # fmt: skip
+    conditions = []
+    if ready is not None:
+        since = meta.rfc3339(NOW - ready * SECOND)
+        conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}]
     created = meta.rfc3339(NOW - of.get("age", 3600) * SECOND)
     annotations = {podstate.DELETION_COST: str(of["cost"])} if "cost" in of else {}
     return {

@@ -46,7 +46,8 @@ def test_a_stopped_controller_is_not_told_and_the_others_go_on(lab: Lab) -> None
     components = lab.cluster.roles["controllers"].components
     components["serviceaccount"].stop()
     lab.settle()
-    lab.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}, "")
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
+    lab.create("namespaces", namespace, "")
     assert lab.names("serviceaccounts", "n") == []
     assert meta.name_of(lab.get("configmaps", "kube-root-ca.crt", "n")) == "kube-root-ca.crt"
     queued = [fields for fields in lab.records("queue") if fields[0] == "serviceaccount"]
