@@ -144,9 +144,11 @@ function transport(app) {
         sent(list.filter((/** @type {any} */ b) => !here.includes(b)));
         return;
       }
-      const { request, root } = app.context().current;
+      const { current, state } = app.context();
+      const { request, root } = current;
+      const rests = !app.player.behind && !state.held && !!request?.close;
       const about =
-        request && request.seq !== root
+        request && request.seq !== root && !rests
           ? {
               verb: /** @type {any} */ (request.open).verb,
               resource: /** @type {any} */ (request.open).resource,
