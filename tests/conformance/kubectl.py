@@ -79,8 +79,8 @@ class Kubectl:
     def run(self, *arguments: str, given: str = "") -> Said:
         """Run a command to its end, whatever it says."""
         done = subprocess.run(
-            [str(self.program), *self._flags, *arguments], input=given, capture_output=True, text=True,
-            timeout=WAIT_SECONDS, env=self.environment(),
+            [str(self.program), *self._flags, *arguments], input=given, capture_output=True,
+            text=True, timeout=WAIT_SECONDS, env=self.environment(),
         )  # fmt: skip
         return Said(done.stdout, done.stderr, done.returncode)
 

@@ -1,0 +1,200 @@
+"""Kill -9 at any moment: what was acknowledged is there afterwards, and everything comes to run."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import http.client
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.api import Api
+from tests.lifecycle.hosting.running import REAL, Demo, wait_for_end
+
+PODS = "/api/v1/namespaces/default/pods"
+SETS = "/apis/apps/v1/namespaces/default/replicasets"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+READY_SECONDS = 40
+SEED = 20
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[], Demo]]:
+    """Start the demo, again and again, on the same data."""
+    running: list[Demo] = []
+
+    def start() -> Demo:
+        demo = Demo(tmp_path / "data", "--speed", "max", "--nodes", "6", driver=REAL)
+        running.append(demo.__enter__())
+        return demo
+
+    yield start
+    for demo in running:
+        demo.__exit__()
+
+
+class Client:
+    """Creates objects and remembers each that was acknowledged."""
+
+    def __init__(self, demo: Demo, where: Path) -> None:
+        self.where = where
+        self.acknowledged: dict[tuple[str, str], str] = {}  # (path, name) -> uid
+        self.use(demo)
+
+    def use(self, demo: Demo) -> None:
+        self.demo, self.api = demo, Api(demo, self.where)
+
+    def create(self, path: str, body: dict[str, Any]) -> bool:
+        try:
+            answer = self.api.post(path, body)
+        except (OSError, http.client.HTTPException):
+            return False
+        if answer.code == 201:
+            metadata = answer.json["metadata"]
+            self.acknowledged[path, metadata["name"]] = metadata["uid"]
+        return answer.code == 201
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        return list(self.api.get(path).json["items"])
+
+    def has_all(self) -> bool:
+        """Whether each acknowledged object is there, as the one it was."""
+        for path in {path for path, _ in self.acknowledged}:
+            there = {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.items(path)}
+            for (asked, name), uid in self.acknowledged.items():
+                assert asked != path or there.get(name) == uid, f"{name} was lost"
+        return True
+
+
+def deployment(name: str, replicas: int, image: str = "nginx") -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas, "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "c", "image": image}]},
+            },
+        },
+    }  # fmt: skip
+
+
+def pod(name: str) -> dict[str, Any]:
+    spec = {"containers": [{"name": "c", "image": "nginx"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while not true():
+        assert time.monotonic() < deadline, what
+
+
+def runs(client: Client, count: int) -> Callable[[], bool]:
+    """Whether exactly that many pods are there and all of them run."""
+
+    def true() -> bool:
+        phases = [one["status"].get("phase") for one in client.items(PODS)]
+        return len(phases) == count and set(phases) == {"Running"}
+
+    return true
+
+
+def kill(*pids: int) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    for pid in pids:
+        assert wait_for_end(pid)
+
+
+def start_pods(client: Client) -> int:
+    """Two deployments of 140 pods, and as many of 20 single pods as are let in."""
+    for name in ("left", "right"):
+        assert client.create(DEPLOYMENTS, deployment(name, 140))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return sum(pool.map(client.create, [PODS] * 20, [pod(f"single-{n}") for n in range(20)]))
+
+
+@pytest.mark.parametrize("which", ["worker", "edge", "both"])
+def test_kill_while_300_pods_start(
+    start: Callable[[], Demo], tmp_path: Path, which: str
+) -> None:
+    demo = start()
+    client = Client(demo, tmp_path)
+    singles = start_pods(client)
+    edge, worker = demo.endpoints["pid"], demo.endpoints["worker_pid"]
+    kill(*{"worker": [worker], "edge": [edge], "both": [edge, worker]}[which])
+    if which != "worker":  # else the edge starts another one
+        assert wait_for_end(worker)
+        client.use(start())
+    until(lambda: is_there(client), "there is no API server again")
+    assert client.has_all()
+    until(runs(client, 280 + singles), f"not all of {280 + singles} pods run")
+    assert client.has_all()
+    owners = [one["metadata"]["ownerReferences"][0]["name"] for one in client.items(PODS)
+              if "ownerReferences" in one["metadata"]]  # fmt: skip
+    sets = {one["metadata"]["name"]: one["status"]["readyReplicas"] for one in client.items(SETS)}
+    assert {name: owners.count(name) for name in owners} == sets
+    assert set(sets.values()) == {140}
+    addresses = [one["status"]["podIP"] for one in client.items(PODS)]
+    assert len(set(addresses)) == len(addresses)
+
+
+def is_there(client: Client) -> bool:
+    """Whether the API server answers again."""
+    assert client.demo.process.poll() is None, client.demo.errors()
+    try:
+        return client.api.get("/readyz").code == 200
+    except OSError:
+        return False
+
+
+def test_ten_kills_during_a_rollout(start: Callable[[], Demo], tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    demo = start()
+    client = Client(demo, tmp_path)
+    assert client.create(DEPLOYMENTS, deployment("web", 30))
+    until(runs(client, 30), "the first 30 pods do not run")
+    rollouts = 0
+    for number in range(10):
+        rollouts += roll_out(client, rollouts + 1)
+        for _ in range(chance.randrange(12)):  # requests, as a clock the test shares
+            client.items(PODS)
+        worker = json.loads((demo.data_dir / "endpoints.json").read_text())["worker_pid"]
+        edge_too = number % 4 == 3  # before it gives up on its workers
+        kill(*[demo.endpoints["pid"]] * edge_too, worker)
+        if edge_too:
+            demo = start()
+            client.use(demo)
+        until(lambda: is_there(client), f"no API server again (seed {SEED})")
+        assert client.has_all()
+    assert rollouts == 10
+    until(lambda: is_rolled_out(client, f"nginx:1.{rollouts}"), f"not rolled out (seed {SEED})")
+    until(runs(client, 30), f"not 30 pods run (seed {SEED})")
+
+
+def roll_out(client: Client, number: int) -> bool:
+    """Give the deployment another image; whether that was acknowledged."""
+    template = {"spec": {"containers": [{"name": "c", "image": f"nginx:1.{number}"}]}}
+    patch = {"spec": {"template": template}}
+    path = f"{DEPLOYMENTS}/web"
+    return client.api.patch(path, patch, "strategic-merge-patch+json").code == 200
+
+
+def is_rolled_out(client: Client, image: str) -> bool:
+    """Whether every replica set but the newest is empty, and that has exactly what is wanted."""
+    wanted = {
+        one["spec"]["template"]["spec"]["containers"][0]["image"]: one["status"].get("replicas", 0)
+        for one in client.items(SETS)
+    }
+    images = [one["spec"]["containers"][0]["image"] for one in client.items(PODS)]
+    return {key: count for key, count in wanted.items() if count} == {image: 30} and (
+        images == [image] * 30
+    )
