@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from apiserver_app.handlers import listoptions
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import client, kernel
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
-from apiserver_app.pipeline import Pipeline, parse_revision
+from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry.watchcache import Change, Subscription
 
 
@@ -48,7 +49,7 @@ class LocalClient:
         self, resource: str, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> Object:
         params = _selectors(labels, fields)
-        call = self._call("list", resource, namespace, "", params=params)
+        call = self._call("list", resource, namespace, _selected(fields), params=params)
         outcome = await self._pipeline.handle(call)
         page, info = outcome.page, call.info
         assert page is not None and info is not None
@@ -101,14 +102,14 @@ class LocalClient:
         params = _selectors(labels, fields)
         if resource_version:
             params["resourceVersion"] = [resource_version]
-        call = self._call("watch", resource, namespace, "", params=params)
+        call = self._call("watch", resource, namespace, _selected(fields), params=params)
         outcome = await self._pipeline.handle(call)
         assert outcome.selection is not None and call.info is not None
         strategy = self._cluster.strategy(call.info)
         return LocalWatch(
             self._cluster, call.info, self.component,
             outcome.selection.selects(strategy), outcome.selection.node(), namespace,
-            parse_revision(resource_version),
+            listoptions.parse_revision(resource_version),
         )  # fmt: skip
 
     async def _object(
@@ -134,7 +135,8 @@ class LocalClient:
         params: dict[str, list[str]] | None = None,
     ) -> Call:
         info = self._cluster.resources.by_key[resource]
-        path = path_of(info, namespace, name, subresource)
+        in_path = "" if verb in ("list", "watch") else name
+        path = path_of(info, namespace, in_path, subresource)
         return Call(
             verb, path, self._credential, self._agent, info, subresource, namespace, name,
             params or _NONE, component=self.component,
@@ -191,6 +193,14 @@ def path_of(info: ResourceInfo, namespace: str, name: str, subresource: str) -> 
     if subresource:
         parts.append(subresource)
     return "/".join(parts)
+
+
+def _selected(fields: str) -> str:
+    """The one name that a field selector asks for, which authorizers are told of."""
+    for term in fields.split(",") if fields else ():
+        if term.startswith("metadata.name="):
+            return term.removeprefix("metadata.name=").removeprefix("=")
+    return ""
 
 
 def _selectors(labels: str, fields: str) -> dict[str, list[str]]:

@@ -18,13 +18,14 @@ from apiserver_app import gatedetails
 from apiserver_app.auth import impersonation
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
-from apiserver_app.handlers import deprecations, reviews, subresources, writes
+from apiserver_app.handlers import deprecations, listoptions, reviews, subresources, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import probe as probes
-from apiserver_app.machinery.meta import User
+from apiserver_app.machinery.meta import Object, User
+from apiserver_app.registry import generic
 from apiserver_app.registry.generic import Selection
 
 # answers paths that are no resources: discovery, version, health. (call) -> Outcome or None
@@ -51,19 +52,31 @@ class Pipeline:
             "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
             info.key if info else "", call.subresource, call.namespace, call.name,
         )  # fmt: skip
+        answered = False
         try:
             outcome = await self._gates(call)
-        except errors.ApiError as error:
-            await self.probe.hop("response", error.code, error.reason, error.message, 0)
-            raise
-        else:
             revision = meta.revision_of(outcome.obj) if outcome.obj else self.cluster.store.revision
+            answered = True
             await self.probe.hop("response", outcome.code, "", "", revision)
             return outcome
+        except errors.ApiError as error:
+            if not error.gate:
+                detail = {"word": str(error.code), "message": error.message}
+                await self._deny(call.gate, error, detail)
+            answered = True
+            await self.probe.hop("response", error.code, error.reason, error.message, 0)
+            raise
         finally:
+            if not answered:  # a bug, or the caller was killed: no span stays open
+                self.probe.tell("response", 500, "InternalError", UNANSWERED, 0, span=task.span)
             task.span = parent
 
+    async def _deny(self, gate: str, error: errors.ApiError, detail: Object) -> None:
+        error.gate = gate
+        await self.probe.hop("gate", gate, "deny", detail)
+
     async def _gates(self, call: Call) -> Outcome:
+        call.audit_id = call.headers.get("audit-id") or self.cluster.rand.uuid()
         await self._authenticate(call)
         await self._audit(call)
         if call.outside and impersonation.asked(call.credential.headers):
@@ -75,12 +88,15 @@ class Pipeline:
         await self._route(call)
         verb = call.verb
         if verb == "get" and not call.subresource:
+            if call.params:
+                self._check_fresh(listoptions.parse_revision(call.param("resourceVersion")))
+            call.gate = "etcd"
             obj, value = self.cluster.storage.get(call.info, call.namespace, call.name)
             return Outcome(200, obj=obj, value=value)
         if verb == "list":
             return self._list(call)
         if verb == "watch":
-            return Outcome(200, selection=self._selection(call))
+            return self._watch(call)
         if call.subresource and call.subresource != "status":
             return await subresources.handle(self.cluster, call)
         if reviews.is_review(call.info):
@@ -93,13 +109,15 @@ class Pipeline:
         user, tries = self.cluster.authentication.authenticate(call.credential, self.kernel.now)
         detail = self._details.authentication(user, tries)
         if user is None:
+            refusal = errors.unauthorized()
+            refusal.gate = "authentication"
             await self.probe.hop("gate", "authentication", "deny", detail)
-            raise errors.unauthorized()
+            raise refusal
         call.user = user
         await self.probe.hop("gate", "authentication", "allow", detail)
 
     async def _audit(self, call: Call) -> None:
-        call.audit_id = self.cluster.rand.uuid()
+        call.gate = "authorization"  # which checks who acts as somebody else, too
         await self.probe.hop(
             "gate", "audit", "allow", {"word": "recorded", "id": call.audit_id}
         )
@@ -108,12 +126,7 @@ class Pipeline:
         """Go on as somebody else. A refusal is one of authorization."""
         assert call.user is not None
         authorize = self.cluster.authorization.authorize
-        try:
-            call.user = impersonation.impersonate(call.user, call.credential.headers, authorize)
-        except errors.ApiError as error:
-            detail = {"word": str(error.code), "message": error.message}
-            await self.probe.hop("gate", "authorization", "deny", detail)
-            raise
+        call.user = impersonation.impersonate(call.user, call.credential.headers, authorize)
 
     async def _flow_control(self, call: Call) -> None:
         assert call.user is not None
@@ -128,50 +141,68 @@ class Pipeline:
         if decision.allowed:
             detail = self._details.authorization(decision)
             await self.probe.hop("gate", "authorization", "allow", detail)
+            call.gate = "routing"
             return
         error = forbidden.forbidden_error(attributes, decision.reason)
         refused = {**gatedetails.authorization(decision), "message": error.message}
-        await self.probe.hop("gate", "authorization", "deny", refused)
+        await self._deny("authorization", error, refused)
         raise error
 
     async def _route(self, call: Call) -> None:
         info = call.info
         assert info is not None
-        if call.verb not in self.cluster.verbs_of(info, call.subresource):
-            error = errors.method_not_allowed(info.group, info.plural, call.verb)
-            await self.probe.hop(
-                "gate", "routing", "deny", {"word": "405", "message": error.message}
-            )
-            raise error
+        if call.routed == 404:
+            raise errors.path_not_found()
+        if call.routed == 405 or call.verb not in self.cluster.verbs_of(info, call.subresource):
+            if call.verb == "watch":
+                raise errors.method_not_allowed(info.group, info.plural, call.verb)
+            raise errors.no_such_method()
+        if call.check_answer is not None:
+            call.check_answer()
         if call.outside:
             call.warnings += deprecations.warnings(info, self.cluster.version)
         await self.probe.hop("gate", "routing", "allow", ROUTED)
+        call.gate = "decode"
 
     # -- reads ----------------------------------------------------------------------------------
 
     async def _plain(self, call: Call) -> Outcome:
         found = None if call.asked[2] else self._paths(call)
         if found is None:
-            error = errors.path_not_found()
-            detail = {"word": "404", "message": error.message}
-            await self.probe.hop("gate", "routing", "deny", detail)
-            raise error
+            raise errors.path_not_found()
         await self.probe.hop("gate", "routing", "allow", ROUTED)
         return found
 
     def _list(self, call: Call) -> Outcome:
         assert call.info is not None
         selection = self._selection(call)
-        limit, revision = list_bounds(call)
+        options = listoptions.of_list(call)
+        call.gate = "etcd"
+        self._check_fresh(options.at_least)
         page = self.cluster.storage.page(
             call.info,
             self.cluster.strategy(call.info),
             selection,
-            limit=limit,
-            token=call.param("continue"),
-            revision=revision,
+            limit=options.limit,
+            token=options.token,
+            revision=options.revision,
         )
         return Outcome(200, page=page)
+
+    def _watch(self, call: Call) -> Outcome:
+        """The selection; whoever asked opens the stream with the same options."""
+        selection = self._selection(call)
+        options = listoptions.of_watch(call, self.cluster.version)
+        call.gate = "etcd"
+        if options.initial:  # a watch from a revision yet to come waits for it
+            self._check_fresh(options.revision)
+        return Outcome(200, selection=selection)
+
+    def _check_fresh(self, revision: int) -> None:
+        """What is asked for must have happened."""
+        current = self.cluster.store.revision
+        if revision > current:
+            raise generic.too_new(revision, current)
 
     def _selection(self, call: Call) -> Selection:
         assert call.info is not None
@@ -181,6 +212,7 @@ class Pipeline:
 
 
 ROUTED = {"word": "kube-apiserver"}
+UNANSWERED = "ended without an answer"
 
 
 def attributes_of(call: Call, user: User) -> auth.Attributes:
@@ -196,49 +228,3 @@ def attributes_of(call: Call, user: User) -> auth.Attributes:
         user, call.verb, call.path, info.group, info.version, info.plural, call.subresource,
         call.namespace, call.name, call.param("fieldSelector"),
     )  # fmt: skip
-
-
-def list_bounds(call: Call) -> tuple[int, int]:
-    """(limit, exact revision or 0) of a list, refusing what upstream refuses."""
-    limit = _number(call, "limit")
-    asked = call.param("resourceVersion")
-    match = call.param("resourceVersionMatch")
-    token = call.param("continue")
-    if match and match not in ("Exact", "NotOlderThan"):
-        raise errors.invalid("meta.k8s.io", "ListOptions", "", [
-            errors.not_supported("resourceVersionMatch", match, ("Exact", "NotOlderThan", ""))
-        ])
-    if match and not asked:
-        raise errors.invalid("meta.k8s.io", "ListOptions", "", [
-            errors.forbidden_value(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            )
-        ])
-    if token and asked and asked != "0":
-        raise errors.bad_request(
-            "specifying resource version is not allowed when using continue"
-        )
-    revision = parse_revision(asked)
-    exact = bool(revision) and (match == "Exact" or (limit > 0 and match != "NotOlderThan"))
-    return limit, revision if exact else 0
-
-
-def parse_revision(text: str) -> int:
-    if text and not text.isdecimal():
-        raise errors.invalid("meta.k8s.io", "ListOptions", "", [
-            errors.invalid_value(
-                "resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax'
-            )
-        ])
-    return int(text or 0)
-
-
-def _number(call: Call, name: str) -> int:
-    text = call.param(name)
-    try:
-        return max(0, int(text or 0))
-    except ValueError as error:
-        raise errors.bad_request(
-            f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,12 @@ class Call:
     component: str = ""  # of an inside caller, its name in the trace
     # as asked, when nothing of that name is served: authorized first, then 404
     asked: tuple[str, str, str] = ("", "", "")  # group, version, plural
+    # of an outside request: what the router makes of its path and method (200, 404 or 405), and
+    # who refuses it when its answer could not be sent in any form that is asked for
+    routed: int = 200
+    check_answer: Callable[[], object] | None = None
     # filled on the way
+    gate: str = "authentication"  # where it stands: what a refusal belongs to
     user: User | None = None
     warnings: list[str] = field(default_factory=list)
     audit_id: str = ""

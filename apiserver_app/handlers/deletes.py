@@ -23,10 +23,18 @@ async def delete(cluster: ClusterContext, call: Call) -> Outcome:
     info = call.info
     assert info is not None
     options = given.of_delete(cluster, call)
+    call.gate = "etcd"
     old = cluster.storage.find(info, call.namespace, call.name)
     if old is None:
         raise errors.not_found(info.group, info.plural, call.name)
-    return await delete_one(cluster, call, info, old, options)
+    outcome = await delete_one(cluster, call, info, old, options)
+    if options.get("orphanDependents") is False and _is_still_there(outcome):
+        outcome.code = 202
+    return outcome
+
+
+def _is_still_there(outcome: Outcome) -> bool:
+    return outcome.obj is not None and meta.is_deleting(outcome.obj)
 
 
 async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
@@ -38,21 +46,17 @@ async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
     selection = cluster.selection(
         info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
     )
-    selects = selection.selects(strategy)
-    items: list[Object] = []
-    for entry in cluster.store.range(info.etcd_prefix(selection.namespace)).entries:
-        obj = cluster.cache.decoded(entry)
-        if selects is not None and not selects(obj):
-            continue
-        if cluster.store.get(entry.key) is None:
-            continue
-        outcome = await delete_one(cluster, call, info, obj, options)
-        assert outcome.obj is not None
-        items.append(obj if outcome.obj.get("kind") == "Status" else outcome.obj)
+    call.gate = "etcd"
+    page = cluster.storage.page(info, strategy, selection)
+    items = [cluster.storage.object(info, entry) for entry in page.entries]
+    for item in items:
+        now = cluster.storage.find(info, meta.namespace_of(item), meta.name_of(item))
+        if now is not None:  # what it owned may have gone with another
+            await delete_one(cluster, call, info, now, options)
     listed: Object = {
         "kind": f"{info.kind}List",
         "apiVersion": info.api_version,
-        "metadata": {"resourceVersion": str(cluster.store.revision)},
+        "metadata": {"resourceVersion": str(page.revision)},
         "items": items,
     }
     return Outcome(200, obj=listed)
@@ -69,6 +73,7 @@ async def delete_one(
     await gates.mutating(cluster, attributes)
     _check_preconditions(info, old, options)
     await gates.validating(cluster, attributes)
+    call.gate = "etcd"
     strategy = cluster.strategy(info)
     grace = strategy.grace_seconds(old, options)
     finalizers = _finalizers(old, options)
@@ -117,17 +122,18 @@ def _check_preconditions(info: ResourceInfo, old: Object, options: Object) -> No
     wanted = options.get("preconditions") or {}
     name = meta.name_of(old)
     uid, revision = wanted.get("uid"), wanted.get("resourceVersion")
-    if uid and uid != meta.uid_of(old):
+    if uid is not None and uid != meta.uid_of(old):
         raise errors.conflict(
-            info.group, info.plural, name,
-            f"Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {meta.uid_of(old)}",
+            info.group, info.kind, name,
+            f"the UID in the precondition ({uid}) does not match the UID in record "
+            f"({meta.uid_of(old)}). The object might have been deleted and then recreated",
         )  # fmt: skip
-    if revision and revision != old["metadata"]["resourceVersion"]:
+    have = old["metadata"]["resourceVersion"]
+    if revision is not None and revision != have:
         raise errors.conflict(
-            info.group, info.plural, name,
-            f"Precondition failed: ResourceVersion in precondition: {revision}, "
-            f"ResourceVersion in object meta: {old['metadata']['resourceVersion']}",
+            info.group, info.kind, name,
+            f"the ResourceVersion in the precondition ({revision}) does not match the "
+            f"ResourceVersion in record ({have}). The object might have been modified",
         )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.admission.plugin import Attributes
+from apiserver_app.auth import protocols as auth
+from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers import bodies
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
@@ -19,6 +21,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.strategy import Context, Strategy
 
 GENERATED_NAME_MAX = 58  # what is left of generateName before five random characters
+GENERATED_NAMES_MAX = 8  # tried until one is free
 
 
 async def decode(
@@ -31,7 +34,7 @@ async def decode(
         _check_place(call, info, obj)
         _check_strict(call, info, unknown)
     except ApiError as error:
-        await probe.hop("gate", "decode", "deny", {"message": error.message})
+        await _deny(cluster, "decode", error, {"word": str(error.code), "message": error.message})
         raise
     strategy = cluster.strategy(info)
     strategy.default(obj)
@@ -67,10 +70,6 @@ def _check_place(call: Call, info: ResourceInfo, obj: Object) -> None:
 
 def _check_strict(call: Call, info: ResourceInfo, unknown: list[str]) -> None:
     mode = call.param("fieldValidation") or "Warn"
-    if mode not in ("Strict", "Warn", "Ignore"):
-        raise errors.invalid("meta.k8s.io", "CreateOptions", "", [
-            errors.not_supported("fieldValidation", mode, ("", "Ignore", "Strict", "Warn"))
-        ])
     if not unknown or mode == "Ignore":
         return
     if mode == "Warn":
@@ -93,11 +92,27 @@ def track(
     """Note in metadata.managedFields who set what; an apply has done so itself."""
     if info.storage == "events" or call.content_type.startswith("application/apply-patch"):
         return
-    obj["metadata"]["managedFields"] = managedfields.track(
+    entries = managedfields.track(
         old, obj, manager=manager_of(call), operation="Update", api_version=info.api_version,
         time=meta.rfc3339(cluster.kernel.now), subresource=call.subresource,
         schema=cluster.types.schema(info.definition),
     )  # fmt: skip
+    if entries:
+        obj["metadata"]["managedFields"] = entries
+    else:
+        obj["metadata"].pop("managedFields", None)
+
+
+def check_may_create(cluster: ClusterContext, call: Call, info: ResourceInfo) -> None:
+    """403 unless the user could have created it, too."""
+    assert call.user is not None
+    asked = auth.Attributes(
+        call.user, "create", call.path, info.group, info.version, info.plural, call.subresource,
+        call.namespace, call.name,
+    )  # fmt: skip
+    decision = cluster.authorization.authorize(asked)
+    if not decision.allowed:
+        raise forbidden.forbidden_error(asked, decision.reason)
 
 
 def attributes(
@@ -143,8 +158,7 @@ async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -
     try:
         changes = await run(attributes_, tell)
     except ApiError as error:
-        detail: Object = {"word": str(error.code), "message": error.message}
-        await probe.hop("gate", phase, "deny", detail)
+        await _deny(cluster, phase, error, {"word": str(error.code), "message": error.message})
         raise
     if changes:
         word = f"{changes} change{'s' if changes != 1 else ''}"
@@ -160,11 +174,12 @@ def before_create(cluster: ClusterContext, ctx: Context, info: ResourceInfo, obj
         metadata.pop(name, None)
     if not metadata.get("name"):
         prefix = metadata.get("generateName")
-        if not prefix:
-            raise errors.invalid(info.group, info.kind, "", [
-                errors.required("metadata.name", "name or generateName is required")
-            ])
-        metadata["name"] = prefix[:GENERATED_NAME_MAX] + ctx.rand.suffix()
+        assert prefix, "an object without any name was refused before"
+        for _ in range(GENERATED_NAMES_MAX):
+            metadata["name"] = prefix[:GENERATED_NAME_MAX] + ctx.rand.suffix()
+            key = info.etcd_key(metadata.get("namespace", ""), metadata["name"])
+            if cluster.store.get(key) is None:
+                break
     metadata["uid"] = ctx.rand.uuid()
     metadata["creationTimestamp"] = meta.rfc3339(ctx.now)
 
@@ -201,8 +216,17 @@ def check_preconditions(
     if uid and uid != was["uid"]:
         raise errors.conflict(
             info.group, info.plural, name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was['uid']}",
+            wrong_uid(info.etcd_key(was.get("namespace", ""), name), uid, was["uid"]),
         )  # fmt: skip
+
+
+def wrong_uid(key: str, wanted: str, have: str) -> str:
+    """How the storage layer words a precondition that does not hold."""
+    return (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, "
+        f"UID in object meta: {have}"
+    )
 
 
 async def validation(
@@ -217,8 +241,14 @@ async def validation(
         "message": error.message,
         "errors": error.details["causes"],
     }
-    await cluster.probe.hop("gate", "validation", "deny", detail)
+    await _deny(cluster, "validation", error, detail)
     raise error
+
+
+async def _deny(cluster: ClusterContext, gate: str, error: ApiError, detail: Object) -> None:
+    """A refusal that knows more than its sentence; others are told of by the pipeline."""
+    error.gate = gate
+    await cluster.probe.hop("gate", gate, "deny", detail)
 
 
 _LEGAL = {"word": "legal"}
@@ -236,7 +266,7 @@ async def etcd(
     """Tell how the transaction went. It was carried out, or not, before this."""
     if error is not None:
         detail: Object = {"word": error.reason, "key": key, "message": error.message}
-        await cluster.probe.hop("gate", "etcd", "deny", detail)
+        await _deny(cluster, "etcd", error, detail)
     elif dry_run:
         await cluster.probe.hop("gate", "etcd", "skip", {"word": "dry run", "key": key})
     elif unchanged:

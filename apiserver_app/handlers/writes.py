@@ -21,6 +21,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import objectmeta
 
 RETRIES_MAX = 5
+REVISED = "resourceVersion should not be set on objects to be created"
 
 
 async def handle(cluster: ClusterContext, call: Call) -> Outcome:
@@ -60,9 +61,14 @@ async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: 
     attributes = gates.attributes(cluster, call, info, CREATE, obj, None, dry_run)
     await gates.mutating(cluster, attributes)
     obj = attributes.obj or obj
+    call.gate = "prepare"
+    metadata = obj["metadata"]
+    if not (metadata.get("name") or metadata.get("generateName")):
+        nameless = errors.required("metadata.name", "name or generateName is required")
+        await gates.validation(cluster, info, "", [nameless])
+    revised = metadata.get("resourceVersion") not in (None, "", "0") and not dry_run
     gates.before_create(cluster, ctx, info, obj)
     strategy.prepare_for_create(ctx, obj)
-    metadata = obj["metadata"]
     detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}
     if metadata.get("generateName"):
         detail["generateName"] = metadata["generateName"]
@@ -74,6 +80,8 @@ async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: 
     attributes.name = metadata["name"]
     await gates.validating(cluster, attributes)
     try:
+        if revised:
+            raise errors.ApiError(500, "", REVISED)
         stored = cluster.storage.create(info, obj, dry_run=dry_run)
     except errors.ApiError as error:
         await gates.etcd(cluster, dry_run, error, key=_key(info, obj))
@@ -85,17 +93,23 @@ async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: 
 async def update(cluster: ClusterContext, call: Call) -> Outcome:
     info = _info(call)
     raw = bodies.read(cluster, call, info)
-    obj = await gates.decode(cluster, call, info, raw, None)
-    name = obj["metadata"].get("name", "")
-    if not name:
-        obj["metadata"]["name"] = call.name
-    _check_name(call, obj)
-    old = cluster.storage.find(info, call.namespace, call.name)
-    if old is None:
-        if cluster.strategy(info).create_on_update and not call.subresource:
-            return await _create(cluster, call, info, obj)
-        raise errors.not_found(info.group, info.plural, call.name)
-    return await _update(cluster, call, info, obj, old)
+    for attempt in range(RETRIES_MAX):
+        obj = await gates.decode(cluster, call, info, raw, None)
+        _check_name(call, obj)
+        call.gate = "etcd"
+        named = obj["metadata"].get("resourceVersion") not in (None, "", "0")
+        old = cluster.storage.find(info, call.namespace, call.name)
+        if old is None:
+            if cluster.strategy(info).create_on_update and not call.subresource:
+                gates.track(cluster, call, info, obj, None)
+                return await _create_instead(cluster, call, info, obj)
+            raise errors.not_found(info.group, info.plural, call.name)
+        try:
+            return await _update(cluster, call, info, obj, old)
+        except errors.ApiError as error:
+            if named or not _is_stale(error) or attempt == RETRIES_MAX - 1:
+                raise
+    raise AssertionError("unreachable: the loop returns or raises")
 
 
 async def patch(cluster: ClusterContext, call: Call) -> Outcome:
@@ -107,18 +121,20 @@ async def patch(cluster: ClusterContext, call: Call) -> Outcome:
         if old is None:
             if call.content_type == client.APPLY_PATCH and not call.subresource:
                 return await _apply_new(cluster, call, info, body)
+            call.gate = "etcd"
             raise errors.not_found(info.group, info.plural, call.name)
         raw = patched(cluster, call, info, old, body)
         obj = await gates.decode(cluster, call, info, raw, old)
         _check_name(call, obj)
-        named = isinstance(body, dict) and (body.get("metadata") or {}).get("resourceVersion")
-        if not named:
-            obj["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        call.gate = "etcd"
+        asked = obj["metadata"].get("resourceVersion")
+        named = asked not in (None, "", "0", old["metadata"]["resourceVersion"])
         try:
             return await _update(cluster, call, info, obj, old)
         except errors.ApiError as error:
-            if error.reason != "Conflict" or named or attempt == RETRIES_MAX - 1:
+            if named or not _is_stale(error) or attempt == RETRIES_MAX - 1:
                 raise
+            call.gate = "decode"
     raise AssertionError("unreachable: the loop returns or raises")
 
 
@@ -148,6 +164,24 @@ async def _apply_new(
         schema=cluster.types.schema(info.definition),
     )  # fmt: skip
     obj = await gates.decode(cluster, call, info, raw, None)
+    _check_name(call, obj)
+    call.gate = "etcd"
+    uid = obj["metadata"].get("uid")
+    if uid:
+        raise errors.conflict(
+            info.group, info.plural, call.name,
+            f"uid mismatch: the provided object specified uid {uid}, and no existing object was "
+            "found",
+        )  # fmt: skip
+    return await _create_instead(cluster, call, info, obj)
+
+
+async def _create_instead(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object
+) -> Outcome:
+    """What an update or an apply makes when there is nothing yet: its sender must be allowed to."""
+    call.gate = "authorization"
+    gates.check_may_create(cluster, call, info)
     return await _create(cluster, call, info, obj)
 
 
@@ -169,6 +203,7 @@ async def _update(
     attributes = gates.attributes(cluster, call, info, UPDATE, obj, old, dry_run)
     await gates.mutating(cluster, attributes)
     obj = attributes.obj or obj
+    call.gate = "prepare"
     await cluster.probe.hop("gate", "prepare", "allow", _PREPARED)
     found = objectmeta.validate_object_meta_update(obj, old)
     if on_status:
@@ -179,6 +214,7 @@ async def _update(
     if not on_status:
         call.warnings += strategy.warnings(ctx, obj, old)
     await gates.validating(cluster, attributes)
+    call.gate = "etcd"
     if gates.is_finished(info, obj, old):
         gone = cluster.storage.remove(info, old) if not dry_run else old
         await gates.etcd(cluster, dry_run, None, key=_key(info, old), rev=meta.revision_of(gone))
@@ -201,8 +237,18 @@ async def _update(
 _PREPARED = {"word": "unchanged name"}
 
 
+def _is_stale(error: errors.ApiError) -> bool:
+    """Whether somebody was faster, and the same may be tried on the newer object."""
+    return error.reason == "Conflict" and error.message.endswith(errors.MODIFIED)
+
+
 def _check_name(call: Call, obj: Object) -> None:
     name = obj["metadata"].get("name", "")
+    if not name:
+        raise errors.bad_request(
+            f"the name of the object ({call.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
     if name != call.name:
         raise errors.bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.name})"

@@ -9,6 +9,7 @@ responsewriters/{writers,errors}.go.
 
 from __future__ import annotations
 
+import functools
 import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import render, requestinfo, statuses, streams
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.meta import Credential, TlsPeer
+from apiserver_app.machinery.meta import Credential, ResourceInfo, TlsPeer
 from apiserver_app.pipeline import Pipeline
 
 Headers = list[tuple[str, str]]
@@ -60,8 +61,10 @@ class Server:
         call: Call | None = None
         try:
             call = self._call(request, headers)
-            accepted = render.accepted(headers.get("accept", ""), call)
+            check = functools.partial(render.accepted, headers.get("accept", ""), call)
+            call.check_answer = check
             outcome = await self.pipeline.handle(call)
+            accepted = check()
             if outcome.selection is not None:
                 selection = outcome.selection
                 common = self._headers(call)
@@ -102,6 +105,7 @@ class Server:
             content_type=headers.get("content-type", ""),
             outside=True,
             asked=(asked.group, asked.version, asked.plural) if asked.is_resource else _NOTHING,
+            routed=200 if info is None else _routed(request.method, asked, info),
             headers=headers,
         )
 
@@ -112,6 +116,26 @@ class Server:
 
 
 _NOTHING = ("", "", "")
+_COLLECTION = ("list", "watch", "deletecollection")
+
+
+def _routed(method: str, asked: requestinfo.RequestInfo, info: ResourceInfo) -> int:
+    """Whether there is a route: 404 when not for the path, 405 when not for the method.
+
+    Models staging/src/k8s.io/apiserver/pkg/endpoints/installer.go, which registers the routes.
+    """
+    verb = asked.verb
+    named = bool(asked.name) and verb not in _COLLECTION
+    everywhere = info.namespaced and not asked.namespace
+    if (asked.rest and asked.subresource != "proxy") or (everywhere and named):
+        return 404
+    if not info.namespaced and asked.namespace and info.plural != "namespaces":
+        return 404
+    if method == "HEAD" or (everywhere and verb not in ("list", "watch")):
+        return 405
+    if verb == "create":
+        return 405 if named and not asked.subresource else 200
+    return 405 if verb in ("update", "patch") and not named else 200
 
 
 def _credential(request: Request, headers: dict[str, str]) -> Credential:

@@ -5,10 +5,12 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import orjson
 
+from apiserver_app.handlers import listoptions
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import encode, render, statuses
@@ -17,12 +19,15 @@ from apiserver_app.http.tables import table as tables
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.pipeline import parse_revision
 from apiserver_app.registry import convert
-from apiserver_app.registry.generic import Selection, too_new
-from apiserver_app.registry.watchcache import Change, Subscription
+from apiserver_app.registry.generic import Selection
+from apiserver_app.registry.watchcache import Change, Selects, Subscription
+
+if TYPE_CHECKING:
+    from apiserver_app.http.server import Reply
 
 BOOKMARK_SECONDS = 60
+BOOKMARK_BEFORE_END_SECONDS = 2
 # of a watch that names no end; upstream draws from 30 to 60 minutes
 WATCH_SECONDS_MIN, WATCH_SECONDS_SPREAD = 1800, 1800
 
@@ -31,7 +36,13 @@ class Stream:
     """One open watch of an outside client."""
 
     def __init__(
-        self, cluster: ClusterContext, call: Call, accepted: Accepted, reply: Any
+        self,
+        cluster: ClusterContext,
+        call: Call,
+        accepted: Accepted,
+        reply: Reply,
+        *,
+        after: int = 0,
     ) -> None:
         assert call.info is not None
         self._cluster = cluster
@@ -39,11 +50,16 @@ class Stream:
         self._call = call
         self._accepted = accepted
         self._reply = reply
+        self._after = after  # what it has seen already, or a revision yet to come
         self._columns_sent = False
+        self._timers: dict[str, int] = {}
+        self._deadline = 0
         self.open = True
         self.subscription: Subscription | None = None
 
     def sink(self, kind: str, change: Change, obj: Object) -> None:
+        if change.revision <= self._after:
+            return
         same = obj is change.obj and change.value is not None
         value = change.value if same and not self._converts() else None
         self.send(kind, obj, value)
@@ -55,25 +71,61 @@ class Stream:
     def bookmark(self, *, initial_end: bool = False) -> None:
         if not self.open:
             return
-        info, revision = self._info, str(self._cluster.store.revision)
-        self._reply.body(
-            encode.bookmark(info.kind, info.api_version, revision, initial_end), True
-        )
+        revision = str(self._cluster.store.revision)
+        kind, version = self._info.kind, self._info.api_version
+        if self._accepted.convert.startswith("PartialObjectMetadata"):
+            kind, version = "PartialObjectMetadata", f"meta.k8s.io/{self._accepted.convert_version}"
+        self._reply.body(encode.bookmark(kind, version, revision, initial_end), True)
+
+    def initial(self, selection: Selection, selects: Selects | None) -> None:
+        """What is there already, as ADDED events."""
+        cluster = self._cluster
+        for entry in cluster.store.range(self._info.etcd_prefix(selection.namespace)).entries:
+            obj = cluster.cache.decoded(entry)
+            if selects is None or selects(obj):
+                self.send("ADDED", obj, None if self._converts() else entry.value)
+
+    def end_in(self, seconds: int, *, bookmarks: bool) -> None:
+        """End by itself after so long; until then a bookmark each minute and shortly before."""
+        self._deadline = self._cluster.kernel.now + seconds * SECOND
+        self._at("end", self._deadline, self.end)
+        if bookmarks:
+            self._next_bookmark()
+
+    def _next_bookmark(self) -> None:
+        now = self._cluster.kernel.now
+        due = now + BOOKMARK_SECONDS * SECOND
+        last = self._deadline - BOOKMARK_BEFORE_END_SECONDS * SECOND
+        self._at("bookmark", min(due, last) if last > now else due, self._regular_bookmark)
+
+    def _regular_bookmark(self, _argument: object) -> None:
+        self._timers.pop("bookmark")
+        self.bookmark()
+        self._next_bookmark()
+
+    def _at(self, name: str, due: int, call: Callable[[object], None]) -> None:
+        self._timers[name] = self._cluster.kernel.call_at(due, call, None, background=True)
 
     def fail(self, error: errors.ApiError) -> None:
         """The ERROR event, and the end."""
         self._reply.body(statuses.watch_error(error), True)
         self.end()
 
-    def end(self, _timer: Any = None) -> None:
+    def end(self, timer: object = ()) -> None:
+        """Nothing more will come: time is up (the timer says None), or it failed."""
         if not self.open:
             return
+        if timer is None:
+            del self._timers["end"]
         self.close()
         self._reply.body(b"", False)
 
     def close(self) -> None:
-        """The client is gone: stop following."""
+        """The client is gone: stop following, and leave no timer behind."""
         self.open = False
+        for handle in self._timers.values():
+            self._cluster.kernel.drop(handle)
+        self._timers.clear()
         if self.subscription is not None:
             self._cluster.cache.unsubscribe(self.subscription)
 
@@ -99,17 +151,14 @@ def open_watch(
     call: Call,
     selection: Selection,
     accepted: Accepted,
-    reply: Any,
+    reply: Reply,
     headers: list[tuple[str, str]],
 ) -> None:
     """Answer the head, then follow until the client goes, time is up or the revision is gone."""
     info = call.info
     assert info is not None
-    asked = parse_revision(call.param("resourceVersion"))
-    if asked > cluster.store.revision:
-        raise too_new(asked, cluster.store.revision)
-    seconds = _seconds(cluster, call)
-    stream = Stream(cluster, call, accepted, reply)
+    options = listoptions.of_watch(call, cluster.version)
+    stream = Stream(cluster, call, accepted, reply, after=options.revision)
     strategy = cluster.strategy(info)
     selects = selection.selects(strategy)
     if selects is not None and convert.is_converted(info):
@@ -122,53 +171,18 @@ def open_watch(
         node=selection.node() if info.storage == "pods" else None, outside=True,
     )  # fmt: skip
     stream.subscription = subscription
-    initial = call.param("sendInitialEvents") == "true"
-    if asked and not initial:
+    if options.initial:
+        stream.initial(selection, selects)
+        cluster.cache.subscribe(subscription, None)
+        if options.initial_end:
+            stream.bookmark(initial_end=True)
+    else:
         try:
-            cluster.cache.subscribe(subscription, asked)
+            cluster.cache.subscribe(subscription, options.revision or None)
         except errors.ApiError as error:
             stream.fail(error)
             return
-    else:
-        _initial(cluster, info, selection, selects, stream)
-        cluster.cache.subscribe(subscription, None)
-        if initial:
-            stream.bookmark(initial_end=True)
-    kernel = cluster.kernel
-    kernel.call_at(kernel.now + seconds * SECOND, stream.end, None, background=True)
-    if call.param("allowWatchBookmarks") == "true":
-        _bookmarks(cluster, stream)
-
-
-def _initial(
-    cluster: ClusterContext,
-    info: ResourceInfo,
-    selection: Selection,
-    selects: Any,
-    stream: Stream,
-) -> None:
-    """What is there already, as ADDED events."""
-    for entry in cluster.store.range(info.etcd_prefix(selection.namespace)).entries:
-        obj = cluster.cache.decoded(entry)
-        if selects is None or selects(obj):
-            stream.send("ADDED", obj, None if stream._converts() else entry.value)
-
-
-def _bookmarks(cluster: ClusterContext, stream: Stream) -> None:
-    kernel = cluster.kernel
-
-    def tick(_argument: Any) -> None:
-        if stream.open:
-            stream.bookmark()
-            _bookmarks(cluster, stream)
-
-    kernel.call_at(kernel.now + BOOKMARK_SECONDS * SECOND, tick, None, background=True)
-
-
-def _seconds(cluster: ClusterContext, call: Call) -> int:
-    text = call.param("timeoutSeconds")
-    if not text:
-        return WATCH_SECONDS_MIN + cluster.rand.below(WATCH_SECONDS_SPREAD)
-    if not text.isdecimal():
-        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    return int(text) or WATCH_SECONDS_MIN
+    seconds = options.timeout_seconds
+    if not seconds:
+        seconds = WATCH_SECONDS_MIN + cluster.rand.below(WATCH_SECONDS_SPREAD)
+    stream.end_in(seconds, bookmarks=options.bookmarks)

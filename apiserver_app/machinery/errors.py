@@ -141,6 +141,8 @@ class ApiError(Exception):
         self._has_details = details is not None  # {} is sent as {}
         self.retry_after = retry_after
         self.headers = headers
+        self.gate = ""  # the one that refused, once the trace was told of it
+        self.token = ""  # with which a list that was refused can be continued
         if retry_after:
             self.details.setdefault("retryAfterSeconds", retry_after)
 
@@ -148,7 +150,7 @@ class ApiError(Exception):
         out: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.token} if self.token else {},
             "status": "Failure",
             "message": self.message,
         }
@@ -236,6 +238,12 @@ def unauthorized() -> ApiError:
 def method_not_allowed(group: str, resource: str, verb: str) -> ApiError:
     message = f"{verb} is not supported on resources of kind {json.dumps(qualified(group, resource))}"
     return ApiError(405, "MethodNotAllowed", message, details=_details(group, resource, ""))
+
+
+def no_such_method() -> ApiError:
+    """What a path that is served answers to a method it has no route for."""
+    message = "the server does not allow this method on the requested resource"
+    return ApiError(405, "MethodNotAllowed", message, details={})
 
 
 def unsupported_media_type(content_type: str, supported: Sequence[str]) -> ApiError:

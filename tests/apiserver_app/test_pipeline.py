@@ -1,0 +1,254 @@
+"""Every gate's refusal is told and ends the request; paths and methods as a real server routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver_app.machinery import errors
+from lifecycle.trace.scripted import Session
+from tests.apiserver_app.cluster import (
+    CONFIGMAPS, DEPLOYMENTS, MERGE, PODS, bare_session, configmap, events, header, last_gates, pod,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("there", k="v"))
+    return session
+
+
+REFUSALS: list[tuple[str, int, str, str, dict[str, Any]]] = [
+    ("authentication", 401, "GET", PODS, {"user": "", "headers": {"authorization": "Bearer none"}}),
+    ("authorization", 403, "POST", CONFIGMAPS, {"user": "student", "body": configmap("x")}),
+    ("authorization", 403, "GET", "/nothing", {"user": ""}),
+    ("authorization", 403, "GET", PODS,
+     {"user": "student", "headers": {"impersonate-user": "kubernetes-admin"}}),
+    ("routing", 405, "POST", f"{CONFIGMAPS}/there", {"body": configmap("there")}),
+    ("routing", 404, "GET", "/api/v1/namespaces/default/unicorns", {}),
+    ("routing", 404, "GET", "/nothing", {}),
+    ("routing", 406, "POST", CONFIGMAPS,
+     {"body": configmap("x"), "headers": {"accept": "image/png"}}),
+    ("decode", 400, "POST", CONFIGMAPS, {"body": b"{"}),
+    ("decode", 415, "POST", CONFIGMAPS, {"body": b"x", "headers": {"content-type": "text/plain"}}),
+    ("decode", 415, "PATCH", f"{CONFIGMAPS}/there", {"body": {}}),
+    ("decode", 400, "POST", f"{CONFIGMAPS}?fieldValidation=Strict",
+     {"body": {**configmap("x"), "odd": 1}}),
+    ("decode", 400, "PUT", f"{CONFIGMAPS}/there", {"body": configmap("other")}),
+    ("decode", 400, "GET", f"{PODS}?labelSelector=a==b==c", {}),
+    ("decode", 422, "GET", f"{PODS}?resourceVersionMatch=Exact", {}),
+    ("etcd", 404, "GET", f"{CONFIGMAPS}/missing", {}),
+    ("etcd", 404, "DELETE", f"{CONFIGMAPS}/missing", {}),
+    ("etcd", 409, "POST", CONFIGMAPS, {"body": configmap("there")}),
+    ("mutating", 404, "POST", "/api/v1/namespaces/no/configmaps",
+     {"body": {**configmap("x"), "metadata": {"name": "x", "namespace": "no"}}}),
+    ("validation", 422, "POST", CONFIGMAPS, {"body": configmap("Not_A_Name")}),
+    ("validation", 422, "POST", CONFIGMAPS, {"body": {**configmap(""), "metadata": {}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "method", "path", "more"), REFUSALS,
+    ids=[f"{one[0]} {one[1]} {one[2]} {one[3][-20:]}" for one in REFUSALS],
+)  # fmt: skip
+def test_a_refusal_is_told_by_its_gate_and_ends_the_request(
+    session: Session, gate: str, code: int, method: str, path: str, more: dict[str, Any]
+) -> None:
+    revision = session.cluster.store.revision
+    answer = session.request(method, path, **more)
+    status = answer.json()
+    assert (answer.status, status["code"], status["kind"]) == (code, code, "Status")
+    gates = last_gates(session)
+    assert gates[-1] == (gate, "deny")
+    assert [verdict for _, verdict in gates].count("deny") == 1
+    assert session.cluster.store.revision == revision
+    response = [one for one in session.records() if one["kind"] == "response"][-1]
+    assert (response["code"], response["message"]) == (code, status["message"])
+
+
+def test_even_a_401_names_its_audit_id(session: Session) -> None:
+    answer = session.request("GET", PODS, user="", headers={"authorization": "Bearer none"})
+    assert len(header(answer, "Audit-Id")[0]) == 36
+
+
+def test_an_audit_id_of_the_client_is_kept(session: Session) -> None:
+    answer = session.request("GET", PODS, headers={"audit-id": "mine"})
+    assert header(answer, "Audit-Id") == ["mine"]
+
+
+def test_answers_name_the_flow_schema_and_forbid_caching(session: Session) -> None:
+    answer = session.request("GET", PODS)
+    assert header(answer, "X-Kubernetes-Pf-Flowschema-Uid")
+    assert header(answer, "X-Kubernetes-Pf-Prioritylevel-Uid")
+    assert header(answer, "Cache-Control") == ["no-cache, private"]
+
+
+def test_the_date_is_left_to_the_edge(session: Session) -> None:
+    assert header(session.request("GET", PODS), "Date") == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("HEAD", PODS, 405),
+        ("HEAD", f"{PODS}?watch=1", 405),
+        ("PUT", CONFIGMAPS, 405),
+        ("PATCH", CONFIGMAPS, 405),
+        ("POST", "/api/v1/configmaps", 405),
+        ("DELETE", "/api/v1/configmaps", 405),
+        ("DELETE", "/api/v1/namespaces", 405),
+        ("GET", f"{PODS}/x/binding", 405),
+        ("GET", "/api/v1/configmaps/there", 404),
+        ("GET", "/api/v1/namespaces/default/nodes", 404),
+        ("GET", f"{CONFIGMAPS}/there/status", 404),
+        ("GET", f"{PODS}/there/status/more", 404),
+        ("GET", "/apis/apps/v9/deployments", 404),
+    ],
+)
+def test_a_path_has_only_the_methods_that_are_routed(
+    session: Session, method: str, path: str, code: int
+) -> None:
+    answer = session.request(method, path, {} if method in ("PUT", "POST", "PATCH") else None)
+    assert answer.status == code
+    if method != "HEAD":
+        assert answer.json()["message"] == {
+            404: "the server could not find the requested resource",
+            405: "the server does not allow this method on the requested resource",
+        }[code]
+
+
+def test_a_head_of_a_document_has_no_body(session: Session) -> None:
+    answer = session.request("HEAD", "/version")
+    assert (answer.status, answer.text) == (200, b"")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/healthz/ping", "/readyz/etcd"])
+def test_health_is_ok_in_plain_text(session: Session, path: str) -> None:
+    answer = session.request("GET", path, user="")
+    assert (answer.status, answer.text) == (200, b"ok")
+    assert header(answer, "Content-Type") == ["text/plain; charset=utf-8"]
+
+
+def test_health_names_each_check_when_asked(session: Session) -> None:
+    lines = session.request("GET", "/readyz?verbose").text.decode().splitlines()
+    assert "[+]ping ok" in lines and lines[-1] == "readyz check passed"
+    excluded = session.request("GET", "/readyz?verbose&exclude=ping").text.decode()
+    assert "[+]ping ok" not in excluded
+
+
+def test_a_server_that_is_not_ready_says_so_and_is_alive() -> None:
+    session = bare_session()
+    session.cluster.ready = False
+    answer = session.request("GET", "/readyz")
+    assert answer.status == 500
+    assert b"[-]informer-sync failed: reason withheld\n" in answer.text
+    assert answer.text.endswith(b"readyz check failed\n")
+    assert session.request("GET", "/livez").status == 200
+
+
+def test_metrics_are_prometheus_text(session: Session) -> None:
+    text = session.request("GET", "/metrics").text.decode()
+    assert 'apiserver_storage_objects{resource="configmaps"}' in text
+    for line in text.splitlines():
+        assert line.startswith("#") or len(line.split(" ")) == 2
+
+
+def test_warnings_stand_in_headers_once_each() -> None:
+    session = bare_session()
+    body = {**configmap("a"), "odd": 1}
+    answer = session.request("POST", CONFIGMAPS, body)
+    assert (answer.status, header(answer, "Warning")) == (201, ['299 - "unknown field \\"odd\\""'])
+
+
+def test_a_request_that_ends_by_a_bug_is_answered_and_its_span_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = bare_session()
+    bugs: list[str] = []
+    session.cluster.on_bug = bugs.append
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(session.cluster.context.storage, "page", broken)
+    answer = session.request("GET", PODS)
+    assert answer.status == 500 and answer.json()["reason"] == "InternalError"
+    assert len(bugs) == 1 and "ZeroDivisionError" in bugs[0]
+    opened = [one for one in session.records() if one["kind"] == "request" and one["outside"]][-1]
+    closed = [one for one in session.records() if one["kind"] == "response"][-1]
+    assert (closed["span"], closed["code"]) == (opened["seq"], 500)
+
+
+def test_who_acts_as_somebody_else_has_his_rights_and_no_more(session: Session) -> None:
+    as_student = {"impersonate-user": "student"}
+    answer = session.request("POST", CONFIGMAPS, configmap("x"), headers=as_student)
+    assert answer.status == 403 and 'User "student" cannot create' in answer.json()["message"]
+
+
+def test_a_component_cannot_tell_its_client_from_http() -> None:
+    session = bare_session()
+    cluster = session.cluster
+    seen: list[Any] = []
+
+    async def component() -> None:
+        client = cluster.client("admin", "test", ("system:masters",))
+        made = await client.create("configmaps", "default", configmap("a", k="v"))
+        seen.append(made["metadata"]["name"])
+        patched = await client.patch("configmaps", "default", "a", {"data": {"k": "w"}})
+        seen.append(patched["data"])
+        listed = await client.list("configmaps", "default", fields="metadata.name=a")
+        seen.append([one["metadata"]["name"] for one in listed["items"]])
+        await client.delete("configmaps", "default", "a")
+        try:
+            await client.get("configmaps", "default", "a")
+        except errors.ApiError as error:
+            seen.append(error.message)
+
+    cluster.kernel.spawn("component", component())
+    session.settle()
+    assert seen == ["a", {"k": "w"}, ["a"], 'configmaps "a" not found']
+    asked = [one for one in session.records() if one["kind"] == "request" and one["verb"] == "list"]
+    assert (asked[-1]["name"], asked[-1]["path"]) == ("a", CONFIGMAPS)
+
+
+def test_a_restart_goes_on_with_the_same_revision_time_and_identities() -> None:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a"))
+    session.wait(5)
+    uid = session.request("GET", f"{CONFIGMAPS}/a").json()["metadata"]["uid"]
+    cluster = session.cluster
+    before = (cluster.store.revision, cluster.kernel.now, cluster.recorder.seq, cluster.rand.state)
+    state = session.backend.load()
+    assert state is not None
+    assert (state.revision, state.now, state.seq, state.rand) == before
+    session.restart()
+    assert session.cluster.store.revision >= before[0]
+    assert session.cluster.kernel.now >= before[1]
+    assert session.request("GET", f"{CONFIGMAPS}/a").json()["metadata"]["uid"] == uid
+    numbers = [one["seq"] for one in session.records()]
+    assert numbers == list(range(1, len(numbers) + 1))
+    patched = session.request("PATCH", f"{CONFIGMAPS}/a", {"data": {"k": "v"}}, headers=MERGE)
+    assert int(patched.json()["metadata"]["resourceVersion"]) > before[0]
+
+
+def test_a_watch_begun_before_a_restart_is_found_in_the_log_after_it() -> None:
+    session = bare_session()
+    begin = session.cluster.store.revision
+    session.request("POST", PODS, pod("p"))
+    session.restart()
+    answer = session.request("GET", f"{PODS}?watch=1&resourceVersion={begin}")
+    assert [kind for kind, _ in events(answer)][:1] == ["ADDED"]
+
+
+def test_the_deployments_path_serves_what_it_created() -> None:
+    session = bare_session()
+    labels = {"app": "x"}
+    body = {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"},
+        "spec": {"selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": pod("x")["spec"]}},
+    }  # fmt: skip
+    assert session.request("POST", DEPLOYMENTS, body).status == 201
+    assert session.request("GET", f"{DEPLOYMENTS}/x").json()["spec"]["replicas"] == 1
