@@ -195,8 +195,6 @@ class _Process:
             with informers.registering(entry.name):
                 controller = entry.factory(context)
             informers.start()
-            await runtime.run(
-                self._kernel, self._probe, entry.name, controller, informers, group
-            )
+            await runtime.run(self._kernel, self._probe, entry.name, controller, informers, group)
 
         return Component(self._kernel, self._probe, entry.name, main)

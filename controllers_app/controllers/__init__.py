@@ -55,14 +55,16 @@ CONTROLLERS = (
     Entry("deployment", "deployment-controller", deployment.DeploymentController),
     Entry("replicaset", "replicaset-controller", replicaset.ReplicaSetController),
     Entry(
-        "replicationcontroller", "replication-controller",
+        "replicationcontroller",
+        "replication-controller",
         replicationcontroller.ReplicationControllerController,
     ),
     Entry("daemonset", "daemon-set-controller", daemonset.DaemonSetController),
     Entry("statefulset", "statefulset-controller", statefulset.StatefulSetController),
     Entry("job", "job-controller", job.JobController),
     Entry(
-        "ttlafterfinished", "ttl-after-finished-controller",
+        "ttlafterfinished",
+        "ttl-after-finished-controller",
         ttlafterfinished.TtlAfterFinishedController,
     ),
     Entry("disruption", "disruption-controller", disruption.DisruptionController),

@@ -44,9 +44,7 @@ class DeploymentController(Controller):
         if not any((deployment["spec"].get("selector") or {}).values()):
             return await self._refuse_everything(deployment)
         sets = await self._claim(deployment)
-        rollout = Rollout(
-            self.kernel, self.client, self.recorder, self._version, deployment, sets
-        )
+        rollout = Rollout(self.kernel, self.client, self.recorder, self._version, deployment, sets)
         await self._decide(rollout)
         wait = statuses.seconds_to_deadline(
             rollout.deployment, rollout.deployment.get("status") or {}, self.kernel.now
@@ -79,9 +77,7 @@ class DeploymentController(Controller):
                 for pod in self._pods.owned_by(meta.uid_of(item)).values()
             ]
             await strategies.recreate(rollout, pods)
-        status = statuses.rollout(
-            rollout.deployment, rollout.all, rollout.new, self.kernel.now
-        )
+        status = statuses.rollout(rollout.deployment, rollout.all, rollout.new, self.kernel.now)
         await rollout.write_status(status)
 
     async def _sync(self, rollout: Rollout) -> None:
@@ -91,9 +87,7 @@ class DeploymentController(Controller):
     async def _is_scaled(self, rollout: Rollout) -> bool:
         """The deployment's size is not the one its active replica sets remember."""
         size = rules.wanted(rollout.deployment)
-        return any(
-            rules.desired_of(item) not in (None, size) for item in rules.active(rollout.all)
-        )
+        return any(rules.desired_of(item) not in (None, size) for item in rules.active(rollout.all))
 
     async def _write_counts(self, rollout: Rollout) -> None:
         await rollout.write_status(

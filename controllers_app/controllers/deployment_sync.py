@@ -91,9 +91,7 @@ class Rollout:
             await self.update_deployment(changed)
 
     def _with_progress(self, deployment: Object, status: str, reason: str, message: str) -> Object:
-        found = statuses.condition(
-            statuses.PROGRESSING, status, reason, message, self._kernel.now
-        )
+        found = statuses.condition(statuses.PROGRESSING, status, reason, message, self._kernel.now)
         return {
             **deployment,
             "status": statuses.with_condition(deployment.get("status") or {}, found),

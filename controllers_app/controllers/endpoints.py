@@ -56,9 +56,7 @@ class EndpointsController(servicepods.ServiceController):
                 raise
         return Result(f"selects {len(pods)} pods: {'updates' if known else 'creates'} endpoints")
 
-    async def _write(
-        self, namespace: str, name: str, known: Object | None, wanted: Object
-    ) -> None:
+    async def _write(self, namespace: str, name: str, known: Object | None, wanted: Object) -> None:
         if known is None:
             await self.client.create("endpoints", namespace, wanted)
             return

@@ -139,9 +139,7 @@ class GarbageCollectorController(Controller):
 
     async def _wait_for_dependents(self, resource: str, obj: Object) -> Result:
         uid = meta.uid_of(obj)
-        blocking = [
-            (kind, item) for kind, item in self._dependents(uid) if _blocks(item, uid)
-        ]
+        blocking = [(kind, item) for kind, item in self._dependents(uid) if _blocks(item, uid)]
         if not blocking:
             await self._remove_finalizer(resource, obj, FOREGROUND)
             return Result("no dependent blocks it: lets it go")
@@ -195,9 +193,7 @@ class GarbageCollectorController(Controller):
     async def _remove_finalizer(self, resource: str, obj: Object, finalizer: str) -> None:
         metadata = obj["metadata"]
         left = [item for item in metadata.get("finalizers") or () if item != finalizer]
-        patch = {
-            "metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": left}
-        }
+        patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": left}}
         try:
             await self.client.patch(
                 resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=MERGE_PATCH

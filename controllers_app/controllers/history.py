@@ -43,14 +43,10 @@ class History:
     async def trim(self, keep: int, live: frozenset[str]) -> None:
         """Delete the oldest revisions that are not live, beyond `keep`. `live` has the names or
         the hashes of those that a pod uses or that will be used."""
-        dead = [
-            item for item in self.revisions if not live & {hash_of(item), meta.name_of(item)}
-        ]
+        dead = [item for item in self.revisions if not live & {hash_of(item), meta.name_of(item)}]
         for item in dead[: max(0, len(dead) - keep)]:
             try:
-                await self._client.delete(
-                    REVISIONS, meta.namespace_of(item), meta.name_of(item)
-                )
+                await self._client.delete(REVISIONS, meta.namespace_of(item), meta.name_of(item))
             except errors.ApiError as error:
                 if error.code != 404:
                     raise

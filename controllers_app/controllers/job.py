@@ -150,9 +150,7 @@ class JobController(Controller):
 
     # -- what is done ---------------------------------------------------------------------------
 
-    async def _manage(
-        self, key: str, state: State
-    ) -> tuple[str, float, errors.ApiError | None]:
+    async def _manage(self, key: str, state: State) -> tuple[str, float, errors.ApiError | None]:
         """Start or stop pods towards the parallelism: (said, seconds to wait, refusal)."""
         job = state.job
         wants = _wanted_active(state)
@@ -294,9 +292,7 @@ class JobController(Controller):
                 status = "True" if suspended else "False"
                 reason = f"Job{word.capitalize()}"
                 known.append(_condition("Suspended", status, reason, f"Job {word}", now))
-                self.recorder.event(
-                    state.job, "Normal", word.capitalize(), f"Job {word}"
-                )
+                self.recorder.event(state.job, "Normal", word.capitalize(), f"Job {word}")
         if state.ends is not None:
             kind, reason, message = state.ends
             first = "SuccessCriteriaMet" if kind == "Complete" else "FailureTarget"

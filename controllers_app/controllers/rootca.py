@@ -41,9 +41,7 @@ class RootCaController(Controller):
         annotations = meta.annotations_of(known)
         if known.get("data") == self._data and annotations.get(DESCRIPTION):
             return Result(f"has {NAME}")
-        changed = meta.with_path(
-            known, ("metadata", "annotations", DESCRIPTION), DESCRIPTION_TEXT
-        )
+        changed = meta.with_path(known, ("metadata", "annotations", DESCRIPTION), DESCRIPTION_TEXT)
         await self.client.update("configmaps", key, NAME, {**changed, "data": self._data})
         return Result(f"corrects {NAME}")
 

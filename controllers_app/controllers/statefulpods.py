@@ -27,9 +27,7 @@ class StatefulPods:
         self._recorder = recorder
         self._claims = informers.informer(CLAIMS)
 
-    async def create(
-        self, owner: Object, ordinal: int, template: Object, revision: str
-    ) -> Object:
+    async def create(self, owner: Object, ordinal: int, template: Object, revision: str) -> Object:
         """First the claims that are missing, then the pod."""
         name = name_of(owner, ordinal)
         try:

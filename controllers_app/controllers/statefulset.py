@@ -100,9 +100,7 @@ class StatefulSetController(Controller):
             else:
                 condemned.append((ordinal, pod))
         condemned.sort(key=lambda pair: -pair[0])
-        templates = {
-            name: item["data"]["spec"]["template"] for name, item in known.items()
-        }
+        templates = {name: item["data"]["spec"]["template"] for name, item in known.items()}
         return Sets(owner, replicas, [pod for _, pod in condemned], current, update, templates)
 
     def _is_healthy(self, pod: Object) -> bool:

@@ -143,6 +143,4 @@ def tolerates(toleration: Object, taint: Object) -> bool:
 
 
 def _no_execute(node: Object) -> list[Object]:
-    return [
-        taint for taint in node["spec"].get("taints") or () if taint["effect"] == "NoExecute"
-    ]
+    return [taint for taint in node["spec"].get("taints") or () if taint["effect"] == "NoExecute"]

@@ -122,7 +122,7 @@ class Worker:
             raise
         except errors.ApiError as error:
             outcome = self._failed(item.key, "retry", error.message)
-        except Exception as error:  # noqa: BLE001 - one of the two places that may
+        except Exception as error:  # one of the two places that may
             outcome = self._failed(item.key, "error", f"{type(error).__name__}: {error}")
         else:
             outcome = self._succeeded(item.key, result)

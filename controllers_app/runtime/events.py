@@ -220,9 +220,7 @@ class Recorder:
             return False
         return True
 
-    def _aggregate(
-        self, body: Object, about: tuple[str, ...]
-    ) -> tuple[Object, tuple[str, ...]]:
+    def _aggregate(self, body: Object, about: tuple[str, ...]) -> tuple[Object, tuple[str, ...]]:
         """The event to write and what it is counted under."""
         group = (*about, body["type"], body["reason"])
         similar = _recall(self._similar, group, _Similar)

@@ -79,12 +79,12 @@ class Lab:
     def find(self, resource: str, name: str, namespace: str = "default") -> Object | None:
         return self.cluster.cache.get(resource, namespace, name)
 
-    def list(self, resource: str, namespace: str = "default") -> list[Object]:
+    def all(self, resource: str, namespace: str = "default") -> list[Object]:
         """In the order of their names. A list, so that it stays as it was."""
         return list(self.cluster.cache.list(resource, namespace))
 
     def names(self, resource: str, namespace: str = "default") -> list[str]:
-        return [meta.name_of(obj) for obj in self.list(resource, namespace)]
+        return [meta.name_of(obj) for obj in self.all(resource, namespace)]
 
     def patch(
         self, resource: str, name: str, patch: Object, namespace: str = "default", **more: str
@@ -92,9 +92,7 @@ class Lab:
         patched: Object = self.call(self.admin.patch(resource, namespace, name, patch, **more))
         return patched
 
-    def delete(
-        self, resource: str, name: str, namespace: str = "default", **options: Any
-    ) -> None:
+    def delete(self, resource: str, name: str, namespace: str = "default", **options: Any) -> None:
         self.call(self.admin.delete(resource, namespace, name, options=options or None))
 
     # -- playing the kubelet --------------------------------------------------------------------
@@ -172,7 +170,7 @@ class Lab:
 
     def finish_deletes(self, namespace: str = "default") -> None:
         """What a kubelet does last with a pod that is being deleted."""
-        for pod in self.list("pods", namespace):
+        for pod in self.all("pods", namespace):
             if meta.is_deleting(pod):
                 self.delete("pods", meta.name_of(pod), namespace, gracePeriodSeconds=0)
 

@@ -21,7 +21,7 @@ def daemon_set(image: str = "nginx", **spec: Any) -> dict[str, Any]:
 def nodes_of(lab: Lab) -> list[str]:
     """The node each pod asks for."""
     out = []
-    for pod in lab.list("pods"):
+    for pod in lab.all("pods"):
         terms = pod["spec"]["affinity"]["nodeAffinity"][
             "requiredDuringSchedulingIgnoredDuringExecution"
         ]["nodeSelectorTerms"]
@@ -46,8 +46,8 @@ def test_every_node_gets_one_pod_and_a_new_node_too(lab: Lab) -> None:
     assert nodes_of(lab) == ["node-1", "node-2"]
     lab.add_node("node-3")
     assert nodes_of(lab) == ["node-1", "node-2", "node-3"]
-    labels = lab.list("pods")[0]["metadata"]["labels"]
-    [revision] = lab.list("controllerrevisions.apps")
+    labels = lab.all("pods")[0]["metadata"]["labels"]
+    [revision] = lab.all("controllerrevisions.apps")
     assert meta.name_of(revision) == f"agent-{labels['controller-revision-hash']}"
     lab.assert_no_slips()
 
@@ -92,13 +92,13 @@ def test_an_update_replaces_one_pod_at_a_time(lab: Lab) -> None:
     containers = [{"name": "web", "image": "nginx:2"}]
     patch = {"spec": {"template": {"spec": {"containers": containers}}}}
     lab.patch("daemonsets.apps", "agent", patch)
-    assert sum(meta.is_deleting(pod) for pod in lab.list("pods")) == 1
+    assert sum(meta.is_deleting(pod) for pod in lab.all("pods")) == 1
     for _ in range(10):
         lab.finish_deletes()
         start(lab)
-    images = [pod["spec"]["containers"][0]["image"] for pod in lab.list("pods")]
+    images = [pod["spec"]["containers"][0]["image"] for pod in lab.all("pods")]
     assert images == ["nginx:2", "nginx:2"]
-    assert [item["revision"] for item in lab.list("controllerrevisions.apps")].count(2) == 1
+    assert [item["revision"] for item in lab.all("controllerrevisions.apps")].count(2) == 1
 
 
 def test_a_pod_that_failed_is_killed_and_replaced(lab: Lab) -> None:
@@ -108,5 +108,5 @@ def test_a_pod_that_failed_is_killed_and_replaced(lab: Lab) -> None:
     lab.bind(name, "node-1")
     lab.set_pod(name, "Failed")
     assert lab.names("pods") != [name]
-    assert len(lab.list("pods")) == 1
+    assert len(lab.all("pods")) == 1
     assert any(reason == "FailedDaemonPod" for reason, _, _ in lab.events("DaemonSet"))

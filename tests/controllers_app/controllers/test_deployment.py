@@ -13,7 +13,7 @@ REVISION = "deployment.kubernetes.io/revision"
 def sets(lab: Lab) -> dict[str, int]:
     """Image of each replica set -> the size it wants, in the order of their revisions."""
     found = sorted(
-        lab.list("replicasets.apps"), key=lambda item: int(meta.annotations_of(item)[REVISION])
+        lab.all("replicasets.apps"), key=lambda item: int(meta.annotations_of(item)[REVISION])
     )
     return {
         item["spec"]["template"]["spec"]["containers"][0]["image"]: item["spec"]["replicas"]
@@ -31,7 +31,7 @@ def roll_out(lab: Lab) -> None:
     """Start what is created and end what is deleted until nothing moves any more."""
     for _ in range(40):
         waiting = [
-            pod for pod in lab.list("pods")
+            pod for pod in lab.all("pods")
             if meta.is_deleting(pod) or pod["status"].get("phase") == "Pending"
         ]  # fmt: skip
         if not waiting:
@@ -51,7 +51,7 @@ def set_image(lab: Lab, image: str) -> None:
 
 def test_it_creates_a_replica_set_named_and_labelled_by_the_template_hash(lab: Lab) -> None:
     created = lab.create("deployments.apps", deployment("nginx-deployment", 1))
-    [item] = lab.list("replicasets.apps")
+    [item] = lab.all("replicasets.apps")
     hash_ = item["metadata"]["labels"]["pod-template-hash"]
     assert meta.name_of(item) == f"nginx-deployment-{hash_}"
     assert item["metadata"]["labels"] == {"app": "nginx-deployment", "pod-template-hash": hash_}
@@ -93,8 +93,9 @@ def test_its_status_follows_the_pods_until_it_is_complete(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.create("deployments.apps", deployment())
     status = lab.get("deployments.apps", "web")["status"]
-    assert {name: status[name] for name in ("replicas", "updatedReplicas", "unavailableReplicas")} \
-        == {"replicas": 3, "updatedReplicas": 3, "unavailableReplicas": 3}
+    assert {
+        name: status[name] for name in ("replicas", "updatedReplicas", "unavailableReplicas")
+    } == {"replicas": 3, "updatedReplicas": 3, "unavailableReplicas": 3}
     assert condition(lab, "Available")["reason"] == "MinimumReplicasUnavailable"
     progressing = condition(lab, "Progressing")
     [name] = lab.names("replicasets.apps")
@@ -153,7 +154,7 @@ def test_what_is_unhealthy_goes_first(lab: Lab) -> None:
     lab.create("deployments.apps", deployment(replicas=4))
     lab.start_pods(*lab.names("pods")[:3])
     set_image(lab, "nginx:2")
-    ready = [pod for pod in lab.list("pods") if pod["status"]["phase"] == "Running"]
+    ready = [pod for pod in lab.all("pods") if pod["status"]["phase"] == "Running"]
     assert len(ready) == 3
 
 
@@ -163,7 +164,7 @@ def test_recreate_starts_the_new_only_after_the_last_old_pod_is_gone(lab: Lab) -
     lab.start_pods()
     set_image(lab, "nginx:2")
     assert sets(lab) == {"nginx": 0}
-    assert all(meta.is_deleting(pod) for pod in lab.list("pods"))
+    assert all(meta.is_deleting(pod) for pod in lab.all("pods"))
     lab.finish_deletes()
     assert sets(lab) == {"nginx": 0, "nginx:2": 2}
     roll_out(lab)
@@ -179,9 +180,7 @@ def test_an_undo_takes_the_old_replica_set_again_with_a_new_revision(lab: Lab) -
     set_image(lab, "nginx")
     roll_out(lab)
     assert sets(lab) == {"nginx:2": 0, "nginx": 2}
-    again = next(
-        item for item in lab.list("replicasets.apps") if item["spec"]["replicas"] == 2
-    )
+    again = next(item for item in lab.all("replicasets.apps") if item["spec"]["replicas"] == 2)
     assert meta.annotations_of(again)[REVISION] == "3"
     assert meta.annotations_of(again)["deployment.kubernetes.io/revision-history"] == "1"
     assert lab.get("deployments.apps", "web")["metadata"]["annotations"][REVISION] == "3"
@@ -192,7 +191,7 @@ def test_scaling_a_settled_deployment_scales_its_one_replica_set(lab: Lab) -> No
     lab.create("deployments.apps", deployment(replicas=2))
     lab.start_pods()
     lab.patch("deployments.apps", "web", {"spec": {"replicas": 5}})
-    [item] = lab.list("replicasets.apps")
+    [item] = lab.all("replicasets.apps")
     assert item["spec"]["replicas"] == 5
     assert meta.annotations_of(item)["deployment.kubernetes.io/desired-replicas"] == "5"
     assert meta.annotations_of(item)["deployment.kubernetes.io/max-replicas"] == "7"
@@ -269,14 +268,14 @@ def test_old_replica_sets_beyond_the_history_limit_are_deleted(lab: Lab) -> None
 def test_a_name_that_a_stranger_has_is_a_collision_and_gives_another_hash(lab: Lab) -> None:
     body = deployment("web", 1)
     first = lab.create("deployments.apps", body)
-    [taken] = lab.list("replicasets.apps")
+    [taken] = lab.all("replicasets.apps")
     lab.delete("deployments.apps", "web", propagationPolicy="Orphan")
     lab.run(1)
     assert meta.is_deleting(first) is False
     lab.patch("replicasets.apps", meta.name_of(taken), {"metadata": {"labels": {"app": "other"}}})
     lab.create("deployments.apps", body)
     lab.run(1)
-    assert len(lab.list("replicasets.apps")) == 2
+    assert len(lab.all("replicasets.apps")) == 2
     assert lab.get("deployments.apps", "web")["status"]["collisionCount"] == 1
 
 
@@ -286,7 +285,7 @@ def test_annotations_go_along_but_for_the_bookkeeping(lab: Lab) -> None:
         "team": "blue", "kubectl.kubernetes.io/last-applied-configuration": "{}",
     }  # fmt: skip
     lab.create("deployments.apps", body)
-    [item] = lab.list("replicasets.apps")
+    [item] = lab.all("replicasets.apps")
     assert meta.annotations_of(item)["team"] == "blue"
     assert "kubectl.kubernetes.io/last-applied-configuration" not in meta.annotations_of(item)
 
@@ -296,13 +295,13 @@ def test_an_orphaned_replica_set_with_the_same_template_is_adopted(lab: Lab) -> 
     lab.create("deployments.apps", body)
     lab.delete("deployments.apps", "web", propagationPolicy="Orphan")
     lab.run(1)
-    [orphan] = lab.list("replicasets.apps")
+    [orphan] = lab.all("replicasets.apps")
     assert "ownerReferences" not in orphan["metadata"]
     again = lab.create("deployments.apps", body)
     lab.run(1)
-    [item] = lab.list("replicasets.apps")
+    [item] = lab.all("replicasets.apps")
     assert item["metadata"]["ownerReferences"][0]["uid"] == meta.uid_of(again)
-    assert len(lab.list("pods")) == 2
+    assert len(lab.all("pods")) == 2
 
 
 def test_a_refused_replica_set_is_said_in_condition_and_event(lab: Lab) -> None:
@@ -324,4 +323,4 @@ def test_a_pod_template_in_another_order_is_the_same_template(lab: Lab) -> None:
     body["spec"]["template"] = dict(reversed(template(app="web").items()))
     lab.create("deployments.apps", body)
     lab.patch("deployments.apps", "web", {"metadata": {"labels": {"a": "b"}}})
-    assert len(lab.list("replicasets.apps")) == 1
+    assert len(lab.all("replicasets.apps")) == 1

@@ -20,7 +20,7 @@ def service(name: str = "web", **spec: Any) -> dict[str, Any]:
 
 
 def slices(lab: Lab) -> list[dict[str, Any]]:
-    return [one for one in lab.list(SLICES) if meta.name_of(one) != "kubernetes"]
+    return [one for one in lab.all(SLICES) if meta.name_of(one) != "kubernetes"]
 
 
 def endpoints(lab: Lab) -> list[tuple[str, bool]]:

@@ -42,7 +42,7 @@ def test_orphaned_dependents_stay_without_the_reference(lab: Lab) -> None:
     lab.create("replicasets.apps", replica_set(replicas=2))
     lab.delete("replicasets.apps", "web", propagationPolicy="Orphan")
     assert lab.names("replicasets.apps") == []
-    pods = lab.list("pods")
+    pods = lab.all("pods")
     assert len(pods) == 2
     assert all("ownerReferences" not in one["metadata"] for one in pods)
 
@@ -55,7 +55,7 @@ def test_in_foreground_the_owner_waits_for_the_dependents_that_block_it(lab: Lab
     owner = lab.get("replicasets.apps", "web")
     assert meta.is_deleting(owner)
     assert owner["metadata"]["finalizers"] == ["foregroundDeletion"]
-    assert all(meta.is_deleting(one) for one in lab.list("pods"))
+    assert all(meta.is_deleting(one) for one in lab.all("pods"))
     lab.finish_deletes()
     lab.run(1)
     assert lab.names("replicasets.apps") == []

@@ -23,7 +23,7 @@ def job(name: str = "pi", **spec: Any) -> dict[str, Any]:
 
 def running(lab: Lab) -> list[str]:
     return [
-        meta.name_of(pod) for pod in lab.list("pods")
+        meta.name_of(pod) for pod in lab.all("pods")
         if pod["status"].get("phase") in (None, "Pending", "Running") and not meta.is_deleting(pod)
     ]  # fmt: skip
 
@@ -113,7 +113,7 @@ def test_suspended_it_has_no_pods_until_it_is_resumed(lab: Lab) -> None:
 def test_each_index_has_its_own_pod_and_is_done_once(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.create("jobs.batch", job(completionMode="Indexed", completions=3, parallelism=3))
-    pods = lab.list("pods")
+    pods = lab.all("pods")
     assert sorted(meta.annotations_of(pod)[jobindexes.INDEX] for pod in pods) == ["0", "1", "2"]
     assert meta.name_of(pods[0]).startswith("pi-0-")
     assert pods[0]["spec"]["hostname"] == "pi-0"

@@ -123,7 +123,7 @@ def test_pods_leave_an_unreachable_node_after_their_toleration(lab: Lab) -> None
     assert ("TaintManagerEviction", f"Marking for deletion Pod default/{name}", 1) in (
         lab.events("Pod")
     )
-    assert len(lab.list("pods")) == 2
+    assert len(lab.all("pods")) == 2
 
 
 def test_a_node_that_comes_back_in_time_keeps_its_pods(lab: Lab) -> None:

@@ -94,7 +94,7 @@ def test_a_replication_controller_keeps_its_pods_too(lab: Lab) -> None:
     body |= {"apiVersion": "v1", "kind": "ReplicationController"}
     body["spec"]["selector"] = {"app": "old"}
     lab.create("replicationcontrollers", body)
-    pods = lab.list("pods")
+    pods = lab.all("pods")
     assert len(pods) == 2
     assert pods[0]["metadata"]["ownerReferences"][0]["kind"] == "ReplicationController"
     assert lab.get("replicationcontrollers", "old")["status"]["replicas"] == 2

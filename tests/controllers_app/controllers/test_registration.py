@@ -12,9 +12,7 @@ def test_names_differ_and_identities_are_service_accounts_of_the_cluster(lab: La
     assert len(set(names)) == len(names)
     accounts = lab.names("serviceaccounts", "kube-system")
     assert {entry.account for entry in CONTROLLERS} <= set(accounts)
-    assert CONTROLLERS[3].identity == (
-        "system:serviceaccount:kube-system:deployment-controller"
-    )
+    assert CONTROLLERS[3].identity == ("system:serviceaccount:kube-system:deployment-controller")
 
 
 def test_all_of_them_run_and_none_is_refused_anything(lab: Lab) -> None:

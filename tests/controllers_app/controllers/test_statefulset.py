@@ -54,7 +54,7 @@ def test_scaling_down_takes_the_highest_first_one_at_a_time(lab: Lab) -> None:
     lab.create("statefulsets.apps", stateful_set())
     settle(lab)
     lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 1}})
-    assert [meta.is_deleting(pod) for pod in lab.list("pods")] == [False, False, True]
+    assert [meta.is_deleting(pod) for pod in lab.all("pods")] == [False, False, True]
     settle(lab)
     assert lab.names("pods") == ["db-0"]
 
@@ -95,9 +95,9 @@ def test_an_update_goes_from_the_highest_down_to_the_partition(lab: Lab) -> None
     lab.patch("statefulsets.apps", "db", {"spec": {
         "updateStrategy": strategy, "template": {"spec": {"containers": containers}},
     }})  # fmt: skip
-    assert [meta.is_deleting(pod) for pod in lab.list("pods")] == [False, False, True]
+    assert [meta.is_deleting(pod) for pod in lab.all("pods")] == [False, False, True]
     settle(lab)
-    images = [pod["spec"]["containers"][0]["image"] for pod in lab.list("pods")]
+    images = [pod["spec"]["containers"][0]["image"] for pod in lab.all("pods")]
     assert images == ["nginx", "nginx:2", "nginx:2"]
     status = lab.get("statefulsets.apps", "db")["status"]
     assert (status["currentReplicas"], status["updatedReplicas"]) == (1, 2)
@@ -105,7 +105,7 @@ def test_an_update_goes_from_the_highest_down_to_the_partition(lab: Lab) -> None
         "rollingUpdate": {"partition": 0},
     }}})  # fmt: skip
     settle(lab)
-    images = [pod["spec"]["containers"][0]["image"] for pod in lab.list("pods")]
+    images = [pod["spec"]["containers"][0]["image"] for pod in lab.all("pods")]
     assert images == ["nginx:2"] * 3
     status = lab.get("statefulsets.apps", "db")["status"]
     assert status["currentRevision"] == status["updateRevision"]

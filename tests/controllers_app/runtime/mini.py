@@ -111,13 +111,20 @@ class MiniApi:
         self._enter("update", resource, name)
         old = self.objects[resource, namespace, name]
         if obj["metadata"].get("resourceVersion", "") not in (
-            "", old["metadata"]["resourceVersion"],
+            "",
+            old["metadata"]["resourceVersion"],
         ):
             raise errors.conflict("", resource, name, errors.MODIFIED)
         return self._store(resource, obj, "MODIFIED")
 
     async def patch(
-        self, resource: str, namespace: str, name: str, patch: Any, *, kind: str = "",
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        patch: Any,
+        *,
+        kind: str = "",
         subresource: str = "",
     ) -> Object:
         self._enter("patch", resource, name)
@@ -133,7 +140,12 @@ class MiniApi:
         return self._store(resource, self.objects[resource, namespace, name], "DELETED")
 
     async def watch(
-        self, resource: str, namespace: str = "", *, labels: str = "", fields: str = "",
+        self,
+        resource: str,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
         resource_version: str = "",
     ) -> MiniWatch:
         self._enter("watch", resource, resource_version)

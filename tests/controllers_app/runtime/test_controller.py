@@ -47,8 +47,13 @@ def begin(
     group = TaskGroup(kernel, "kcm")
     factory = InformerFactory(kernel, api, probe, "kcm", group)
     ctx = Context(
-        kernel, api, factory, Recorder(kernel, api, "x"), WorkQueue(kernel, probe, "x"),
-        Rand(1), "1.33",
+        kernel,
+        api,
+        factory,
+        Recorder(kernel, api, "x"),
+        WorkQueue(kernel, probe, "x"),
+        Rand(1),
+        "1.33",
     )
     controller = Scripted(ctx, script)
     group.spawn("x", runtime.run(kernel, probe, "x", controller, factory, group))
@@ -75,7 +80,9 @@ def test_a_refusal_is_retried_with_growing_delay_until_it_succeeds(
     controller.queue.add("ns/a", 7)
     advance(kernel, 1)
     assert [(result, delay) for result, _, delay in probe.of("done")] == [
-        ("retry", 0.005), ("retry", 0.01), ("ok", 0),
+        ("retry", 0.005),
+        ("retry", 0.01),
+        ("ok", 0),
     ]
     assert probe.of("done")[0][1] == "pods is forbidden: quota"
     assert controller.queue.failures("ns/a") == 0
@@ -88,7 +95,8 @@ def test_a_slip_of_the_programmer_is_recorded_and_retried(
     controller.queue.add("ns/a", 7)
     advance(kernel, 1)
     assert [fields[:2] for fields in probe.of("done")] == [
-        ("error", "KeyError: 'spec'"), ("ok", ""),
+        ("error", "KeyError: 'spec'"),
+        ("ok", ""),
     ]
 
 

@@ -28,7 +28,10 @@ def test_an_event_is_named_after_its_object_and_the_virtual_time(
     assert name.split(".")[0] == "web"
     assert int(name.split(".")[1], 16) // 1000 == START
     assert event["involvedObject"] == {
-        "kind": "Pod", "namespace": "default", "name": "web", "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": "default",
+        "name": "web",
+        "apiVersion": "v1",
     }
     assert (event["count"], event["reason"], event["type"]) == (1, "SuccessfulCreate", "Normal")
     assert event["source"] == {"component": "replicaset-controller"}

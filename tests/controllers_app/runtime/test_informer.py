@@ -115,7 +115,9 @@ def test_when_the_watch_ends_it_watches_on_without_a_list(
     settle(kernel)
     run(kernel, api.create("pods", "default", pod("b")))
     assert [call for call in api.calls if call[0] != "create"] == [
-        ("list", "pods", ""), ("watch", "pods", "0"), ("watch", "pods", "1"),
+        ("list", "pods", ""),
+        ("watch", "pods", "0"),
+        ("watch", "pods", "1"),
     ]
     assert [name for _, name, _ in seen.calls] == ["a", "b"]
 
