@@ -129,7 +129,7 @@ class Containers:
         kernel = worker.kubelet.kernel
         background = self._images.is_background(one)
         if refused.reason == "ErrImagePull":
-            await kernel.sleep(NOTICE_SECONDS, background=background)
+            await kernel.sleep(NOTICE_SECONDS)
             await worker.worked(0, lambda: self._backing_off_pull(one, str(refused)))
             wait -= NOTICE_SECONDS
         await kernel.sleep(wait, background=background)
@@ -241,7 +241,7 @@ class Containers:
         worker = self._worker
         kernel = worker.kubelet.kernel
         if wait:
-            await kernel.sleep(NOTICE_SECONDS, background=background)
+            await kernel.sleep(NOTICE_SECONDS)
             await worker.worked(0, lambda: self._backing_off(one, wait))
             await kernel.sleep(wait - NOTICE_SECONDS, background=background)
         await worker.worked(0, lambda: self._restart(one))

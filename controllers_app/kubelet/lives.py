@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery.kernel import SECOND, Task
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet import probes
-from controllers_app.kubelet.backoff import FOREGROUND_MAX
 from controllers_app.kubelet.images import Behaviour
 from controllers_app.kubelet.probes import Moment
 from controllers_app.kubelet.status import INIT, SIDECAR, ContainerState
@@ -38,12 +37,11 @@ class Lives:
     ) -> None:
         """Follow what the running container will do, as far as it will do anything."""
         worker = self._worker
-        background = one.restarts > FOREGROUND_MAX
         tasks = []
         if behaviour.runs_seconds is not None:
             due = began + int(behaviour.runs_seconds * SECOND)
             life = self._live(one, one.container_id, behaviour.exit_code, due)
-            tasks.append(worker.spawn("life", life, background=background))
+            tasks.append(worker.spawn("life", life))
         instant = probes.is_instant(spec)
         if instant:
             one.started = True
@@ -51,7 +49,7 @@ class Lives:
         fails = spec.get("livenessProbe") and behaviour.unhealthy_after_seconds is not None
         if one.kind != INIT and (fails or not instant):
             watch = self._watch(one, one.container_id, spec, behaviour, began)
-            tasks.append(worker.spawn("probes", watch, background=background))
+            tasks.append(worker.spawn("probes", watch))
         if tasks:
             self._tasks[one.name] = tasks
         else:
@@ -70,14 +68,11 @@ class Lives:
         """Act on what the probes say, until they say nothing new any more."""
         worker = self._worker
         kernel = worker.kubelet.kernel
-        task = kernel.current
-        assert task is not None
         for moment in probes.moments(spec, behaviour):
             due = began + int(moment.at * SECOND)
             late = due < kernel.now
             if not late:
-                background = task.background or moment.endless
-                await kernel.sleep((due - kernel.now) / SECOND, background=background)
+                await kernel.sleep((due - kernel.now) / SECOND, background=moment.endless)
             if one.container_id != container_id or not one.is_running:
                 return
             if moment.what == probes.UNHEALTHY and not late:

@@ -54,8 +54,8 @@ class PodWorker:
     its own."""
 
     __slots__ = (
-        "_acted", "_tasks", "containers", "failed", "key", "kubelet", "pod", "removed_from_api",
-        "sandbox", "state", "uid",
+        "_acted", "_ip", "_tasks", "containers", "failed", "key", "kubelet", "pod",
+        "removed_from_api", "sandbox", "state", "uid",
     )  # fmt: skip
 
     def __init__(self, kubelet: Kubelet, pod: Object) -> None:
@@ -69,6 +69,7 @@ class PodWorker:
         self.failed = ("", "")  # reason and message when the kubelet itself fails the pod
         self._tasks: dict[Task, None] = {}
         self._acted = _told(pod)
+        self._ip = (pod.get("status") or {}).get("podIP", "")
         self.containers = Containers(self)
 
     # -- what the kubelet says ------------------------------------------------------------------
@@ -282,9 +283,8 @@ class PodWorker:
         await self.step("terminate", "begin", {"grace": grace})
         await self.containers.stop_all(grace)
         self.containers.give_up()
-        if not self.removed_from_api:
-            await self.report(terminal=True)
         self._release()
+        await self.report(terminal=True)
         await self.step("terminate", "end")
         if not self.removed_from_api:
             await self._delete()
@@ -305,11 +305,11 @@ class PodWorker:
         if self.state not in ("starting", "running"):
             return
         await self.containers.stop_sidecars()
-        await self.report()
         if self.state in ("starting", "running"):
+            self._release()
             self._move("finish")
             self._cancel_tasks()
-            self._release()
+            await self.report()
 
     def _watch_deadline(self) -> None:
         """A pod with activeDeadlineSeconds is failed when they are over."""
@@ -336,8 +336,8 @@ class PodWorker:
         self._cancel_tasks()
         await self.containers.stop_all(_spec_grace(self.pod))
         self.containers.give_up()
-        await self.report()
         self._release()
+        await self.report()
         return message
 
     def _cancel_tasks(self) -> None:
@@ -348,6 +348,8 @@ class PodWorker:
     def _release(self) -> None:
         if self.sandbox is not None and self.sandbox.own:
             self.kubelet.runtime.addresses.release(self.sandbox.address)
+        if self.sandbox is not None:
+            self._ip = self.sandbox.address
         self.sandbox = None
 
     def _drop(self) -> None:
@@ -388,7 +390,7 @@ class PodWorker:
     def _status(self, terminal: bool) -> Object:
         kubelet = self.kubelet
         sandbox = self.sandbox
-        address = sandbox.address if sandbox else (self.pod.get("status") or {}).get("podIP", "")
+        address = sandbox.address if sandbox else self._ip
         if not address and self.pod["spec"].get("hostNetwork"):
             address = kubelet.address
         reason, message = self.failed

@@ -8,10 +8,13 @@ Models kubernetes pkg/scheduler/framework/interface.go, runtime/framework.go and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from apiserver_app.machinery.meta import Object
+from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
 SCORE_MAX = 100
@@ -20,8 +23,29 @@ SCORE_MAX = 100
 UNSCHEDULABLE = "Unschedulable"
 UNRESOLVABLE = "UnschedulableAndUnresolvable"
 
-# what may make a pod schedulable that a plugin turned down
-NODE, POD_GONE, POD_BOUND = "node", "pod gone", "pod bound"
+# upstream looks at fewer nodes the more there are, down to 5 %, but at 100 at least
+FEASIBLE_MIN = 100
+FEASIBLE_PERCENT_MIN = 5
+# what a record of the trace lists at most; beyond, the best nodes and how many there were
+DETAIL_NODES_MAX = 100
+DETAIL_NODES_BEST = 20
+
+# what may happen in the cluster that a pod which was turned down waits for
+NODE_ADDED, NODE_UPDATED, NODE_DELETED = "node added", "node updated", "node deleted"
+POD_ADDED, POD_UPDATED, POD_DELETED = "pod added", "pod updated", "pod deleted"
+NODE_EVENTS = (NODE_ADDED, NODE_UPDATED)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """Something happened to a node, or to a pod on a node (`pod` is the pod then)."""
+
+    what: str
+    revision: int
+    old: Object | None = None
+    new: Object | None = None
+    pod: PodInfo | None = None
+    freed: bool = True  # a pod left, or asks for less than before
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,35 +65,54 @@ class Plugin:
     filters = False
     scores = False
     source = ""
-    wakes_on: tuple[str, ...] = (NODE,)
+    wakes_on: tuple[str, ...] = NODE_EVENTS
 
-    def prepare_filter(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
+    def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
         """PreFilter: None to skip. Default: always run."""
         return ()
+
+    def narrow(self, state: Any, pod: PodInfo) -> Iterable[str] | None:
+        """The only nodes that can be meant, when the pod says so by name."""
+        return None
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None
 
-    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
+    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
         """PreScore: None to skip. Default: always run."""
         return ()
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         return 0
 
-    def normalize(self, state: Any, scores: dict[str, int]) -> dict[str, int]:
+    def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        """The scores of all nodes; overridden where they can be had at once."""
+        return [self.score(state, pod, node) for node in nodes]
+
+    def normalize(self, state: Any, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         return scores
 
+    def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
+        """Whether the event may make a pod fit that this plugin turned down. Asked only about
+        events it wakes on."""
+        return True
 
-def normalize_to_max(scores: dict[str, int], *, reverse: bool = False) -> dict[str, int]:
+
+def normalize_to_max(scores: list[int], *, reverse: bool = False) -> list[int]:
     """DefaultNormalizeScore: the highest becomes 100; `reverse` turns the scale round."""
-    top = max(scores.values(), default=0)
+    top = max(scores, default=0)
     if top == 0:
-        return dict.fromkeys(scores, SCORE_MAX) if reverse else scores
-    scaled = {node: score * SCORE_MAX // top for node, score in scores.items()}
-    if reverse:
-        return {node: SCORE_MAX - score for node, score in scaled.items()}
-    return scaled
+        return [SCORE_MAX] * len(scores) if reverse else scores
+    scaled = [score * SCORE_MAX // top for score in scores]
+    return [SCORE_MAX - score for score in scaled] if reverse else scaled
+
+
+def feasible_to_find(count: int) -> int:
+    """How many nodes that pass are enough (numFeasibleNodesToFind)."""
+    if count < FEASIBLE_MIN:
+        return count
+    percent = max(50 - count // 125, FEASIBLE_PERCENT_MIN)
+    return max(count * percent // 100, FEASIBLE_MIN)
 
 
 @dataclass(slots=True)
@@ -80,94 +123,158 @@ class Filtered:
     failed: dict[str, tuple[str, No]]  # node -> (plugin, refusal)
     ran: list[str]
     skipped: list[str]
+    total: int = 0  # nodes of the cluster
+    looked_at: list[NodeInfo] = field(default_factory=list)
+    absent: tuple[int, No] | None = None  # nodes that were left out by name
+    narrowers: list[str] = field(default_factory=list)
 
-    def detail(self, nodes: Sequence[NodeInfo]) -> dict[str, Any]:
-        return {
-            "nodes": [node.name for node in nodes],
+    def detail(self) -> dict[str, Any]:
+        names = [node.name for node in self.looked_at[:DETAIL_NODES_MAX]]
+        failed = list(self.failed.items())[:DETAIL_NODES_MAX]
+        out: dict[str, Any] = {
+            "nodes": names,
             "plugins": [{"name": name, "ran": True} for name in self.ran],
-            "failed": {
-                node: [plugin, ", ".join(no.reasons)] for node, (plugin, no) in self.failed.items()
-            },
+            "failed": {node: [plugin, ", ".join(no.reasons)] for node, (plugin, no) in failed},
             "skipped": self.skipped,
         }
+        if len(self.looked_at) != len(names) or self.total != len(names):
+            out["count"] = {
+                "total": self.total, "looked_at": len(self.looked_at),
+                "passed": len(self.feasible), "failed": len(self.failed),
+            }  # fmt: skip
+        return out
+
+    def blockers(self) -> tuple[str, ...]:
+        """The plugins that turned nodes down."""
+        return tuple(sorted({plugin for plugin, _ in self.failed.values()} | {*self.narrowers}))
 
 
 @dataclass(slots=True)
 class Scored:
     """The score phase: each plugin's raw and normalized scores, and the weighted totals."""
 
-    total: dict[str, int] = field(default_factory=dict)
-    plugins: list[dict[str, Any]] = field(default_factory=list)
+    nodes: Sequence[NodeInfo]
+    total: list[int]
+    plugins: list[tuple[Plugin, list[int], list[int]]] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def detail(self) -> dict[str, Any]:
-        return {"plugins": self.plugins, "skipped": self.skipped, "total": self.total}
+        count = len(self.nodes)
+        chosen: Sequence[int] = range(count)
+        if count > DETAIL_NODES_MAX:
+            chosen = heapq.nlargest(DETAIL_NODES_BEST, chosen, key=self.total.__getitem__)
+        names = [self.nodes[i].name for i in chosen]
+
+        def table(scores: list[int]) -> dict[str, int]:
+            return dict(zip(names, [scores[i] for i in chosen], strict=True))
+
+        out: dict[str, Any] = {
+            "plugins": [
+                {
+                    "name": plugin.name,
+                    "weight": plugin.weight,
+                    "raw": table(raw),
+                    "normalized": table(normalized),
+                }
+                for plugin, raw, normalized in self.plugins
+            ],
+            "skipped": self.skipped,
+            "total": table(self.total),
+        }
+        if count > len(names):
+            out["left_off"] = count - len(names)
+        return out
 
 
 def run_filters(
-    plugins: Sequence[Plugin], pod: PodInfo, nodes: Sequence[NodeInfo]
+    plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: int = 0
 ) -> Filtered:
+    """Ask the filters node by node, from the `start`th on, until enough nodes have passed."""
     active: list[tuple[Plugin, Any]] = []
-    skipped = []
+    skipped, narrowers = [], []
+    only: set[str] | None = None
     for plugin in plugins:
-        if not plugin.filters:
-            continue
-        state = plugin.prepare_filter(pod, nodes)
+        state = plugin.prepare_filter(pod, cache)
         if state is None:
             skipped.append(plugin.name)
-        else:
-            active.append((plugin, state))
-    feasible, failed = [], {}
-    for node in nodes:
-        for plugin, state in active:
-            no = plugin.filter(state, pod, node)
+            continue
+        active.append((plugin, state))
+        names = plugin.narrow(state, pod)
+        if names is not None:
+            only = set(names) if only is None else only.intersection(names)
+            narrowers.append(plugin.name)
+    out = Filtered([], {}, [plugin.name for plugin, _ in active], skipped, len(cache.nodes))
+    nodes: Sequence[NodeInfo] = cache.order()
+    if only is not None:
+        nodes = [cache.nodes[name] for name in sorted(only) if name in cache.nodes]
+        out.narrowers = narrowers
+        words = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowers))}]"
+        if len(nodes) < out.total:
+            out.absent = (out.total - len(nodes), No((words,), UNRESOLVABLE))
+    count = len(nodes)
+    enough = feasible_to_find(count)
+    checks = [(plugin.filter, state, plugin.name) for plugin, state in active]
+    for number in range(count):
+        node = nodes[(start + number) % count]
+        out.looked_at.append(node)
+        for check, state, name in checks:
+            no = check(state, pod, node)
             if no is not None:
-                failed[node.name] = (plugin.name, no)
+                out.failed[node.name] = (name, no)
                 break
         else:
-            feasible.append(node)
-    return Filtered(feasible, failed, [plugin.name for plugin, _ in active], skipped)
-
-
-def run_scores(plugins: Sequence[Plugin], pod: PodInfo, nodes: Sequence[NodeInfo]) -> Scored:
-    out = Scored(total=dict.fromkeys((node.name for node in nodes), 0))
-    for plugin in plugins:
-        if not plugin.scores:
-            continue
-        state = plugin.prepare_score(pod, nodes)
-        if state is None:
-            out.skipped.append(plugin.name)
-            continue
-        raw = {node.name: plugin.score(state, pod, node) for node in nodes}
-        normalized = plugin.normalize(state, raw)
-        for name, score in normalized.items():
-            out.total[name] += score * plugin.weight
-        out.plugins.append(
-            {"name": plugin.name, "weight": plugin.weight, "raw": raw, "normalized": normalized}
-        )
+            out.feasible.append(node)
+            if len(out.feasible) >= enough:
+                break
     return out
 
 
-def fit_error(nodes: Sequence[NodeInfo], filtered: Filtered) -> str:
+def run_scores(
+    plugins: Sequence[Plugin], pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache
+) -> Scored:
+    total = [0] * len(nodes)
+    out = Scored(nodes, total)
+    for plugin in plugins:
+        state = plugin.prepare_score(pod, nodes, cache)
+        if state is None:
+            out.skipped.append(plugin.name)
+            continue
+        raw = plugin.score_all(state, pod, nodes)
+        normalized = plugin.normalize(state, raw, nodes)
+        weight = plugin.weight
+        total = [sum_ + score * weight for sum_, score in zip(total, normalized, strict=True)]
+        out.plugins.append((plugin, raw, normalized))
+    out.total = total
+    return out
+
+
+def fit_error(filtered: Filtered, pod: PodInfo) -> str:
     """The sentence of a FailedScheduling event."""
-    if not nodes:
+    if not filtered.total:
         return "no nodes available to schedule pods"
     counts: dict[str, int] = {}
-    for _, no in filtered.failed.values():
+    for count, no in _refusals(filtered):
         for reason in no.reasons:
-            counts[reason] = counts.get(reason, 0) + 1
+            counts[reason] = counts.get(reason, 0) + count
     reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    head = f"0/{len(nodes)} nodes are available: {reasons}."
-    return f"{head} preemption: {preemption_sentence(nodes, filtered)}"
+    head = f"0/{filtered.total} nodes are available: {reasons}."
+    return f"{head} preemption: {preemption_sentence(filtered, pod)}"
 
 
-def preemption_sentence(nodes: Sequence[NodeInfo], filtered: Filtered) -> str:
-    """Why evicting others did not help either."""
-    hopeless = sum(no.code == UNRESOLVABLE for _, no in filtered.failed.values())
-    rest = len(filtered.failed) - hopeless
+def preemption_sentence(filtered: Filtered, pod: PodInfo) -> str:
+    """Why evicting others did not help either. Preemption itself is not modelled."""
+    if pod.spec.get("preemptionPolicy") == "Never":
+        return "not eligible due to preemptionPolicy=Never."
+    hopeless = sum(count for count, no in _refusals(filtered) if no.code == UNRESOLVABLE)
+    rest = sum(count for count, no in _refusals(filtered) if no.code != UNRESOLVABLE)
     parts = []
     if hopeless:
         parts.append(f"{hopeless} Preemption is not helpful for scheduling")
     if rest:
         parts.append(f"{rest} No preemption victims found for incoming pod")
-    return f"0/{len(nodes)} nodes are available: {', '.join(sorted(parts))}."
+    return f"0/{filtered.total} nodes are available: {', '.join(sorted(parts))}."
+
+
+def _refusals(filtered: Filtered) -> list[tuple[int, No]]:
+    found = [(1, no) for _, no in filtered.failed.values()]
+    return [*found, filtered.absent] if filtered.absent else found

@@ -7,10 +7,12 @@ staging/src/k8s.io/component-helpers/resource/helpers.go (PodRequests).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from apiserver_app.machinery import meta, quantity
 from apiserver_app.machinery.meta import Object
+from controllers_app.scheduler import affinity as affinities
 
 # what a container that asks for nothing is counted as when nodes are compared
 DEFAULT_MILLI_CPU = 100
@@ -21,25 +23,50 @@ CPU, MEMORY, PODS = "cpu", "memory", "pods"
 Amounts = dict[str, int]  # cpu in thousandths, everything else in units
 
 
-class PodInfo:
-    """A pod and what it asks for. Built once for each version of the pod."""
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What pods that look the same to any selector have in common."""
 
-    __slots__ = ("key", "namespace", "nonzero", "pod", "ports", "requests", "spec")
+    namespace: str
+    pairs: tuple[tuple[str, str], ...]
+    deleting: bool
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return dict(self.pairs)
+
+
+class PodInfo:
+    """A pod and what it asks for. Built once for each version of the pod that matters."""
+
+    __slots__ = (
+        "affinity", "group", "key", "namespace", "nonzero", "pod", "ports", "requests", "spec",
+    )  # fmt: skip
 
     def __init__(self, pod: Object) -> None:
         self.pod = pod
         self.key = meta.key_of(pod)
         self.namespace = meta.namespace_of(pod)
         self.spec: Mapping[str, Any] = pod["spec"]
-        self.requests = pod_requests(pod)
-        self.nonzero = pod_requests(pod, nonzero=True)
+        self.requests = _shared(pod_requests(pod))
+        self.nonzero = _shared(pod_requests(pod, nonzero=True))
         self.ports = host_ports(pod)
+        self.affinity = affinities.parse(pod) if self.spec.get("affinity") else None
+        pairs = tuple(sorted(meta.labels_of(pod).items()))
+        self.group = Group(self.namespace, pairs, meta.is_deleting(pod))
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return meta.labels_of(self.pod)
 
 
 class NodeInfo:
     """A node, the pods on it, and what is left."""
 
-    __slots__ = ("allocatable", "images", "name", "node", "nonzero", "pods", "ports", "requested")
+    __slots__ = (
+        "allocatable", "hard_taints", "images", "labels", "name", "node", "nonzero", "pods",
+        "ports", "requested", "soft_taints", "unschedulable",
+    )  # fmt: skip
 
     def __init__(self, node: Object) -> None:
         self.name = meta.name_of(node)
@@ -51,20 +78,19 @@ class NodeInfo:
 
     def set_node(self, node: Object) -> None:
         self.node = node
-        status = node.get("status") or {}
-        self.allocatable = amounts(status.get("allocatable") or status.get("capacity") or {})
+        self.labels: Mapping[str, str] = meta.labels_of(node)
+        spec, status = node.get("spec") or {}, node.get("status") or {}
+        self.unschedulable = bool(spec.get("unschedulable"))
+        taints = spec.get("taints") or ()
+        self.hard_taints = tuple(one for one in taints if one["effect"] != "PreferNoSchedule")
+        self.soft_taints = tuple(one for one in taints if one["effect"] == "PreferNoSchedule")
+        self.allocatable = _shared(
+            amounts(status.get("allocatable") or status.get("capacity") or {})
+        )
         self.images: dict[str, int] = {}
         for image in status.get("images") or ():
             for name in image.get("names") or ():
                 self.images[name] = image.get("sizeBytes", 0)
-
-    @property
-    def taints(self) -> list[Object]:
-        return self.node.get("spec", {}).get("taints") or []
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        return meta.labels_of(self.node)
 
     def add(self, info: PodInfo) -> None:
         self.pods[info.key] = info
@@ -81,7 +107,23 @@ class NodeInfo:
         for name in (CPU, MEMORY):
             self.nonzero[name] += sign * info.nonzero.get(name, 0)
         for port in info.ports:
-            self.ports[port] = self.ports.get(port, 0) + sign
+            left = self.ports.get(port, 0) + sign
+            if left:
+                self.ports[port] = left
+            else:
+                self.ports.pop(port, None)
+
+
+_known: dict[tuple[tuple[str, int], ...], Amounts] = {}
+KNOWN_MAX = 4096
+
+
+def _shared(found: Amounts) -> Amounts:
+    """The same dict for the same amounts: thousands of pods ask for the same. Never changed."""
+    key = tuple(sorted(found.items()))
+    if len(_known) >= KNOWN_MAX:
+        _known.clear()
+    return _known.setdefault(key, found)
 
 
 def amounts(resources: Mapping[str, Any]) -> Amounts:
@@ -139,7 +181,9 @@ def _raise(into: Amounts, other: Amounts) -> None:
 def host_ports(pod: Object) -> tuple[tuple[str, str, int], ...]:
     """(address, protocol, port) of every host port the pod claims."""
     found = []
-    for container in pod["spec"].get("containers") or ():
+    spec = pod["spec"]
+    beside = [one for one in spec.get("initContainers") or () if one.get("restartPolicy")]
+    for container in (*(spec.get("containers") or ()), *beside):
         for port in container.get("ports") or ():
             if port.get("hostPort"):
                 address = port.get("hostIP") or "0.0.0.0"

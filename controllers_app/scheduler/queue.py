@@ -1,24 +1,35 @@
 """The scheduling queue: active pods by priority and age, pods that back off, pods that wait for
 the cluster to change.
 
-Models kubernetes pkg/scheduler/backend/queue/scheduling_queue.go.
+A pod that was turned down waits until something happens that one of the plugins that turned it
+down thinks may help. What happens while its turn goes on is not lost: it is looked at when the
+turn has failed.
+
+Models kubernetes pkg/scheduler/backend/queue/{scheduling_queue,active_queue,backoff_queue}.go.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
+from controllers_app.scheduler.framework import ClusterEvent
 
 BACKOFF_SECONDS = 1
 BACKOFF_SECONDS_MAX = 10
 UNSCHEDULABLE_SECONDS_MAX = 300
+REVS_MAX = 8
+EVENTS_MAX = 1000
 
 ACTIVE, BACKING_OFF, WAITING, TAKEN = "active", "backoff", "unschedulable", "taken"
+
+# asked whether the event may help a pod that those plugins turned down
+Hint = Callable[[ClusterEvent, "Queued"], bool]
 
 
 @dataclass(slots=True)
@@ -32,104 +43,183 @@ class Queued:
     blockers: tuple[str, ...] = ()
     revs: list[int] = field(default_factory=list)
     turn: int = 0
-    ready_at: int = 0
+    timer: int = 0
+    erred: bool = False  # the last attempt went wrong, rather than finding no node
+    changed: bool = False  # during its turn
 
 
 class SchedulingQueue:
-    """Pods without a node. A pod is in exactly one place."""
+    """Pods without a node. A pod is in exactly one place.
 
-    def __init__(self, kernel: Kernel, probe: Probe) -> None:
+    `pops_backoff`: pods that back off get their turn early when nobody else wants one (1.33).
+    """
+
+    def __init__(
+        self, kernel: Kernel, probe: Probe, hint: Hint, *, pops_backoff: bool = True
+    ) -> None:
         self._kernel = kernel
         self._probe = probe
+        self._hint = hint
+        self._pops_backoff = pops_backoff
         self._pods: dict[str, Queued] = {}
         self._active: list[tuple[int, int, int, str]] = []
+        self._backoff: list[tuple[int, int, str]] = []
+        self._waiting: dict[str, Queued] = {}
+        self._meanwhile: list[ClusterEvent] = []  # while a pod has its turn
+        self._taken = ""
         self._turn = 0
-        self._waiting = Signal(kernel)
+        self._called = Signal(kernel)
 
     def __len__(self) -> int:
-        """How many pods wait for a turn."""
-        return len(self._active)
+        """How many pods are known."""
+        return len(self._pods)
+
+    def place_of(self, key: str) -> str:
+        queued = self._pods.get(key)
+        return queued.place if queued is not None else ""
+
+    # -- pods come and go -----------------------------------------------------------------------
 
     def add(self, pod: Object, revision: int) -> None:
         """A pod that needs a node, or a newer version of one."""
         key = meta.key_of(pod)
         queued = self._pods.get(key)
+        if queued is not None and meta.uid_of(queued.pod) != meta.uid_of(pod):
+            self.remove(key)
+            queued = None
         if queued is None:
             queued = self._pods[key] = Queued(pod, since=self._kernel.now)
             queued.revs.append(revision)
             self._activate(key, queued, revision)
             return
-        changed = queued.pod.get("spec") != pod.get("spec") or (
+        changed = queued.pod["spec"] != pod["spec"] or (
             meta.labels_of(queued.pod) != meta.labels_of(pod)
         )
         queued.pod = pod
         if changed and queued.place == WAITING:
-            queued.revs = [*queued.revs[-7:], revision]
+            _remember(queued, revision)
             self._release(key, queued, revision)
+        elif changed and queued.place == TAKEN:
+            queued.changed = True
+            _remember(queued, revision)
 
     def remove(self, key: str) -> None:
-        self._pods.pop(key, None)
+        """It needs no node any more."""
+        queued = self._pods.pop(key, None)
+        if queued is None:
+            return
+        self._waiting.pop(key, None)
+        if queued.place == BACKING_OFF:
+            self._kernel.drop(queued.timer)
 
     async def take(self) -> tuple[str, Queued]:
         """The next pod's turn; waits for one."""
         while True:
-            while self._active:
-                _, _, turn, key = heapq.heappop(self._active)
-                queued = self._pods.get(key)
-                if queued is not None and queued.place == ACTIVE and queued.turn == turn:
-                    queued.place = TAKEN
-                    queued.attempts += 1
-                    self._tell("get", key, queued.revs[-1] if queued.revs else 0, 0)
-                    return key, queued
-            self._waiting.clear()
-            await self._waiting.wait()
+            found = self._next()
+            if found is not None:
+                key, queued = found
+                queued.place = TAKEN
+                queued.attempts += 1
+                queued.changed = False
+                self._taken, self._meanwhile = key, []
+                self._tell("get", key, queued.revs[-1] if queued.revs else 0, 0)
+                return found
+            self._called.clear()
+            await self._called.wait()
+
+    def _next(self) -> tuple[str, Queued] | None:
+        while self._active:
+            _, _, turn, key = heapq.heappop(self._active)
+            queued = self._pods.get(key)
+            if queued is not None and queued.place == ACTIVE and queued.turn == turn:
+                return key, queued
+        erred = []
+        found = None
+        while self._pops_backoff and self._backoff and found is None:
+            item = heapq.heappop(self._backoff)
+            queued = self._pods.get(item[2])
+            if queued is None or queued.place != BACKING_OFF or queued.turn != item[1]:
+                continue
+            if queued.erred:
+                erred.append(item)
+                continue
+            self._kernel.drop(queued.timer)
+            found = item[2], queued
+        for item in erred:
+            heapq.heappush(self._backoff, item)
+        return found
+
+    # -- how a turn ends ------------------------------------------------------------------------
 
     def failed(self, key: str, blockers: tuple[str, ...]) -> None:
         """No node for it now: it waits until something changes that could help."""
         queued = self._pods.get(key)
-        if queued is None:
+        if queued is None or queued.place != TAKEN:
             return
-        queued.place = WAITING
-        queued.blockers = blockers
-        queued.since = self._kernel.now
-        queued.revs = []
+        self._wait(key, queued, blockers, erred=False)
+        helped = [one for one in self._meanwhile if self._hint(one, queued)]
+        if helped or queued.changed or len(self._meanwhile) >= EVENTS_MAX:
+            for event in helped:
+                _remember(queued, event.revision)
+            self._release(key, queued, helped[-1].revision if helped else 0)
+            return
         self._tell("later", key, 0, 0)
 
     def retry(self, key: str) -> None:
         """The attempt itself went wrong: again after its back-off."""
         queued = self._pods.get(key)
-        if queued is not None:
-            queued.place = WAITING
+        if queued is not None and queued.place == TAKEN:
+            self._wait(key, queued, (), erred=True)
             self._release(key, queued, 0)
 
-    def cluster_changed(self, plugins: frozenset[str], revision: int) -> None:
-        """Something happened that pods turned down by one of these plugins wait for."""
-        for key, queued in list(self._pods.items()):
-            if queued.place == WAITING and not plugins.isdisjoint(queued.blockers):
-                queued.revs = [*queued.revs[-7:], revision]
-                self._release(key, queued, revision)
+    def _wait(self, key: str, queued: Queued, blockers: tuple[str, ...], *, erred: bool) -> None:
+        queued.place = WAITING
+        queued.blockers = blockers
+        queued.erred = erred
+        queued.since = self._kernel.now
+        if not queued.changed:
+            queued.revs = []
+        self._waiting[key] = queued
+        self._taken = ""
+
+    # -- what brings pods back ------------------------------------------------------------------
+
+    def happened(self, event: ClusterEvent) -> None:
+        """Something happened that waiting pods may have waited for."""
+        if self._taken and len(self._meanwhile) < EVENTS_MAX:
+            self._meanwhile.append(event)
+        for key, queued in list(self._waiting.items()):
+            if self._hint(event, queued):
+                _remember(queued, event.revision)
+                self._release(key, queued, event.revision)
 
     def flush_old(self) -> None:
         """Whoever waited too long is tried again, whatever it waits for."""
         limit = self._kernel.now - UNSCHEDULABLE_SECONDS_MAX * SECOND
-        for key, queued in list(self._pods.items()):
-            if queued.place == WAITING and queued.since <= limit:
+        for key, queued in list(self._waiting.items()):
+            if queued.since <= limit:
                 self._release(key, queued, 0)
 
     def _release(self, key: str, queued: Queued, revision: int) -> None:
-        wait = min(BACKOFF_SECONDS * 2 ** max(0, queued.attempts - 1), BACKOFF_SECONDS_MAX)
+        self._waiting.pop(key, None)
+        wait = min(BACKOFF_SECONDS * 2 ** min(max(0, queued.attempts - 1), 16), BACKOFF_SECONDS_MAX)
         ready_at = queued.since + wait * SECOND
         if ready_at <= self._kernel.now:
             self._activate(key, queued, revision)
             return
         queued.place = BACKING_OFF
-        queued.ready_at = ready_at
+        self._turn += 1
+        queued.turn = self._turn
+        heapq.heappush(self._backoff, (ready_at, queued.turn, key))
         self._tell("retry", key, revision, (ready_at - self._kernel.now) / SECOND)
-        self._kernel.call_at(ready_at, self._backed_off, key)
+        queued.timer = self._kernel.call_at(ready_at, self._backed_off, (key, queued.turn))
+        if self._pops_backoff and not queued.erred:
+            self._called.set()
 
-    def _backed_off(self, key: str) -> None:
+    def _backed_off(self, which: tuple[str, int]) -> None:
+        key, turn = which
         queued = self._pods.get(key)
-        if queued is not None and queued.place == BACKING_OFF:
+        if queued is not None and queued.place == BACKING_OFF and queued.turn == turn:
             self._activate(key, queued, 0)
 
     def _activate(self, key: str, queued: Queued, revision: int) -> None:
@@ -139,7 +229,12 @@ class SchedulingQueue:
         priority = queued.pod["spec"].get("priority") or 0
         heapq.heappush(self._active, (-priority, queued.since, self._turn, key))
         self._tell("add", key, revision, 0)
-        self._waiting.set()
+        self._called.set()
 
     def _tell(self, op: str, key: str, revision: int, delay: float) -> None:
         self._probe.tell("queue", "scheduler", op, key, len(self._active), revision, delay, span=0)
+
+
+def _remember(queued: Queued, revision: int) -> None:
+    if revision and revision not in queued.revs:
+        queued.revs = [*queued.revs[1 - REVS_MAX :], revision]

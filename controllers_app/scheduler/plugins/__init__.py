@@ -8,6 +8,7 @@ from __future__ import annotations
 from controllers_app.scheduler.framework import Plugin
 from controllers_app.scheduler.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from controllers_app.scheduler.plugins.image_locality import ImageLocality
+from controllers_app.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers_app.scheduler.plugins.node_affinity import NodeAffinity
 from controllers_app.scheduler.plugins.node_name import NodeName
 from controllers_app.scheduler.plugins.node_ports import NodePorts
@@ -24,6 +25,7 @@ PLUGINS: tuple[type[Plugin], ...] = (
     NodePorts,
     NodeResourcesFit,
     PodTopologySpread,
+    InterPodAffinity,
     NodeResourcesBalancedAllocation,
     ImageLocality,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import SCORE_MAX, Plugin
 from controllers_app.scheduler.nodeinfo import CPU, MEMORY, NodeInfo, PodInfo
 
@@ -18,7 +19,7 @@ class NodeResourcesBalancedAllocation(Plugin):
     scores = True
     source = "pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go"
 
-    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
+    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
         """A pod that asks for nothing has nothing to balance."""
         return () if pod.requests.get(CPU) or pod.requests.get(MEMORY) else None
 

@@ -1,5 +1,8 @@
 """Prefer nodes that have the pod's images already, less so when few nodes have them.
 
+Images are compared by the names nodes report, as upstream does: a container's short name (`nginx`)
+is no name of `docker.io/library/nginx:latest`.
+
 Models kubernetes pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import SCORE_MAX, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
@@ -22,27 +26,33 @@ class ImageLocality(Plugin):
     scores = True
     source = "pkg/scheduler/framework/plugins/imagelocality/image_locality.go"
 
-    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
-        """Image -> how many of the nodes have it."""
-        names = [_normalized(one["image"]) for one in _containers(pod)]
-        return {name: sum(name in node.images for node in nodes) / len(nodes) for name in names}
-
-    def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
-        total = 0
-        containers = _containers(pod)
+    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
+        """How many containers there are, and image -> which share of all nodes has it."""
+        spec = pod.spec
+        containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+        shares = []
         for container in containers:
             name = _normalized(container["image"])
-            total += int(node.images.get(name, 0) * state[name])
-        most = THRESHOLD_MAX * len(containers)
+            have = cache.image_nodes.get(name)
+            if have:
+                shares.append((name, have / len(cache.nodes)))
+        return len(containers), shares
+
+    def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        if not state[1]:
+            return [0] * len(nodes)
+        return [self.score(state, pod, node) for node in nodes]
+
+    def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
+        count: int = state[0]
+        shares: list[tuple[str, float]] = state[1]
+        total: int = sum(int(node.images.get(name, 0) * share) for name, share in shares)
+        most = THRESHOLD_MAX * count
         total = min(max(total, THRESHOLD_MIN), most)
         return SCORE_MAX * (total - THRESHOLD_MIN) // (most - THRESHOLD_MIN)
 
 
-def _containers(pod: PodInfo) -> list[Any]:
-    return [*(pod.spec.get("initContainers") or ()), *(pod.spec.get("containers") or ())]
-
-
 def _normalized(image: str) -> str:
-    """`nginx` is `nginx:latest`; a digest or a tag stays."""
+    """`nginx` is `nginx:latest`; a name with a tag or a digest stays."""
     last = image.rsplit("/", 1)[-1]
     return image if ":" in last or "@" in last else f"{image}:latest"

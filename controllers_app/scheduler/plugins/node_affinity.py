@@ -6,11 +6,18 @@ staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery.meta import Object
-from controllers_app.scheduler.framework import UNRESOLVABLE, No, Plugin, normalize_to_max
+from controllers_app.scheduler.cache import Cache
+from controllers_app.scheduler.framework import (
+    UNRESOLVABLE,
+    ClusterEvent,
+    No,
+    Plugin,
+    normalize_to_max,
+)
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
 _NO = No(("node(s) didn't match Pod's node affinity/selector",), UNRESOLVABLE)
@@ -23,23 +30,30 @@ class NodeAffinity(Plugin):
     scores = True
     source = "pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go"
 
-    def prepare_filter(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
-        selector = pod.spec.get("nodeSelector")
-        required = _affinity(pod).get("requiredDuringSchedulingIgnoredDuringExecution")
-        return (selector or {}, required) if selector or required else None
+    def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
+        return required_of(pod)
 
-    def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
-        selector, required = state
-        labels = node.labels
-        for key, value in selector.items():
-            if labels.get(key) != value:
-                return _NO
+    def narrow(self, state: Any, pod: PodInfo) -> Iterable[str] | None:
+        """The nodes that every term asks for by name, as DaemonSet pods do."""
+        required = state[1]
         if required is None:
             return None
-        terms = required.get("nodeSelectorTerms") or ()
-        return None if any(_term_matches(term, node) for term in terms) else _NO
+        names: set[str] = set()
+        for term in required.get("nodeSelectorTerms") or ():
+            meant: set[str] | None = None
+            for one in term.get("matchFields") or ():
+                if one["key"] == "metadata.name" and one["operator"] == "In":
+                    values = set(one.get("values") or ())
+                    meant = values if meant is None else meant & values
+            if meant is None:
+                return None
+            names |= meant
+        return names
 
-    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
+    def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
+        return None if selects(state, node) else _NO
+
+    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
         return _affinity(pod).get("preferredDuringSchedulingIgnoredDuringExecution") or None
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
@@ -49,8 +63,35 @@ class NodeAffinity(Plugin):
             if _term_matches(preferred.get("preference") or {}, node)
         )
 
-    def normalize(self, state: Any, scores: dict[str, int]) -> dict[str, int]:
+    def normalize(self, state: Any, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         return normalize_to_max(scores)
+
+    def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
+        """A node that matches and did not before."""
+        required = required_of(pod)
+        if required is None or event.new is None:
+            return True
+        matched = event.old is not None and selects(required, NodeInfo(event.old))
+        return not matched and selects(required, NodeInfo(event.new))
+
+
+def required_of(pod: PodInfo) -> tuple[Object, Object | None] | None:
+    """nodeSelector and required terms; None when the pod asks for neither."""
+    selector = pod.spec.get("nodeSelector")
+    required = _affinity(pod).get("requiredDuringSchedulingIgnoredDuringExecution")
+    return (selector or {}, required) if selector or required else None
+
+
+def selects(state: tuple[Object, Object | None], node: NodeInfo) -> bool:
+    """Whether the node is one of those the pod requires."""
+    selector, required = state
+    have = node.labels
+    for key, value in selector.items():
+        if have.get(key) != value:
+            return False
+    if required is None:
+        return True
+    return any(_term_matches(term, node) for term in required.get("nodeSelectorTerms") or ())
 
 
 def _affinity(pod: PodInfo) -> Object:

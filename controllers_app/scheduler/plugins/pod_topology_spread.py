@@ -2,7 +2,7 @@
 
 Constraints with DoNotSchedule filter, those with ScheduleAnyway cost points. A pod without
 constraints of its own gets the system's: nodes (skew 3) and zones (skew 5), for pods that a
-ReplicaSet, StatefulSet, ReplicationController or Service selects.
+Service and their ReplicaSet, StatefulSet or ReplicationController select.
 
 Models kubernetes pkg/scheduler/framework/plugins/podtopologyspread/{filtering,scoring,plugin}.go.
 """
@@ -10,32 +10,40 @@ Models kubernetes pkg/scheduler/framework/plugins/podtopologyspread/{filtering,s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery import labels
 from apiserver_app.machinery.meta import Object
-from controllers_app.scheduler.framework import NODE, POD_BOUND, POD_GONE, SCORE_MAX, No, Plugin
+from controllers_app.scheduler.cache import Cache
+from controllers_app.scheduler.framework import (
+    NODE_ADDED,
+    NODE_DELETED,
+    NODE_UPDATED,
+    POD_ADDED,
+    POD_DELETED,
+    POD_UPDATED,
+    SCORE_MAX,
+    UNRESOLVABLE,
+    ClusterEvent,
+    No,
+    Plugin,
+)
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
-from controllers_app.scheduler.plugins.node_affinity import NodeAffinity
+from controllers_app.scheduler.plugins import node_affinity
+from controllers_app.scheduler.plugins.taint_toleration import TaintToleration
 
 HOSTNAME = "kubernetes.io/hostname"
-DEFAULTS: tuple[Object, ...] = (
-    {"maxSkew": 3, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway"},
-    {
-        "maxSkew": 5,
-        "topologyKey": "topology.kubernetes.io/zone",
-        "whenUnsatisfiable": "ScheduleAnyway",
-    },
-)
+DEFAULTS = ((HOSTNAME, 3), ("topology.kubernetes.io/zone", 5))
+
 _SKEW = No(("node(s) didn't match pod topology spread constraints",))
 _MISSING = No(
     ("node(s) didn't match pod topology spread constraints (missing required label)",),
-    "UnschedulableAndUnresolvable",
+    UNRESOLVABLE,
 )
 
-# the selector that owners of a pod put on it, or None; given by the component
+# the selector that services and owners of a pod put on it, or None; given by the component
 OwnerSelector = Callable[[Object], labels.Selector | None]
 
 
@@ -45,16 +53,24 @@ class Constraint:
     skew_max: int
     selector: labels.Selector
     min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
 
 
 @dataclass(slots=True)
-class _Counts:
-    """How many matching pods each domain of each constraint has."""
-
+class _Filtering:
     constraints: list[Constraint]
-    counts: list[dict[str, int]]
-    ignored: frozenset[str] = frozenset()
-    weights: tuple[float, ...] = ()
+    counts: list[dict[str, int]]  # domain -> matching pods, of each constraint
+    lowest: list[int]
+    self_match: list[int]
+
+
+@dataclass(slots=True)
+class _Scoring:
+    constraints: list[Constraint]
+    counts: list[Mapping[str, int]]  # by node for the host name, else by domain
+    weights: list[float]
+    ignored: frozenset[str]
 
 
 class PodTopologySpread(Plugin):
@@ -62,143 +78,189 @@ class PodTopologySpread(Plugin):
     weight = 2
     filters = True
     scores = True
-    wakes_on = (NODE, POD_GONE, POD_BOUND)
+    wakes_on = (NODE_ADDED, NODE_UPDATED, NODE_DELETED, POD_ADDED, POD_UPDATED, POD_DELETED)
     source = "pkg/scheduler/framework/plugins/podtopologyspread/plugin.go"
 
     def __init__(self) -> None:
         self.owner_selector: OwnerSelector = lambda pod: None
-        self._affinity = NodeAffinity()
+        self._taints = TaintToleration()
 
     # -- filter ---------------------------------------------------------------------------------
 
-    def prepare_filter(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
+    def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
         constraints = _own(pod, "DoNotSchedule")
         if not constraints:
             return None
-        counts = self._count(pod, constraints, nodes, all_keys=True)
-        return _Counts(constraints, counts)
+        counts: list[dict[str, int]] = [{} for _ in constraints]
+        matching = [_counts(cache, pod, one) for one in constraints]
+        for node in cache.nodes.values():
+            have = node.labels
+            if any(one.key not in have for one in constraints):
+                continue
+            for constraint, domains, found in zip(constraints, counts, matching, strict=True):
+                if self._is_included(constraint, pod, node):
+                    domain = have[constraint.key]
+                    domains[domain] = domains.get(domain, 0) + found.get(node.name, 0)
+        lowest = [
+            0 if len(domains) < constraint.min_domains else min(domains.values())
+            for constraint, domains in zip(constraints, counts, strict=True)
+        ]
+        mine = pod.labels
+        return _Filtering(
+            constraints, counts, lowest, [int(one.selector.matches(mine)) for one in constraints]
+        )
 
-    def filter(self, state: _Counts, pod: PodInfo, node: NodeInfo) -> No | None:
-        mine = meta.labels_of(pod.pod)
-        for constraint, counts in zip(state.constraints, state.counts, strict=True):
+    def filter(self, state: _Filtering, pod: PodInfo, node: NodeInfo) -> No | None:
+        for number, constraint in enumerate(state.constraints):
             domain = node.labels.get(constraint.key)
             if domain is None:
                 return _MISSING
-            lowest = min(counts.values(), default=0)
-            if len(counts) < constraint.min_domains:
-                lowest = 0
-            self_match = 1 if constraint.selector.matches(mine) else 0
-            if counts.get(domain, 0) + self_match - lowest > constraint.skew_max:
+            count = state.counts[number].get(domain, 0) + state.self_match[number]
+            if count - state.lowest[number] > constraint.skew_max:
                 return _SKEW
         return None
 
+    def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
+        """A pod that counts came, left or changed its labels; or a node with the labels did."""
+        constraints = _own(pod, "DoNotSchedule")
+        if event.pod is not None:
+            return event.pod.namespace == pod.namespace and (
+                event.what == POD_UPDATED
+                or any(one.selector.matches(event.pod.labels) for one in constraints)
+            )
+        nodes = [NodeInfo(one) for one in (event.old, event.new) if one is not None]
+        if len(nodes) == 2 and nodes[0].hard_taints == nodes[1].hard_taints:
+            if all(nodes[0].labels.get(c.key) == nodes[1].labels.get(c.key) for c in constraints):
+                return False
+        return any(all(one.key in node.labels for one in constraints) for node in nodes)
+
     # -- score ----------------------------------------------------------------------------------
 
-    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Any:
+    def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
         own = bool(pod.spec.get("topologySpreadConstraints"))
         constraints = _own(pod, "ScheduleAnyway") if own else self._defaults(pod)
         if not constraints:
             return None
         ignored = set()
-        if own:
+        if own:  # the defaults leave out a label that a node has not
             for node in nodes:
                 if any(one.key not in node.labels for one in constraints):
                     ignored.add(node.name)
-        counted = [node for node in nodes if node.name not in ignored]
-        counts = self._count(pod, constraints, counted, all_keys=own)
-        weights = tuple(
-            math.log(
-                (len(counted) if one.key == HOSTNAME else len(domains)) + 2
-            )
-            for one, domains in zip(constraints, counts, strict=True)
-        )
-        return _Counts(constraints, counts, frozenset(ignored), weights)
+        counts: list[Mapping[str, int]] = []
+        weights = []
+        for constraint in constraints:
+            if constraint.key == HOSTNAME:
+                counts.append(_counts(cache, pod, constraint))
+                size = len(nodes) - len(ignored)
+            else:
+                domains = self._domains(constraint, constraints, pod, nodes, ignored, cache, own)
+                counts.append(domains)
+                size = len(domains)
+            weights.append(math.log(size + 2))
+        return _Scoring(constraints, counts, weights, frozenset(ignored))
 
-    def score(self, state: _Counts, pod: PodInfo, node: NodeInfo) -> int:
+    def _domains(
+        self,
+        constraint: Constraint,
+        constraints: list[Constraint],
+        pod: PodInfo,
+        nodes: Sequence[NodeInfo],
+        ignored: set[str],
+        cache: Cache,
+        own: bool,
+    ) -> dict[str, int]:
+        """Domain -> matching pods on all its nodes, of the domains of the nodes to choose from.
+        Nodes without the label are one domain more, which no node is scored by."""
+        key = constraint.key
+        domains = {node.labels.get(key, ""): 0 for node in nodes if node.name not in ignored}
+        for name, count in _counts(cache, pod, constraint).items():
+            node = cache.nodes[name]
+            domain = node.labels.get(key, "")
+            if domain not in domains or not self._is_included(constraint, pod, node):
+                continue
+            if own and any(one.key not in node.labels for one in constraints):
+                continue
+            domains[domain] += count
+        return domains
+
+    def score(self, state: _Scoring, pod: PodInfo, node: NodeInfo) -> int:
         """How crowded the node's domains are: less is better."""
         if node.name in state.ignored:
             return 0
         total = 0.0
-        for constraint, counts, weight in zip(
-            state.constraints, state.counts, state.weights, strict=True
-        ):
+        for number, constraint in enumerate(state.constraints):
             domain = node.labels.get(constraint.key)
             if domain is not None:
-                total += counts.get(domain, 0) * weight + (constraint.skew_max - 1)
-        return round(total)
+                where = node.name if constraint.key == HOSTNAME else domain
+                count = state.counts[number].get(where, 0)
+                total += count * state.weights[number] + (constraint.skew_max - 1)
+        return math.floor(total + 0.5)
 
-    def normalize(self, state: _Counts, scores: dict[str, int]) -> dict[str, int]:
-        rated = {name: score for name, score in scores.items() if name not in state.ignored}
-        low, high = min(rated.values(), default=0), max(rated.values(), default=0)
-        out = {}
-        for name, score in scores.items():
-            if name in state.ignored:
-                out[name] = 0
-            elif high == 0:
-                out[name] = SCORE_MAX
-            else:
-                out[name] = SCORE_MAX * (high + low - score) // high
-        return out
+    def normalize(
+        self, state: _Scoring, scores: list[int], nodes: Sequence[NodeInfo]
+    ) -> list[int]:
+        ignored = state.ignored
+        rated = [
+            score
+            for score, node in zip(scores, nodes, strict=True)
+            if node.name not in ignored
+        ] if ignored else scores
+        low, high = min(rated, default=0), max(rated, default=0)
+        if not ignored:
+            return _turned(scores, low, high)
+        return [
+            0 if node.name in ignored else score
+            for score, node in zip(_turned(scores, low, high), nodes, strict=True)
+        ]
 
-    # -- counting -------------------------------------------------------------------------------
+    # -- both -----------------------------------------------------------------------------------
 
     def _defaults(self, pod: PodInfo) -> list[Constraint]:
         selector = self.owner_selector(pod.pod)
-        if selector is None:
+        if selector is None or selector.empty:
             return []
-        return [Constraint(one["topologyKey"], one["maxSkew"], selector) for one in DEFAULTS]
+        return [Constraint(key, skew, selector) for key, skew in DEFAULTS]
 
-    def _count(
-        self,
-        pod: PodInfo,
-        constraints: list[Constraint],
-        nodes: Sequence[NodeInfo],
-        *,
-        all_keys: bool,
-    ) -> list[dict[str, int]]:
-        counts: list[dict[str, int]] = [{} for _ in constraints]
-        affinity = self._affinity.prepare_filter(pod, nodes)
-        for node in nodes:
-            if affinity is not None and self._affinity.filter(affinity, pod, node) is not None:
-                continue
-            have = node.labels
-            if all_keys and any(one.key not in have for one in constraints):
-                continue
-            for constraint, domains in zip(constraints, counts, strict=True):
-                domain = have.get(constraint.key)
-                if domain is None:
-                    continue
-                domains[domain] = domains.get(domain, 0) + _matching(
-                    node, pod.namespace, constraint.selector
-                )
-        return counts
+    def _is_included(self, constraint: Constraint, pod: PodInfo, node: NodeInfo) -> bool:
+        """nodeAffinityPolicy and nodeTaintsPolicy."""
+        if constraint.honor_affinity:
+            required = node_affinity.required_of(pod)
+            if required is not None and not node_affinity.selects(required, node):
+                return False
+        return not constraint.honor_taints or self._taints.filter((), pod, node) is None
 
 
-def _matching(node: NodeInfo, namespace: str, selector: labels.Selector) -> int:
-    return sum(
-        info.namespace == namespace
-        and not meta.is_deleting(info.pod)
-        and selector.matches(meta.labels_of(info.pod))
-        for info in node.pods.values()
-    )
+def _counts(cache: Cache, pod: PodInfo, constraint: Constraint) -> Mapping[str, int]:
+    """Node -> matching pods. A selector that selects everything counts nothing."""
+    if constraint.selector.empty:
+        return {}
+    return cache.counts(pod.namespace, constraint.selector)
+
+
+def _turned(scores: list[int], low: int, high: int) -> list[int]:
+    if high == 0:
+        return [SCORE_MAX] * len(scores)
+    return [SCORE_MAX * (high + low - score) // high for score in scores]
 
 
 def _own(pod: PodInfo, when: str) -> list[Constraint]:
     """The pod's own constraints of one sort."""
-    mine = meta.labels_of(pod.pod)
     out = []
     for one in pod.spec.get("topologySpreadConstraints") or ():
         if one["whenUnsatisfiable"] != when:
             continue
         selector = one.get("labelSelector")
+        mine = pod.labels
         keys = [key for key in one.get("matchLabelKeys") or () if key in mine]
-        if keys and selector is not None:
+        if keys:
+            selector = selector or {}
             more = {**(selector.get("matchLabels") or {}), **{key: mine[key] for key in keys}}
             selector = {**selector, "matchLabels": more}
         out.append(
             Constraint(
                 one["topologyKey"], one["maxSkew"], labels.from_label_selector(selector),
                 one.get("minDomains") or 1,
+                one.get("nodeAffinityPolicy") != "Ignore", one.get("nodeTaintsPolicy") == "Honor",
             )
         )  # fmt: skip
     return out

@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from controllers_app.scheduler.framework import (
-    NODE,
-    POD_GONE,
+    NODE_EVENTS,
+    POD_DELETED,
+    POD_UPDATED,
     SCORE_MAX,
     UNRESOLVABLE,
     UNSCHEDULABLE,
+    ClusterEvent,
     No,
     Plugin,
 )
-from controllers_app.scheduler.nodeinfo import CPU, MEMORY, PODS, NodeInfo, PodInfo
+from controllers_app.scheduler.nodeinfo import CPU, MEMORY, PODS, NodeInfo, PodInfo, amounts
 
 
 class NodeResourcesFit(Plugin):
@@ -24,23 +26,40 @@ class NodeResourcesFit(Plugin):
     weight = 1
     filters = True
     scores = True
-    wakes_on = (NODE, POD_GONE)
+    wakes_on = (*NODE_EVENTS, POD_DELETED, POD_UPDATED)
     source = "pkg/scheduler/framework/plugins/noderesources/fit.go"
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
-        reasons = []
+        have, used = node.allocatable, node.requested
+        full = len(node.pods) + 1 > have.get(PODS, 0)
+        if not full and not any(
+            asked > have.get(name, 0) - used.get(name, 0)
+            for name, asked in pod.requests.items()
+            if asked
+        ):
+            return None
+        reasons = ["Too many pods"] if full else []
         never = False
-        have = node.allocatable
-        if len(node.pods) + 1 > have.get(PODS, 0):
-            reasons.append("Too many pods")
-        for name, asked in pod.requests.items():
-            total = have.get(name, 0)
-            if asked and asked > total - node.requested.get(name, 0):
+        for name in sorted(pod.requests, key=_rank):
+            asked, total = pod.requests[name], have.get(name, 0)
+            if asked and asked > total - used.get(name, 0):
                 reasons.append(f"Insufficient {name}")
                 never = never or asked > total
-        if not reasons:
-            return None
         return No(tuple(reasons), UNRESOLVABLE if never else UNSCHEDULABLE)
+
+    def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
+        """A pod left room of what is asked for, or a node came or grew that has it all."""
+        if event.pod is not None:
+            return event.freed
+        if event.new is None:
+            return True
+        have = amounts((event.new.get("status") or {}).get("allocatable") or {})
+        if any(asked > have.get(name, 0) for name, asked in pod.requests.items()):
+            return False
+        if event.old is None:
+            return True
+        had = amounts((event.old.get("status") or {}).get("allocatable") or {})
+        return any(have.get(name, 0) > had.get(name, 0) for name in (PODS, *pod.requests))
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         """LeastAllocated: the share of processor and memory that stays free, on average."""
@@ -55,3 +74,11 @@ class NodeResourcesFit(Plugin):
             if used <= capacity:
                 total += (capacity - used) * SCORE_MAX // capacity
         return total // counted if counted else 0
+
+
+_ORDER = {CPU: 0, MEMORY: 1, "ephemeral-storage": 2}
+
+
+def _rank(name: str) -> tuple[int, str]:
+    """The order in which upstream lists what is short."""
+    return _ORDER.get(name, 3), name

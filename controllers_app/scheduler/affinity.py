@@ -1,0 +1,82 @@
+"""Affinity between pods as a pod's spec says it, parsed once for each pod. Pure.
+
+Models kubernetes pkg/scheduler/framework/types.go (AffinityTerm, getAffinityTerms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery.meta import Object
+
+NamespaceLabels = Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Pods it selects, and the label of nodes that says what is together."""
+
+    key: str
+    selector: labels.Selector
+    namespaces: frozenset[str]
+    namespace_selector: labels.Selector | None
+    weight: int = 0
+
+    def matches(
+        self, namespace: str, pod_labels: Mapping[str, str], labels_of: NamespaceLabels
+    ) -> bool:
+        """Whether it selects a pod of that namespace with those labels."""
+        if not self.selector.matches(pod_labels):
+            return False
+        if namespace in self.namespaces:
+            return True
+        wanted = self.namespace_selector
+        return wanted is not None and wanted.matches(labels_of(namespace))
+
+
+@dataclass(frozen=True, slots=True)
+class Affinity:
+    """All terms of one pod."""
+
+    required: tuple[Term, ...]
+    anti_required: tuple[Term, ...]
+    preferred: tuple[Term, ...]
+    anti_preferred: tuple[Term, ...]
+
+
+def parse(pod: Object) -> Affinity | None:
+    """The pod's terms; None when it has none."""
+    said = pod["spec"].get("affinity") or {}
+    near, far = said.get("podAffinity") or {}, said.get("podAntiAffinity") or {}
+    if not near and not far:
+        return None
+    return Affinity(
+        _required(pod, near), _required(pod, far), _preferred(pod, near), _preferred(pod, far)
+    )
+
+
+def _required(pod: Object, said: Mapping[str, Any]) -> tuple[Term, ...]:
+    terms = said.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    return tuple(_term(pod, one, 0) for one in terms)
+
+
+def _preferred(pod: Object, said: Mapping[str, Any]) -> tuple[Term, ...]:
+    terms = said.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    return tuple(_term(pod, one["podAffinityTerm"], one["weight"]) for one in terms)
+
+
+def _term(pod: Object, said: Object, weight: int) -> Term:
+    namespaces = frozenset(said.get("namespaces") or ())
+    chooser = said.get("namespaceSelector")
+    if not namespaces and chooser is None:
+        namespaces = frozenset((meta.namespace_of(pod),))
+    return Term(
+        said["topologyKey"],
+        labels.from_label_selector(said.get("labelSelector")),
+        namespaces,
+        None if chooser is None else labels.from_label_selector(chooser),
+        weight,
+    )

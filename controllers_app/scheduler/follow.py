@@ -1,0 +1,139 @@
+"""What the scheduler makes of changes of pods and nodes: its cache, its queue, and what may help
+pods that wait.
+
+Models kubernetes pkg/scheduler/eventhandlers.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.runtime.informer import InformerFactory
+from controllers_app.scheduler import framework
+from controllers_app.scheduler.cache import Cache
+from controllers_app.scheduler.framework import ClusterEvent
+from controllers_app.scheduler.nodeinfo import PodInfo
+from controllers_app.scheduler.queue import SchedulingQueue
+
+NAME = "scheduler"
+PROFILE = "default-scheduler"
+
+
+class Follower:
+    """Keeps cache and queue as new as the watches are."""
+
+    def __init__(
+        self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._pods = informers.informer("pods")
+        self._nodes = informers.informer("nodes")
+
+    def follow(self) -> None:
+        self._nodes.handle(self._node_added, self._node_updated, self._node_deleted)
+        self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
+
+    def pod(self, key: str) -> Object | None:
+        """The pod as it is now, as far as known."""
+        return self._pods.get(key)
+
+    # -- nodes ----------------------------------------------------------------------------------
+
+    def _node_added(self, node: Object, revision: int) -> None:
+        self._cache.put_node(node)
+        self._queue.happened(ClusterEvent(framework.NODE_ADDED, revision, new=node))
+
+    def _node_updated(self, old: Object, node: Object, revision: int) -> None:
+        if _told(old) == _told(node):
+            return  # a heartbeat
+        self._cache.put_node(node)
+        if _schedulability(old) != _schedulability(node):
+            event = ClusterEvent(framework.NODE_UPDATED, revision, old, node)
+            self._queue.happened(event)
+
+    def _node_deleted(self, node: Object, revision: int) -> None:
+        self._cache.remove_node(meta.name_of(node))
+        self._queue.happened(ClusterEvent(framework.NODE_DELETED, revision, old=node))
+
+    # -- pods -----------------------------------------------------------------------------------
+
+    def _pod_added(self, pod: Object, revision: int) -> None:
+        if _finished(pod):
+            return
+        node = pod["spec"].get("nodeName")
+        if node:
+            self._assigned(pod, node, revision)
+        else:
+            self._unassigned(pod, revision)
+
+    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
+        if _finished(pod):
+            if not _finished(old):
+                self._gone(pod, revision)
+            return
+        node = pod["spec"].get("nodeName")
+        if not node:
+            self._unassigned(pod, revision)
+        elif not old["spec"].get("nodeName"):
+            self._assigned(pod, node, revision)
+        else:
+            self._changed(old, pod, node, revision)
+
+    def _pod_deleted(self, pod: Object, revision: int) -> None:
+        self._gone(pod, revision)
+
+    def _assigned(self, pod: Object, node: str, revision: int) -> None:
+        self._queue.remove(meta.key_of(pod))
+        info = PodInfo(pod)
+        self._cache.place(info, node)
+        self._queue.happened(ClusterEvent(framework.POD_ADDED, revision, pod=info))
+
+    def _changed(self, old: Object, pod: Object, node: str, revision: int) -> None:
+        same_spec = old["spec"] is pod["spec"] or old["spec"] == pod["spec"]
+        same_labels = meta.labels_of(old) == meta.labels_of(pod)
+        if same_spec and same_labels and meta.is_deleting(old) == meta.is_deleting(pod):
+            return  # its status
+        before = self._cache.info(meta.key_of(pod))
+        info = PodInfo(pod)
+        self._cache.place(info, node)
+        freed = before is not None and any(
+            info.requests.get(name, 0) < amount for name, amount in before.requests.items()
+        )
+        if freed or not same_labels:
+            event = ClusterEvent(framework.POD_UPDATED, revision, pod=info, freed=freed)
+            self._queue.happened(event)
+
+    def _unassigned(self, pod: Object, revision: int) -> None:
+        spec = pod["spec"]
+        if spec.get("schedulerName", PROFILE) != PROFILE:
+            return  # somebody else's
+        if meta.is_deleting(pod):
+            self._queue.remove(meta.key_of(pod))
+        elif not spec.get("schedulingGates"):
+            self._queue.add(pod, revision)
+
+    def _gone(self, pod: Object, revision: int) -> None:
+        key = meta.key_of(pod)
+        self._queue.remove(key)
+        info = self._cache.forget(key)
+        if info is not None:
+            self._queue.happened(ClusterEvent(framework.POD_DELETED, revision, pod=info))
+
+
+def _finished(pod: Object) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _schedulability(node: Object) -> tuple[object, ...]:
+    """The parts of a node that can make a pod schedulable."""
+    spec, status = node.get("spec") or {}, node.get("status") or {}
+    return (
+        spec.get("unschedulable"), spec.get("taints"), status.get("allocatable"),
+        meta.labels_of(node),
+    )  # fmt: skip
+
+
+def _told(node: Object) -> tuple[object, ...]:
+    """Everything of a node that a decision is made from."""
+    return (*_schedulability(node), (node.get("status") or {}).get("images"))
