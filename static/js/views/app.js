@@ -23,6 +23,8 @@ import { renderTimeline } from './timeline.js';
 
 // idle, the clock and the lease ages are drawn this often
 const IDLE_MS = 250;
+// a page that takes longer to load says so
+const LOADING_MS = 1000;
 // a seek or a step lets the map change its centre at once, for this long
 const MOVED_MS = 400;
 
@@ -64,6 +66,7 @@ export class App {
     this._frameAt = 0;
     this._drawnAt = 0;
     this._movedAt = -1e9;
+    this._openedAt = 0;
     /** @type {Record<string, (...args: any[]) => any>} */ this.act = actionsOf(this);
   }
 
@@ -130,6 +133,7 @@ export class App {
 
   openLive() {
     this._reset(true);
+    this._openedAt = performance.now();
     this.feed = new Feed(
       this.meta.cluster,
       {
@@ -278,6 +282,8 @@ export class App {
     const moved = this.player.tick(passed);
     const idle = now - this._drawnAt > IDLE_MS;
     if (!moved && !this._asked && !idle) return;
+    const loading = this.player.live && this.history.last < this.player.knownUpTo;
+    if (loading && now - this._openedAt < LOADING_MS) return;
     const full =
       moved || this._asked || !this.history.index.roots.length || now - this._movedAt < 2000;
     this._asked = false;

@@ -107,13 +107,12 @@ function gate(ctx, model, row, name) {
   const line = model.denied ? 'pathdead' : 'path';
   const tall = inside || row.verdict === 'deny' || showsTries(ctx, row);
   const verdict = words.t(`verdict.${row.verdict}`);
-  const isBehind = row.passed || (row.verdict === 'hold' && !!row.said);
   return h(
     'li.gate',
     {
       key: row.gate,
       id: `g-${row.gate}`,
-      class: [`is-${shown}`, isBehind ? line : '', tall ? 'tall' : ''].join(' '),
+      class: [`is-${shown}`, row.passed ? line : '', tall ? 'tall' : ''].join(' '),
     },
     glyph(sign),
     h(
@@ -219,11 +218,11 @@ function showsTries(ctx, row) {
  * @param {boolean} inside
  */
 function details(ctx, model, row, inside) {
-  const { words, compact } = ctx;
+  const { compact } = ctx;
   const { detail } = row;
   if (row.verdict === 'deny') return refusal(ctx, model, row);
   if (inside && row.plugins.length) return pluginBox(ctx, model, row);
-  if (inside) return h('div.why', null, words.t(`gate.${row.gate}.what`));
+  if (inside) return heldBox(ctx, model, row);
   if (row.verdict === 'wait' || row.verdict === 'work') return null;
   if (showsTries(ctx, row)) {
     const why = whyText(row);
@@ -234,6 +233,29 @@ function details(ctx, model, row, inside) {
     if (changed.length && !compact) return tries(changed.map((p) => ['change', p.plugin, p.why]));
   }
   return null;
+}
+
+/**
+ * A gate without plugins, held: what it said, and the ticket.
+ * @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {GateRow} row
+ */
+function heldBox(ctx, model, row) {
+  const { words, index, state } = ctx;
+  const said = row.said && row.record ? verdictWord(ctx, model, { ...row, verdict: row.said }) : '';
+  const why = showsTries(ctx, row) ? whyText(row) : words.t(`gate.${row.gate}.what`);
+  const span = /** @type {import('../core/index.js').Span} */ (model.span);
+  return h(
+    'div.plugins',
+    null,
+    h(
+      'div',
+      null,
+      said ? h(`p.v.is-${row.said}`, null, h('b', null, said)) : null,
+      row.detail.tries ? tries(shownTries(row.detail.tries)) : null,
+      h('div.why', null, why),
+    ),
+    ticket(ctx, ticketOf(index, span, model.rows, state.seq)),
+  );
 }
 
 /** @param {GateRow} row */
@@ -342,7 +364,7 @@ function ticket(ctx, t) {
     h(
       'div.body',
       null,
-      h('div', { title: t.name }, t.name),
+      t.name === '?' ? null : h('div', { title: t.name }, t.name),
       lines.map((line) => h('div.new', { key: line }, line)),
       t.unnamed && !compact ? h('div', null, words.t('ticket.unnamed')) : null,
     ),

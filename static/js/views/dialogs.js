@@ -75,92 +75,77 @@ function help(ctx) {
 function traces(ctx) {
   const { words, act, ui, player } = ctx;
   const list = ui.traces || [];
+  const back = h('button.act.first', { onClick: () => act.backToLive() }, words.t('traces.live'));
+  const wrong = ui.traceError ? words.t('traces.failed', { message: ui.traceError }) : '';
   return dialog(
     ctx,
     words.t('traces.title'),
-    player.live
-      ? h(
-          'div.form',
-          null,
-          h('input', {
-            'aria-label': words.t('traces.name'),
-            placeholder: words.t('traces.name'),
-            value: ui.traceName,
-            onInput: (/** @type {any} */ e) => act.traceName(e.target.value),
-          }),
-          h(
-            'button.act.first',
-            { onClick: () => act.saveTrace() },
-            glyph('save'),
-            words.t('traces.save'),
-          ),
-        )
-      : h(
-          'div.form',
-          null,
-          h('button.act.first', { onClick: () => act.backToLive() }, words.t('traces.live')),
-        ),
-    h(
-      'div.form',
-      null,
-      h(
-        'label.act',
-        null,
-        glyph('open'),
-        words.t('traces.import'),
-        h('input.file', {
-          type: 'file',
-          accept: '.gz,.jsonl,.ndjson,.json',
-          onChange: (/** @type {any} */ e) => act.importTrace(e.target.files[0]),
-        }),
-      ),
-    ),
-    ui.traceError
-      ? h(
-          'p.is-deny',
-          { role: 'alert' },
-          h('span.v', null, words.t('traces.failed', { message: ui.traceError })),
-        )
-      : null,
+    player.live ? saveForm(ctx) : h('div.form', null, back),
+    importForm(ctx),
+    wrong ? h('p.is-deny', { role: 'alert' }, h('span.v', null, wrong)) : null,
     list.length
       ? h(
           'ul.tracelist',
           null,
-          list.map((/** @type {any} */ trace) =>
-            h(
-              'li',
-              { key: trace.id },
-              h(
-                'span',
-                null,
-                h('b', null, trace.name || String(trace.id)),
-                h(
-                  'small',
-                  null,
-                  [
-                    trace.cluster,
-                    trace.kubernetes,
-                    trace.last ? words.t('traces.records', { n: trace.last }) : '',
-                  ]
-                    .filter(Boolean)
-                    .join(' · '),
-                ),
-              ),
-              h(
-                'button.act',
-                { onClick: () => act.openTrace(trace.id) },
-                glyph('play'),
-                words.t('traces.open'),
-              ),
-              h(
-                'a.act',
-                { href: act.traceUrl(trace.id), download: `${trace.name || trace.id}.jsonl.gz` },
-                glyph('save'),
-                words.t('traces.download'),
-              ),
-            ),
-          ),
+          list.map((/** @type {any} */ trace) => traceRow(ctx, trace)),
         )
       : h('p.soft', null, words.t('traces.none')),
+  );
+}
+
+/** @param {Context} ctx */
+function saveForm(ctx) {
+  const { words, act, ui } = ctx;
+  return h(
+    'div.form',
+    null,
+    h('input', {
+      'aria-label': words.t('traces.name'),
+      placeholder: words.t('traces.name'),
+      value: ui.traceName,
+      onInput: (/** @type {any} */ e) => act.traceName(e.target.value),
+    }),
+    h(
+      'button.act.first',
+      { onClick: () => act.saveTrace() },
+      glyph('save'),
+      words.t('traces.save'),
+    ),
+  );
+}
+
+/** @param {Context} ctx */
+function importForm(ctx) {
+  const { words, act } = ctx;
+  const file = h('input.file', {
+    type: 'file',
+    accept: '.gz,.jsonl,.ndjson,.json',
+    onChange: (/** @type {any} */ e) => act.importTrace(e.target.files[0]),
+  });
+  return h('div.form', null, h('label.act', null, glyph('open'), words.t('traces.import'), file));
+}
+
+/** @param {Context} ctx @param {any} trace */
+function traceRow(ctx, trace) {
+  const { words, act } = ctx;
+  const count = trace.last ? words.t('traces.records', { n: trace.last }) : '';
+  const about = [trace.cluster, trace.kubernetes, count].filter(Boolean).join(' · ');
+  const name = trace.name || String(trace.id);
+  return h(
+    'li',
+    { key: trace.id },
+    h('span', null, h('b', null, name), h('small', null, about)),
+    h(
+      'button.act',
+      { onClick: () => act.openTrace(trace.id) },
+      glyph('play'),
+      words.t('traces.open'),
+    ),
+    h(
+      'a.act',
+      { href: act.traceUrl(trace.id), download: `${name}.jsonl.gz` },
+      glyph('save'),
+      words.t('traces.download'),
+    ),
   );
 }

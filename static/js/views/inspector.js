@@ -19,6 +19,7 @@ export function explanationOf(ctx) {
       selected: ctx.ui.selected,
       crowd: ctx.focus === 'crowd',
       version: ctx.meta.version,
+      loading: ctx.player.live && ctx.index.last < ctx.player.knownUpTo,
     },
     ctx.words,
   );
@@ -83,7 +84,13 @@ export function renderInspector(host, ctx, said) {
 
 /** A path is code, a sentence is not. @param {string} source */
 function sourceView(source) {
-  return / .*\.go/.test(source) ? h('code', null, source) : source;
+  if (!/ .*\.go/.test(source)) return source;
+  const parts = source.split('/');
+  return h(
+    'code',
+    null,
+    parts.map((part, i) => (i < parts.length - 1 ? [`${part}/`, h('wbr', null)] : part)),
+  );
 }
 
 /** At most one, and always at the same place. @param {Context} ctx */

@@ -153,6 +153,6 @@ function nextCell(ctx) {
   return cell('tape.ifStored', [
     h('b', null, pluralOf(resource)),
     h('br', null),
-    nameOf(index, request, state.seq),
+    nameOf(index, request, state.seq).replace(/^\?$/, ''),
   ]);
 }

@@ -47,6 +47,7 @@ import { explainStart } from './start.js';
  * @property {Selected|null} selected
  * @property {boolean} crowd
  * @property {string} version
+ * @property {boolean} [loading]  more of the trace is on its way
  */
 /**
  * @typedef {{type: 'gate', span: number, gate: string, seq?: number}
@@ -90,7 +91,7 @@ function explainSelected(model, selected, words) {
 /** @param {Model} model @param {Words} words @returns {Explanation} */
 function explainMoment(model, words) {
   const { hop, span } = model.current;
-  if (!hop) return explainStart(model, words);
+  if (!hop || model.loading) return explainStart(model, words);
   if (model.crowd) return explainCrowd(model, words);
   if (isAtRest(model)) return explainRest(model, words);
   if (hop.kind === 'kubelet') return explainKubelet(model, hop, words);

@@ -5,6 +5,14 @@ import { explanation, h, p, tab } from './blocks.js';
 
 /** @param {import('./index.js').Model} model @param {import('../words.js').Words} words */
 export function explainStart(model, words) {
+  if (model.loading) {
+    return explanation({
+      crumb: words.t('start.crumb'),
+      title: words.t('loading.text', { n: model.index.records.length }),
+      tabs: [tab(words, 'why', [p(words, 'start.emptyBody')])],
+      badge: words.t('badge.what'),
+    });
+  }
   const nodes = nodesOf(model.state).length;
   return explanation({
     crumb: words.t('start.crumb'),

@@ -1,0 +1,324 @@
+// @ts-check
+/** The drawing of the timeline: bars, labels that fit, causes as curves, areas, the head. */
+import { ticksOf } from '../core/timeline.js';
+import { duration } from '../core/words.js';
+import { h, remPixels } from './dom.js';
+import { shapes } from './glyphs.js';
+
+/** @typedef {import('./parts.js').Context} Context */
+
+// about what one request takes; where that is a speck, arrows between specks say nothing
+const REQUEST_US = 1700;
+
+/**
+ * Where times and lanes lie, in pixels.
+ * @param {any} range @param {{width: number, height: number}} size @param {number} count
+ */
+export function scaleOf(range, size, count) {
+  const rem = remPixels();
+  const top = 1.5 * rem;
+  const pad = 0.6 * rem;
+  const row = (size.height - top) / Math.max(1, count);
+  const usable = Math.max(50, size.width - 2 * pad - 3 * rem);
+  return {
+    range,
+    rem,
+    top,
+    row,
+    x: (/** @type {number} */ t) => pad + ((t - range.from) / (range.to - range.from)) * usable,
+    t: (/** @type {number} */ x) => range.from + ((x - pad) / usable) * (range.to - range.from),
+    y: (/** @type {number} */ i) => top + row * (i + 0.5),
+    bar: Math.min(row * 0.72, 1.4 * rem),
+  };
+}
+
+/** @typedef {ReturnType<typeof scaleOf>} Scale */
+
+/**
+ * @param {Context} ctx @param {any} model @param {any} range
+ * @param {{width: number, height: number}} size
+ */
+export function drawing(ctx, model, range, size) {
+  const scale = scaleOf(range, size, model.lanes.length);
+  const head = range.empty ? range.origin : ctx.state.t;
+  const known = ctx.index.record(ctx.index.last)?.t || head;
+  const ghost = ctx.player.behind && known > head;
+  const where = new Map(
+    model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) => [lane.id, i]),
+  );
+  return [
+    tips(),
+    ghost
+      ? h('rect.future', {
+          key: 'future',
+          x: scale.x(head),
+          y: 0,
+          width: Math.max(0, size.width - scale.x(head)),
+          height: size.height,
+        })
+      : null,
+    ticks(ctx, range, size, scale, head),
+    model.lanes.map((/** @type {any} */ _, /** @type {number} */ i) =>
+      h('line.laneline', {
+        key: `l${i}`,
+        x1: 0,
+        x2: size.width,
+        y1: scale.y(i) + scale.row / 2,
+        y2: scale.y(i) + scale.row / 2,
+      }),
+    ),
+    model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) =>
+      laneBars(ctx, lane, i, scale, size, head),
+    ),
+    spaced(
+      model.arrows.filter((/** @type {any} */ a) => where.has(a.from[0]) && where.has(a.to[0])),
+      scale,
+    ).map((/** @type {any} */ a, /** @type {number} */ n) => arrow(a, n, where, scale)),
+    model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) =>
+      lane.marks.map((/** @type {any} */ m) => mark(ctx, m, i, scale, size)),
+    ),
+    headLine(ctx, range, size, scale, head),
+  ];
+}
+
+function tips() {
+  const tip = (/** @type {string} */ id, /** @type {string} */ color) =>
+    h(
+      'marker',
+      {
+        key: id,
+        id: `tip${id}`,
+        viewBox: '0 0 8 8',
+        refX: 6,
+        refY: 4,
+        markerWidth: 7,
+        markerHeight: 7,
+        orient: 'auto',
+        markerUnits: 'userSpaceOnUse',
+      },
+      h('path', { d: 'M0 0l8 4-8 4z', fill: `var(--${color})` }),
+    );
+  return h('defs', { key: 'defs' }, tip('', 'ink'), tip('-ghost', 'ink-3'), tip('-now', 'now'));
+}
+
+/**
+ * @param {Context} ctx @param {any} range @param {any} size @param {Scale} scale
+ * @param {number} head
+ */
+function ticks(ctx, range, size, scale, head) {
+  const most = Math.max(3, Math.floor(size.width / (9 * scale.rem)));
+  return ticksOf(range, most).map((at) => {
+    const x = scale.x(range.origin + at);
+    const covered =
+      Math.abs(x + 2 * scale.rem - scale.x(head)) < 4.4 * scale.rem &&
+      x < scale.x(head) + 3 * scale.rem;
+    const label = at === 0 ? (range.empty ? '' : '0') : at < 0 ? `−${duration(-at)}` : duration(at);
+    return [
+      h('line.tick', {
+        key: `t${at}`,
+        x1: x,
+        x2: x,
+        y1: scale.top - 0.3 * scale.rem,
+        y2: size.height,
+      }),
+      covered || !label
+        ? null
+        : h('text', { key: `tt${at}`, x: x + 4, y: 0.95 * scale.rem }, label),
+    ];
+  });
+}
+
+/**
+ * @param {Context} ctx @param {any} lane @param {number} i @param {Scale} scale @param {any} size
+ * @param {number} head
+ */
+function laneBars(ctx, lane, i, scale, size, head) {
+  if (lane.area) return area(lane, i, scale, size, head);
+  const wide = 0.56 * scale.rem;
+  let free = -1e9;
+  const bars = [...lane.bars].sort((a, b) => a.from - b.from);
+  return bars.map((bar, n) => {
+    const x = scale.x(bar.from);
+    const width = Math.max(3, scale.x(bar.to) - x);
+    if (x > size.width || x + width < 0) return null;
+    const drawn = h(
+      'rect.bar-box',
+      {
+        key: `b${lane.id}${bar.seq}${bar.from}`,
+        class: bar.tone,
+        x,
+        y: scale.y(i) - scale.bar / 2,
+        width,
+        height: scale.bar,
+        rx: 2,
+        onClick: (/** @type {Event} */ e) => {
+          e.stopPropagation();
+          ctx.act.visit(bar.seq);
+        },
+      },
+      h('title', null, bar.title),
+    );
+    const next = bars[n + 1];
+    if (lane.marks.length && bar.tone === 'deny') return drawn;
+    const label = barLabel(
+      bar,
+      x,
+      width,
+      next ? scale.x(next.from) : 1e9,
+      wide,
+      free,
+      scale.x(head),
+    );
+    if (!label) return drawn;
+    free = label.x + bar.label.length * wide;
+    return [
+      drawn,
+      h(
+        `text.${label.cls}`,
+        { key: `x${lane.id}${bar.seq}`, x: label.x, y: scale.y(i) + 0.32 * scale.rem },
+        bar.label,
+      ),
+    ];
+  });
+}
+
+/**
+ * @param {any} bar @param {number} x @param {number} width @param {number} next
+ * @param {number} wide @param {number} free @param {number} headX
+ */
+function barLabel(bar, x, width, next, wide, free, headX) {
+  if (!bar.label) return null;
+  const needed = bar.label.length * wide;
+  if (needed < width - 6)
+    return { cls: bar.tone === 'ghost' ? 'ghostlabel' : 'inlabel', x: Math.max(x, 0) + 6 };
+  const end = x + width;
+  if (end < free + 4 || needed > next - end - 4) return null;
+  if (end < headX && end + needed + 5 > headX) return null;
+  return { cls: bar.tone === 'ghost' ? 'ghostlabel' : 'outlabel', x: end + 5 };
+}
+
+/**
+ * @param {any} lane @param {number} i @param {Scale} scale @param {any} size @param {number} head
+ */
+function area(lane, i, scale, size, head) {
+  const most = Math.max(1, ...lane.area);
+  const base = scale.y(i) + scale.row * 0.44;
+  const { range } = scale;
+  const step = (range.to - range.from) / lane.area.length;
+  const points = [];
+  for (let n = 0; n < lane.area.length; n += 1) {
+    const t = range.from + (n + 0.5) * step;
+    if (t > head) break;
+    points.push(`${scale.x(t)},${base - (lane.area[n] / most) * scale.row * 0.8}`);
+  }
+  if (!points.length) return null;
+  const end = Math.min(scale.x(head), size.width);
+  return h('polygon.area', {
+    key: `a${lane.id}`,
+    class: lane.id === 'ready' ? 'allow' : lane.id === 'failed' ? 'bad' : '',
+    points: `${scale.x(range.from)},${base} ${points.join(' ')} ${end},${base}`,
+  });
+}
+
+/**
+ * Arrows that would lie on each other say nothing: only those of the chain stay then.
+ * @param {any[]} arrows @param {Scale} scale
+ */
+function spaced(arrows, scale) {
+  const isFine = scale.x(REQUEST_US) - scale.x(0) < 7;
+  /** @type {Map<string, number>} */ const taken = new Map();
+  return arrows.filter((a) => {
+    const id = `${a.from[0]} ${a.to[0]}`;
+    const x = scale.x(a.to[1]);
+    const free = !isFine && x - (taken.get(id) ?? -1e9) > 16;
+    if (free || a.tone === 'now') taken.set(id, x);
+    return free || a.tone === 'now';
+  });
+}
+
+/** @param {any} a @param {number} n @param {Map<string, number>} where @param {Scale} scale */
+function arrow(a, n, where, scale) {
+  const i = /** @type {number} */ (where.get(a.from[0]));
+  const j = /** @type {number} */ (where.get(a.to[0]));
+  if (i === j) return null;
+  const d = j > i ? 1 : -1;
+  const x1 = scale.x(a.from[1]);
+  const x2 = scale.x(a.to[1]);
+  const y1 = scale.y(i) + (d * scale.bar) / 2;
+  const y2 = scale.y(j) - d * (scale.bar / 2 + 3);
+  const steep = Math.abs(x2 - x1) < 14;
+  if (steep && Math.abs(y2 - y1) < 8) return null;
+  if (steep)
+    return h('path.cause', {
+      key: `c${n}`,
+      class: a.tone,
+      'marker-end': `url(#tip${a.tone ? `-${a.tone}` : ''})`,
+      d: `M${x2} ${y1}V${y2}`,
+    });
+  return h('path.cause', {
+    key: `c${n}`,
+    class: a.tone,
+    'marker-end': `url(#tip${a.tone ? `-${a.tone}` : ''})`,
+    d: [
+      `M${x1} ${y1} C${x1 + 6} ${y1 + d * scale.row * 0.5}`,
+      `${x2} ${y2 - d * scale.row * 0.6} ${x2} ${y2}`,
+    ].join(' '),
+  });
+}
+
+/** @param {Context} ctx @param {any} m @param {number} i @param {Scale} scale @param {any} size */
+function mark(ctx, m, i, scale, size) {
+  const { words } = ctx;
+  const x = scale.x(m.t) + 0.9 * scale.rem;
+  if (x < 0 || x > size.width) return null;
+  const half = 0.6 * scale.rem;
+  return h(
+    'g.mark',
+    { key: `m${m.t}` },
+    h(
+      'svg',
+      {
+        x: x - half,
+        y: scale.y(i) - half,
+        width: 2 * half,
+        height: 2 * half,
+        viewBox: '0 0 24 24',
+      },
+      shapes('deny'),
+    ),
+    h(
+      'text.outlabel',
+      { x: x + 0.9 * scale.rem, y: scale.y(i) + 0.32 * scale.rem },
+      words.t('time.refused', {
+        code: String(m.code),
+        gate: m.gate ? words.t(`gate.${m.gate}`).toLowerCase() : '',
+      }),
+    ),
+  );
+}
+
+/**
+ * @param {Context} ctx @param {any} range @param {any} size @param {Scale} scale
+ * @param {number} head
+ */
+function headLine(ctx, range, size, scale, head) {
+  const label = range.empty
+    ? ctx.words.t('time.now')
+    : ctx.player.past
+      ? `r${ctx.state.rev}`
+      : `+${duration(head - range.origin)}`;
+  const x = Math.max(0, Math.min(scale.x(head), size.width));
+  const width = label.length * 0.58 * scale.rem + scale.rem;
+  const left = Math.max(0, Math.min(x - width / 2, size.width - width));
+  return h(
+    'g',
+    { key: 'head' },
+    h('line.head', { x1: x, x2: x, y1: 0.5 * scale.rem, y2: size.height }),
+    h('rect.headbox', { x: left, y: 0, width, height: 1.4 * scale.rem, rx: 3 }),
+    h(
+      'text.headtext',
+      { x: left + width / 2, y: 1.02 * scale.rem, 'text-anchor': 'middle' },
+      label,
+    ),
+  );
+}
