@@ -1,0 +1,70 @@
+"""Pods on a whole cluster in virtual time: what tests of kubelet and scheduler share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.trace import scripted
+from lifecycle.trace.scripted import Session
+
+PODS = "/api/v1/namespaces/default/pods"
+MERGE = {"content-type": "application/merge-patch+json"}
+
+
+def cluster(**inputs: Any) -> Session:
+    return Session(scripted.default_inputs(**inputs))
+
+
+def pod(name: str = "web", image: str = "nginx", **spec: Any) -> dict[str, Any]:
+    """A pod of one container, unless the spec says otherwise; `notes` are annotations without
+    their prefix, `labels` labels."""
+    notes = {f"simulation.lifecycle/{key}": text for key, text in spec.pop("notes", {}).items()}
+    container = {"name": "c", "image": image, **spec.pop("container", {})}
+    metadata = {"name": name, "annotations": notes, "labels": spec.pop("labels", {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [container], **spec},
+    }
+
+
+def create(session: Session, body: dict[str, Any], *, settle: bool = True) -> None:
+    answer = session.request("POST", PODS, body, settle=settle)
+    if settle:
+        assert answer.status == 201, answer.json()
+
+
+def get(session: Session, name: str = "web") -> dict[str, Any]:
+    found: dict[str, Any] = session.request("GET", f"{PODS}/{name}").json()
+    return found
+
+
+def items(session: Session) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = session.request("GET", PODS).json()["items"]
+    return found
+
+
+def state(session: Session, name: str = "web") -> dict[str, Any]:
+    """The status of the pod's first container."""
+    found: dict[str, Any] = get(session, name)["status"]["containerStatuses"][0]
+    return found
+
+
+def condition(session: Session, kind: str, name: str = "web") -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        one for one in get(session, name)["status"]["conditions"] if one["type"] == kind
+    )
+    return found
+
+
+def events(session: Session, name: str = "web") -> list[tuple[str, str, str]]:
+    """(type, reason, message) of the pod's events in order of their first time."""
+    found = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
+    mine = [one for one in found if one["involvedObject"]["name"] == name]
+    return [(one["type"], one["reason"], one["message"]) for one in mine]
+
+
+def patch(session: Session, path: str, body: dict[str, Any]) -> None:
+    answer = session.request("PATCH", path, body, headers=MERGE)
+    assert answer.status == 200, answer.json()
