@@ -15,6 +15,7 @@ from typing import Any
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
 WAIT_MS = 20_000
+expect.set_options(timeout=WAIT_MS)
 ROOMY, COMPACT = (1920, 1080), (1280, 720)
 GATES = (
     "authentication", "audit", "flowcontrol", "authorization", "routing", "decode", "mutating",
@@ -103,7 +104,7 @@ class Sight:
         return self.page.locator(".gate.is-hold")
 
     def says(self, what: Locator, text: str | re.Pattern[str]) -> None:
-        expect(what).to_contain_text(text, timeout=WAIT_MS)
+        expect(what).to_contain_text(text)
 
     # -- doing --------------------------------------------------------------------------------
 

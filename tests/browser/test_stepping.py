@@ -1,0 +1,162 @@
+"""The cluster stands still when told to: by the pause key, hop by hop, or at a breakpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.sight import COMPACT, GATES, WAIT_MS, Look, Sight
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import Demo
+
+POD = """apiVersion: v1
+kind: Pod
+metadata: {{name: {name}}}
+spec:
+  containers: [{{name: web, image: nginx}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    return Kubectl(kubectls.newest(), demo.data_dir, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(autouse=True)
+def running(demo: Demo) -> None:
+    """Each test begins with a cluster that runs freely."""
+    control(demo, action="breakpoint", set=[])
+    control(demo, action="resume")
+    control(demo, action="speed", speed=10)
+
+
+def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    sight = look()
+    kubectl("get", "pods")  # its discovery is cached now
+    sight.press("Space")
+    sight.says(sight.moment, "paused")
+    sight.send(POD.format(name="stepped"))
+    sight.says(sight.page.get_by_role("log"), "Waits with the cluster.")
+    waiting = kubectl.open("get", "pods", "--output=name")
+
+    # the request comes in, then hop by hop by button and by key
+    gates: list[str] = []
+    for turn in range(40):
+        with one_step(sight, demo):
+            if turn % 2:
+                sight.button("Forward one hop").click()
+            else:
+                sight.press("ArrowRight")
+        held = sight.held
+        if held.count() and (gate := str(held.get_attribute("id"))) not in gates:
+            gates.append(gate)
+            assert sight.headline.inner_text() == sight.page.title().split(" · ")[0]
+        if "g-mutating" in gates:
+            break
+    assert gates == [f"g-{gate}" for gate in GATES[:7]]
+    assert waiting.poll() is None, "kubectl waits with the cluster"
+    assert pods(demo) == []
+
+    with one_step(sight, demo):
+        sight.press("Shift+ArrowRight")
+    with one_step(sight, demo):
+        sight.button("Forward one request").click()
+
+    sight.button("Go on").click()
+    out, err = waiting.communicate(timeout=20)
+    assert (waiting.returncode, err) == (0, "")
+    assert out in ("", "pod/stepped\n")
+    sight.says(sight.page.get_by_role("log"), "pod/stepped created")
+    sight.button(re.compile("^Speed")).click()
+    sight.button("max").click()
+    kubectl.until(lambda out: out == "Running", *"get pod stepped -o jsonpath={.status.phase}".split())
+    sight.says(sight.moment, "live")
+    expect(sight.held).to_have_count(0)
+
+
+def test_a_pennant_holds_the_whole_cluster_inside_admission(look: Look, demo: Demo) -> None:
+    sight = look(COMPACT)
+    sight.button("API server").click()  # the gates take the centre
+    sight.button("Breakpoint at Mutating admission").click()
+    expect(sight.button("1 breakpoint")).to_be_visible()
+
+    sight.send(POD.format(name="held"))
+
+    expect(sight.gate("mutating")).to_have_class(re.compile("is-hold"))
+    sight.says(sight.gate("mutating"), "held")
+    sight.says(sight.moment, "paused at a breakpoint")
+    sight.says(sight.headline, re.compile("admission|plugin|token"))
+    sight.says(sight.page.get_by_role("log"), "Waits with the cluster.")
+    assert "held" not in pods(demo)
+    sight.page.get_by_role("tab", name="Objects").click()
+    expect(sight.page.get_by_title("Pod held")).to_have_count(0)
+
+    sight.press("b")  # the gate we are at: its breakpoint goes
+    expect(sight.button("0 breakpoints")).to_be_visible()
+    sight.button("Go on").click()
+    expect(sight.page.get_by_title("Pod held")).to_be_visible()
+    sight.says(sight.moment, "live")
+    assert "held" in pods(demo)
+
+
+def test_the_question_of_the_token_stops_at_the_plugin_that_adds_it(look: Look, demo: Demo) -> None:
+    sight = look()
+    sight.button(re.compile("^0 breakpoints")).click()
+    sight.button("the ServiceAccount plugin, for a new pod").click()
+
+    sight.send(POD.format(name="token"))
+
+    expect(sight.gate("mutating")).to_have_class(re.compile("is-hold"))
+    sight.says(sight.gate("mutating"), "ServiceAccount")
+    sight.says(sight.headline, "The ServiceAccount plugin")
+    sight.says(sight.page.get_by_role("complementary"), "kube-api-access")
+    assert "token" not in pods(demo)
+
+    sight.button(re.compile("^1 breakpoint")).click()
+    sight.button("Remove all").click()
+    sight.button("Go on").click()
+    sight.says(sight.page.get_by_role("log"), "pod/token created")
+    sight.says(sight.moment, "live")
+
+
+def control(demo: Demo, **body: Any) -> dict[str, Any]:
+    """Act on the cluster's clock beside the page; what the clock says then."""
+    answer = demo.ask(
+        "POST", "/viz/v1/clusters/demo/control", json.dumps(body).encode(),
+        Content_Type="application/json",
+    )  # fmt: skip
+    return dict(json.loads(answer.read()))
+
+
+@contextlib.contextmanager
+def one_step(sight: Sight, demo: Demo) -> Iterator[None]:
+    """What is done within makes the cluster go on and stand still again; the page shows where."""
+    before = state(demo)["seq"]
+    yield
+    deadline = time.monotonic() + WAIT_MS / 1000
+    while not ((now := state(demo))["held"] and now["held"]["seq"] > before):
+        assert time.monotonic() < deadline, now
+    slider = "Number(document.querySelector('[role=slider]').getAttribute('aria-valuenow'))"
+    sight.until(f"([seq]) => {slider} >= seq", now["seq"])
+    sight.settle()
+    sight.says(sight.moment, "paused")
+
+
+def state(demo: Demo) -> dict[str, Any]:
+    return dict(json.loads(demo.get("/viz/v1/clusters/demo").read()))
+
+
+def pods(demo: Demo) -> list[str]:
+    """Names of the pods in the store."""
+    answer = demo.get("/viz/v1/clusters/demo/objects?prefix=/registry/pods/default/")
+    return sorted(key.rpartition("/")[2] for key in json.loads(answer.read())["objects"])
