@@ -26,4 +26,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def kubectl(cluster: Demo, home: Path) -> Kubectl:
-    return Kubectl(kubectls.newest(), cluster.data_dir, home)
+    """The newest program as admin, once every node is ready."""
+    kubectl = Kubectl(kubectls.newest(), cluster.data_dir, home)
+    kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+    return kubectl
