@@ -97,7 +97,7 @@ class Pipeline:
             return self._list(call)
         if verb == "watch":
             return self._watch(call)
-        if call.subresource and call.subresource != "status":
+        if call.subresource not in ("", "status") or call.info.kind == "Binding":
             return await subresources.handle(self.cluster, call)
         if reviews.is_review(call.info):
             return await reviews.handle(self.cluster, call)

@@ -23,14 +23,21 @@ async def delete(cluster: ClusterContext, call: Call) -> Outcome:
     info = call.info
     assert info is not None
     options = given.of_delete(cluster, call)
-    call.gate = "etcd"
-    old = cluster.storage.find(info, call.namespace, call.name)
-    if old is None:
-        raise errors.not_found(info.group, info.plural, call.name)
-    outcome = await delete_one(cluster, call, info, old, options)
-    if options.get("orphanDependents") is False and _is_still_there(outcome):
-        outcome.code = 202
-    return outcome
+    for attempt in range(gates.RETRIES_MAX):
+        call.gate = "etcd"
+        old = cluster.storage.find(info, call.namespace, call.name)
+        if old is None:
+            raise errors.not_found(info.group, info.plural, call.name)
+        try:
+            outcome = await delete_one(cluster, call, info, old, options)
+        except errors.ApiError as error:
+            if not gates.is_stale(error) or attempt == gates.RETRIES_MAX - 1:
+                raise
+        else:
+            if options.get("orphanDependents") is False and _is_still_there(outcome):
+                outcome.code = 202
+            return outcome
+    raise AssertionError("unreachable: the loop returns or raises")
 
 
 def _is_still_there(outcome: Outcome) -> bool:
@@ -71,9 +78,17 @@ async def delete_one(
     attributes.name = meta.name_of(old)
     attributes.options = options
     await gates.mutating(cluster, attributes)
-    _check_preconditions(info, old, options)
-    await gates.validating(cluster, attributes)
     call.gate = "etcd"
+    check_preconditions(info, old, options)
+    await gates.validating(cluster, attributes)
+    return await finish(cluster, info, old, options)
+
+
+async def finish(
+    cluster: ClusterContext, info: ResourceInfo, old: Object, options: Object
+) -> Outcome:
+    """The delete itself, behind admission."""
+    dry_run = bool(options.get("dryRun"))
     strategy = cluster.strategy(info)
     grace = strategy.grace_seconds(old, options)
     finalizers = _finalizers(old, options)
@@ -118,7 +133,7 @@ def deleted_status(info: ResourceInfo, old: Object) -> Object:
     }
 
 
-def _check_preconditions(info: ResourceInfo, old: Object, options: Object) -> None:
+def check_preconditions(info: ResourceInfo, old: Object, options: Object) -> None:
     wanted = options.get("preconditions") or {}
     name = meta.name_of(old)
     uid, revision = wanted.get("uid"), wanted.get("resourceVersion")

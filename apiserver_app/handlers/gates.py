@@ -21,6 +21,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.strategy import Context, Strategy
 
 GENERATED_NAME_MAX = 58  # what is left of generateName before five random characters
+RETRIES_MAX = 5  # of a write that somebody else was faster than
 GENERATED_NAMES_MAX = 8  # tried until one is free
 
 
@@ -220,6 +221,11 @@ def check_preconditions(
         )  # fmt: skip
 
 
+def is_stale(error: ApiError) -> bool:
+    """Whether somebody was faster, and the same may be tried on the newer object."""
+    return error.reason == "Conflict" and error.message.endswith(errors.MODIFIED)
+
+
 def wrong_uid(key: str, wanted: str, have: str) -> str:
     """How the storage layer words a precondition that does not hold."""
     return (
@@ -273,6 +279,11 @@ async def etcd(
         await cluster.probe.hop("gate", "etcd", "skip", {"word": "no change", "key": key})
     else:
         await cluster.probe.hop("gate", "etcd", "allow", {"word": str(rev), "key": key, "rev": rev})
+
+
+def created_status() -> Object:
+    """What a subresource answers that has nothing of its own to show."""
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 def is_finished(info: ResourceInfo, obj: Object, old: Object) -> bool:

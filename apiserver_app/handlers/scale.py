@@ -42,10 +42,13 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
     changed["metadata"] = metadata
     inner = Call(
         verb="update", path=call.path, credential=call.credential, agent=call.agent, info=info,
-        subresource="", namespace=call.namespace, name=call.name, params=call.params,
-        body=changed, outside=call.outside, user=call.user,
+        subresource="scale", namespace=call.namespace, name=call.name, params=call.params,
+        body=changed, outside=call.outside, user=call.user, warnings=call.warnings,
     )  # fmt: skip
-    outcome = await writes.update(cluster, inner)
+    try:
+        outcome = await writes.update(cluster, inner)
+    finally:
+        call.gate = inner.gate
     assert outcome.obj is not None
     return Outcome(200, obj=_scale_of(info, outcome.obj))
 

@@ -20,7 +20,6 @@ from apiserver_app.machinery import client, errors, managedfields, meta, patches
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import objectmeta
 
-RETRIES_MAX = 5
 REVISED = "resourceVersion should not be set on objects to be created"
 
 
@@ -93,7 +92,7 @@ async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: 
 async def update(cluster: ClusterContext, call: Call) -> Outcome:
     info = _info(call)
     raw = bodies.read(cluster, call, info)
-    for attempt in range(RETRIES_MAX):
+    for attempt in range(gates.RETRIES_MAX):
         obj = await gates.decode(cluster, call, info, raw, None)
         _check_name(call, obj)
         call.gate = "etcd"
@@ -107,7 +106,7 @@ async def update(cluster: ClusterContext, call: Call) -> Outcome:
         try:
             return await _update(cluster, call, info, obj, old)
         except errors.ApiError as error:
-            if named or not _is_stale(error) or attempt == RETRIES_MAX - 1:
+            if named or not gates.is_stale(error) or attempt == gates.RETRIES_MAX - 1:
                 raise
     raise AssertionError("unreachable: the loop returns or raises")
 
@@ -116,7 +115,7 @@ async def patch(cluster: ClusterContext, call: Call) -> Outcome:
     """Apply the patch to what is stored, then go on as an update."""
     info = _info(call)
     body = bodies.read_patch(cluster, call)
-    for attempt in range(RETRIES_MAX):
+    for attempt in range(gates.RETRIES_MAX):
         old = cluster.storage.find(info, call.namespace, call.name)
         if old is None:
             if call.content_type == client.APPLY_PATCH and not call.subresource:
@@ -132,7 +131,7 @@ async def patch(cluster: ClusterContext, call: Call) -> Outcome:
         try:
             return await _update(cluster, call, info, obj, old)
         except errors.ApiError as error:
-            if named or not _is_stale(error) or attempt == RETRIES_MAX - 1:
+            if named or not gates.is_stale(error) or attempt == gates.RETRIES_MAX - 1:
                 raise
             call.gate = "decode"
     raise AssertionError("unreachable: the loop returns or raises")
@@ -235,11 +234,6 @@ async def _update(
 
 
 _PREPARED = {"word": "unchanged name"}
-
-
-def _is_stale(error: errors.ApiError) -> bool:
-    """Whether somebody was faster, and the same may be tried on the newer object."""
-    return error.reason == "Conflict" and error.message.endswith(errors.MODIFIED)
 
 
 def _check_name(call: Call, obj: Object) -> None:
