@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 NODES_MAX = 10_000
 SPEED_MIN, SPEED_MAX = 0.1, 1000.0
+MINORS = range(25, 38)  # of Kubernetes 1.x, those whose types are known
+PROFILES = ("default",)
 _EXAMPLE = """\
 example:
   python manage.py demo --port 8080 --nodes 5 --speed 10 --data-dir /tmp/class
@@ -127,11 +129,18 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=_seed, metavar="N", help="same seed, same inputs: the same run")
     add(
         "--kubernetes-version",
+        type=_version,
         default="1.33",
         metavar="V",
         help="the version the cluster speaks (default %(default)s)",
     )
-    add("--profile", default="", metavar="NAME", help="a version profile by name")
+    add(
+        "--profile",
+        choices=PROFILES,
+        default="",
+        metavar="NAME",
+        help="a version profile by name",
+    )
     add("--no-browser", action="store_true", help="do not open the page in a browser")
     add("--single-process", action="store_true", help="edge and worker in one process")
     return made
@@ -147,6 +156,15 @@ def _nodes(text: str) -> int:
 
 def _seed(text: str) -> int:
     return _whole(text, 0, 2**63 - 1)
+
+
+def _version(text: str) -> str:
+    major, _, minor = text.removeprefix("v").partition(".")
+    if major != "1" or not minor.isdecimal() or int(minor) not in MINORS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no version from 1.{MINORS[0]} to 1.{MINORS[-1]}"
+        )
+    return f"1.{int(minor)}"
 
 
 def _whole(text: str, low: int, high: int) -> int:

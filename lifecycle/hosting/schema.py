@@ -11,11 +11,11 @@ from pathlib import Path
 from django.apps import apps
 from django.core.management import call_command
 from django.db import connections
-from django.db.utils import OperationalError, ProgrammingError
+from django.db.utils import DatabaseError, OperationalError, ProgrammingError
 
 
 def migrate_if_needed(alias: str) -> bool:
-    """Bring this database up to date; whether anything had to be done."""
+    """Bring this database up to date; whether anything had to be done. ValueError if it is none."""
     missing = _wanted() - _applied(alias)
     if missing:
         call_command("migrate", database=alias, verbosity=0, interactive=False)
@@ -37,3 +37,5 @@ def _applied(alias: str) -> set[tuple[str, str]]:
             return {(app, name) for app, name in cursor.fetchall()}
     except (OperationalError, ProgrammingError):
         return set()  # a new database
+    except DatabaseError as error:
+        raise ValueError(f"{connections[alias].settings_dict['NAME']}: {error}") from error

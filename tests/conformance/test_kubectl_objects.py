@@ -79,8 +79,7 @@ def test_diff_and_replace(kubectl: Kubectl) -> None:
     )
     stale = kubectl.object("cm", "settings")
     kubectl("annotate", "cm", "settings", "by=somebody")
-    said = kubectl.fails("replace", "-f", "-", given=json.dumps(stale))
-    assert said == (
+    assert kubectl.fails("replace", "-f", "-", given=json.dumps(stale)) == (
         'Error from server (Conflict): error when replacing "STDIN": Operation cannot be '
         'fulfilled on configmaps "settings": the object has been modified; please apply your '
         "changes to the latest version and try again"
