@@ -19,6 +19,9 @@ from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry.watchcache import Change, Subscription
 
 
+Params = dict[str, list[str]]  # of a query
+
+
 class LocalClient:
     """One component's way in. `credential` proves who it is at the authentication gate; `agent`
     is its User-Agent, `component` its name in the trace."""
@@ -132,7 +135,7 @@ class LocalClient:
         namespace: str,
         name: str,
         subresource: str = "",
-        params: dict[str, list[str]] | None = None,
+        params: Params | None = None,
     ) -> Call:
         info = self._cluster.resources.by_key[resource]
         in_path = "" if verb in ("list", "watch") else name
@@ -143,7 +146,7 @@ class LocalClient:
         )  # fmt: skip
 
 
-_NONE: dict[str, list[str]] = {}
+_NONE: Params = {}
 
 
 class LocalWatch:
@@ -203,8 +206,8 @@ def _selected(fields: str) -> str:
     return ""
 
 
-def _selectors(labels: str, fields: str) -> dict[str, list[str]]:
-    params: dict[str, list[str]] = {}
+def _selectors(labels: str, fields: str) -> Params:
+    params: Params = {}
     if labels:
         params["labelSelector"] = [labels]
     if fields:

@@ -89,6 +89,10 @@ class Subscription:
         return True
 
 
+Subscriptions = list[Subscription]
+Names = list[str]
+
+
 class WatchCache:
     """Current objects by storage path and key, and who watches them."""
 
@@ -108,8 +112,8 @@ class WatchCache:
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
         self._window: deque[Change] = deque(maxlen=WINDOW)
         self._window_start = 0
-        self._watches: dict[str, list[Subscription]] = {}
-        self._node_watches: dict[str, list[Subscription]] = {}
+        self._watches: dict[str, Subscriptions] = {}
+        self._node_watches: dict[str, Subscriptions] = {}
         self._pods_on: dict[str, dict[str, Object]] = {}
 
     def start(self) -> None:
@@ -189,7 +193,7 @@ class WatchCache:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _group(self, watch: Subscription) -> list[Subscription]:
+    def _group(self, watch: Subscription) -> Subscriptions:
         if watch.node is not None:
             return self._node_watches.setdefault(watch.node, [])
         return self._watches.setdefault(watch.storage, [])
@@ -221,7 +225,7 @@ class WatchCache:
             self._pods_on.setdefault(node, {})[change.key] = change.obj
 
     def _deliver(self, change: Change) -> None:
-        told: list[str] = []
+        told: Names = []
         outside = 0
         groups = [self._watches.get(change.storage, ())]
         if change.storage == "pods" and self._node_watches:
@@ -252,7 +256,7 @@ class WatchCache:
         value = event.entry.value
         return Change(event.revision, storage, event.key, kind, obj, previous, value)
 
-    def _since(self, storage: str, prefix: str, after: int) -> list[Change]:
+    def _since(self, storage: str, prefix: str, after: int) -> Sequence[Change]:
         if after >= self._window_start:
             return [
                 change

@@ -41,7 +41,7 @@ class Event(NamedTuple):
 
 class Range(NamedTuple):
     entries: Sequence[Entry]
-    count: int  # how many keys match, whatever the limit
+    total: int  # how many keys match, whatever the limit
     revision: int  # of the store when it was read
 
 
@@ -283,7 +283,7 @@ class Etcd:
 
     def _holds(self, compare: Compare) -> bool:
         entry = self._index.get(compare.key)
-        have: int | bytes
+        have: Any
         if compare.target == "value":
             have = entry.value if entry else b""
         elif compare.target in ("mod", "create", "version"):

@@ -106,7 +106,7 @@ def test_range_gives_keys_in_order_pages_and_counts(stored: Stored) -> None:
         etcd.put(POD + name, name.encode())
     etcd.put("/registry/pods/other/z", b"z")
     found = etcd.range(POD, limit=2)
-    assert [entry.value for entry in found.entries] == [b"a", b"b"] and found.count == 3
+    assert [entry.value for entry in found.entries] == [b"a", b"b"] and found.total == 3
     rest = etcd.range(POD, after=found.entries[-1].key, limit=2)
     assert [entry.value for entry in rest.entries] == [b"c"]
     assert etcd.count("/registry/") == 4
