@@ -79,7 +79,7 @@ def _is_subject(subject: Object, user: User) -> bool:
         prefix = f"system:serviceaccount:{account['namespace']}:"
         if account["name"] == "*":
             return user.name.startswith(prefix)
-        return user.name == prefix + account["name"]
+        return bool(user.name == prefix + account["name"])
     return False
 
 

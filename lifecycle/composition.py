@@ -27,7 +27,8 @@ from apiserver_app.machinery import kinds, meta, types
 from apiserver_app.machinery.meta import Credential, Object, TlsPeer, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
-from apiserver_app.registry import generic, kinds as strategies, watchcache
+from apiserver_app.registry import generic, watchcache
+from apiserver_app.registry import kinds as strategies
 from apiserver_app.store import etcd
 from apiserver_app.store.backend import Backend, ClusterState
 from lifecycle import roles

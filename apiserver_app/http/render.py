@@ -107,5 +107,5 @@ def accepted(accept: str, call: Call) -> Accepted:
     if call.info is None:
         return negotiation.Accepted()
     found = negotiation.negotiate(accept, watch)
-    pretty: Any = negotiation.wants_pretty(call.params, call.agent)  # type: ignore[arg-type]
+    pretty: Any = negotiation.wants_pretty(call.params, call.agent)
     return found._replace(pretty=True) if pretty and not watch else found

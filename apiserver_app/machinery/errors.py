@@ -66,7 +66,7 @@ OMITTED = GoText("")
 
 
 def go_value(value: Any) -> str:
-    """A value as upstream prints it inside a field error, up to 1.33: maps and lists in Go syntax."""
+    """A value as upstream prints it in a field error, up to 1.33: maps and lists in Go syntax."""
     if isinstance(value, GoText):
         return str(value)
     if value is None:
@@ -236,7 +236,8 @@ def unauthorized() -> ApiError:
 
 
 def method_not_allowed(group: str, resource: str, verb: str) -> ApiError:
-    message = f"{verb} is not supported on resources of kind {json.dumps(qualified(group, resource))}"
+    kind = json.dumps(qualified(group, resource))
+    message = f"{verb} is not supported on resources of kind {kind}"
     return ApiError(405, "MethodNotAllowed", message, details=_details(group, resource, ""))
 
 

@@ -169,7 +169,7 @@ class Kernel:
     # -- what the host calls --------------------------------------------------------------------
 
     def run_ready(self, steps_max: int) -> int:
-        """Take up to steps_max steps; how many were taken. Stops when frozen or nothing is ready."""
+        """Take up to steps_max steps; how many were taken. Stops when frozen or none is ready."""
         outside, inside = self._ready
         taken = 0
         while taken < steps_max and not self.frozen:

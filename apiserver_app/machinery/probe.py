@@ -5,7 +5,8 @@ starts) call a Probe; plugins, strategies and controllers never do. `hop` is als
 point where a pause, a step, a breakpoint or a fault takes hold.
 
 A record is (seq, t, kind, span, fields). `span` is the seq of the record that opened the request,
-reconcile, cycle or sync it belongs to; an opening record (request, work) belongs to itself. The kinds and their fields are the closed set KINDS.
+reconcile, cycle or sync it belongs to; an opening record (request, work) belongs to itself. The
+kinds and their fields are the closed set KINDS.
 """
 
 from __future__ import annotations

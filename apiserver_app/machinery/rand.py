@@ -1,6 +1,7 @@
 """The cluster's one source of randomness: seeded, small, and persisted with the clock.
 
-SplitMix64 (Steele, Lea, Flood 2014): its whole state is one 64-bit number, so a commit can carry it.
+SplitMix64 (Steele, Lea, Flood 2014): its whole state is one 64-bit number, so that a commit can
+carry it.
 Never use it for secrets: keys and signatures come from the operating system.
 """
 

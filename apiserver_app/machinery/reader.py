@@ -22,7 +22,7 @@ class Reader(Protocol):
         ...
 
     def generation(self, resource: str) -> int:
-        """Grows whenever an object of the resource changes; cheap enough to ask on every request."""
+        """Grows whenever an object of the resource changes; cheap enough to ask every request."""
         ...
 
     def pods_on(self, node: str) -> Iterable[Object]:

@@ -137,7 +137,7 @@ class DatabaseBackend:
                 )
                 gone += cursor.rowcount
                 if cursor.rowcount < COMPACT_BATCH:
-                    return gone
+                    return int(gone)
 
     def segments(self, first: int, last: int) -> Iterator[Segment]:
         with connections[self.alias].cursor() as cursor:
@@ -164,7 +164,7 @@ class DatabaseBackend:
                 f"SELECT n, step, t, seq, data FROM {_INPUTS} WHERE cluster_id=%s ORDER BY n",
                 (self._id,),
             )
-            return [InputRow(*row[:4], bytes(row[4])) for row in cursor.fetchall()]
+            return [InputRow._make((*row[:4], bytes(row[4]))) for row in cursor.fetchall()]
 
     def _create(self, state: ClusterState) -> int:
         row = Cluster.objects.using(self.alias).create(
@@ -178,4 +178,4 @@ class DatabaseBackend:
             cursor.execute(f"SELECT {_COLUMNS} FROM {_LOG} {where}", values)
             for row in cursor:
                 old = None if row[3] is None else bytes(row[3])
-                yield LogRow(row[0], row[1], bytes(row[2]), old, *row[4:8], bool(row[8]))
+                yield LogRow._make((*row[:2], bytes(row[2]), old, *row[4:8], bool(row[8])))

@@ -49,7 +49,9 @@ def with_objects(backend: Backend, records: list[dict[str, Any]]) -> Iterable[di
     return records
 
 
-def read_bytes(backend: Backend, first: int, last: int, limit: int = RECORDS_MAX) -> tuple[bytes, int]:
+def read_bytes(
+    backend: Backend, first: int, last: int, limit: int = RECORDS_MAX
+) -> tuple[bytes, int]:
     """Records from `first` on as JSON joined by commas, at most `limit`; the last one's number.
 
     The number is first - 1 when there is none yet.
@@ -63,7 +65,9 @@ def read_bytes(backend: Backend, first: int, last: int, limit: int = RECORDS_MAX
     return b",".join(parts), end
 
 
-def read_records(cluster: str, first: int, last: int, limit: int = RECORDS_MAX) -> tuple[bytes, int]:
+def read_records(
+    cluster: str, first: int, last: int, limit: int = RECORDS_MAX
+) -> tuple[bytes, int]:
     """As read_bytes, from the database, for the edge. Gives (b"", first - 1) for no cluster."""
     from apiserver_app.store.log import DatabaseBackend
 

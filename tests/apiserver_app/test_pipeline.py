@@ -9,7 +9,16 @@ import pytest
 from apiserver_app.machinery import errors
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import (
-    CONFIGMAPS, DEPLOYMENTS, MERGE, PODS, bare_session, configmap, events, header, last_gates, pod,
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    MERGE,
+    PODS,
+    bare_session,
+    configmap,
+    events,
+    header,
+    last_gates,
+    pod,
 )  # fmt: skip
 
 

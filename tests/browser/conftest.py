@@ -21,7 +21,9 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def demo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+def demo(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Demo]:
     """A fresh cluster; a module's DEMO says with which options."""
     options = getattr(request.module, "DEMO", ())
     where: Path = tmp_path_factory.mktemp("demo") / "data"

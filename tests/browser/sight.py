@@ -122,7 +122,8 @@ class Sight:
 
     def until(self, script: str, *arguments: Any) -> Any:
         """Wait for a script to answer something true."""
-        return self.page.wait_for_function(script, arg=list(arguments), timeout=WAIT_MS).json_value()
+        found = self.page.wait_for_function(script, arg=list(arguments), timeout=WAIT_MS)
+        return found.json_value()
 
     def send(self, manifest: str, user: str = "") -> None:
         """Send a manifest from the bench, as a visitor would."""

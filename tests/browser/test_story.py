@@ -49,7 +49,8 @@ def test_run_it_travels_through_the_eleven_gates_until_three_pods_run(look: Look
     sight.says(sight.headline, "3 of 3 pods are ready")
     sight.says(sight.moment, "live")
     drawn = sight.page.evaluate("window.drawn")
-    assert passed_in_order(drawn, "POST /apis/apps/v1/namespaces/default/deployments") == list(GATES)
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    assert passed_in_order(drawn, f"POST {path}") == list(GATES)
     assert_stored_with_etcd(drawn, "/deployments", "Deployment nginx")
     assert pods_of_nodes(sight) == {"node-1": 1, "node-2": 1, "node-3": 1}
     assert sight.page.locator(".tree .row[title^='Pod nginx-']").count() == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -167,7 +168,7 @@ def test_records_are_numbered_without_gaps_and_time_never_goes_back(
     records: list[dict[str, Any]],
 ) -> None:
     assert [one["seq"] for one in records] == list(range(1, len(records) + 1))
-    assert all(a["t"] <= b["t"] for a, b in zip(records, records[1:], strict=False))
+    assert all(a["t"] <= b["t"] for a, b in itertools.pairwise(records))
 
 
 def test_deleting_the_deployment_takes_everything_with_it() -> None:

@@ -84,7 +84,8 @@ def test_links_and_paths_in_the_documents_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text)
     dead = [one for one in links if "://" not in one and not (page.parent / one).exists()]
     paths = re.findall(
-        r"`((?:apiserver_app|controllers_app|lifecycle|tests|static|templates|docs)/[\w./-]+)`", text
+        r"`((?:apiserver_app|controllers_app|lifecycle|tests|static|templates|docs)/[\w./-]+)`",
+        text,
     )
     dead += [one for one in paths if not (sources.ROOT / one).exists()]
     assert dead == []

@@ -97,7 +97,7 @@ def test_pod_with_one_of_the_tolerations_gets_the_other(cluster: Cluster) -> Non
 @pytest.mark.parametrize("said", ["pod", "account"])
 def test_token_is_not_mounted_when_pod_or_account_says_so(cluster: Cluster, said: str) -> None:
     cluster.account("default", "quiet", automountServiceAccountToken=said == "pod")
-    own = {"automountServiceAccountToken": False} if said == "pod" else {}
+    own: dict[str, Any] = {"automountServiceAccountToken": False} if said == "pod" else {}
 
     spec = cluster.send("pods", pod(serviceAccountName="quiet", **own))["spec"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -39,8 +41,8 @@ def _account(uid: str) -> dict[str, object]:
     return {"metadata": {"namespace": "default", "name": "builder", "uid": uid}}
 
 
-def _names(tries: list[object]) -> list[tuple[str, str]]:
-    return [(one.name, one.verdict) for one in tries]  # type: ignore[attr-defined]
+def _names(tries: Sequence[Any]) -> list[tuple[str, str]]:
+    return [(one.name, one.verdict) for one in tries]
 
 
 def test_authenticators_are_listed_in_upstreams_order(union: Union) -> None:

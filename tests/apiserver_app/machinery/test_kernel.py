@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from apiserver_app.machinery import kernel as kernels
@@ -14,7 +16,8 @@ def drive(kernel: Kernel, *, target: int = 0, jump: bool = True) -> None:
 
 
 def test_ready_tasks_run_in_the_order_in_which_they_became_ready() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
 
     async def note(name: str) -> None:
         seen.append(name)
@@ -28,7 +31,8 @@ def test_ready_tasks_run_in_the_order_in_which_they_became_ready() -> None:
 
 
 def test_outside_tasks_run_before_inside_ones() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
 
     async def note(name: str) -> None:
         seen.append(name)
@@ -51,7 +55,8 @@ def test_sleep_moves_virtual_time_to_the_timer_and_no_further() -> None:
 
 
 def test_timers_fire_by_due_time_and_then_by_sequence() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     for due, name in ((3, "c"), (1, "a"), (3, "d"), (2, "b")):
         kernel.call_at(due, seen.append, name)
     drive(kernel)
@@ -59,7 +64,8 @@ def test_timers_fire_by_due_time_and_then_by_sequence() -> None:
 
 
 def test_a_timer_waits_while_something_is_ready() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     kernel.call_at(0, seen.append, "timer")
 
     async def twice() -> None:
@@ -75,7 +81,8 @@ def test_a_timer_waits_while_something_is_ready() -> None:
 
 
 def test_without_a_jump_no_timer_beyond_the_target_fires() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     kernel.call_at(10, seen.append, "late")
     assert not kernel.fire_timer(9, jump=False)
     assert kernel.fire_timer(10, jump=False)
@@ -83,7 +90,8 @@ def test_without_a_jump_no_timer_beyond_the_target_fires() -> None:
 
 
 def test_a_jump_ignores_background_timers() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     kernel.call_at(10 * SECOND, seen.append, "housekeeping", background=True)
     assert not kernel.fire_timer(0, jump=True)
     assert seen == [] and kernel.now == 0
@@ -107,7 +115,8 @@ def test_a_jump_fires_the_background_work_it_passes_once_at_the_new_time() -> No
 
 
 def test_a_child_task_inherits_span_and_background() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
 
     async def child() -> None:
         assert kernel.current is not None
@@ -124,7 +133,8 @@ def test_a_child_task_inherits_span_and_background() -> None:
 
 
 def test_hold_freezes_everything_and_the_holder_goes_on_first() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
 
     async def holder() -> None:
         seen.append("before")
@@ -164,7 +174,8 @@ def test_the_same_inputs_give_the_same_steps_with_and_without_a_pause() -> None:
 
 
 def test_cancel_reaches_a_sleeping_task_at_once_and_runs_its_clean_up() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
 
     async def sleeper() -> None:
         try:
@@ -181,7 +192,8 @@ def test_cancel_reaches_a_sleeping_task_at_once_and_runs_its_clean_up() -> None:
 
 
 def test_a_wake_up_that_comes_too_late_is_ignored() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     signal = Signal(kernel)
 
     async def waiter() -> None:
@@ -198,7 +210,8 @@ def test_a_wake_up_that_comes_too_late_is_ignored() -> None:
 
 
 def test_signal_wait_gives_up_after_its_timeout() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     signal = Signal(kernel)
 
     async def waiter() -> None:
@@ -210,7 +223,8 @@ def test_signal_wait_gives_up_after_its_timeout() -> None:
 
 
 def test_mailbox_gives_each_item_to_one_reader_and_none_after_close() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     box: Mailbox[int] = Mailbox(kernel)
 
     async def reader() -> None:
@@ -265,7 +279,8 @@ def test_time_never_goes_back() -> None:
 
 
 def test_a_lock_goes_to_those_who_asked_in_their_order() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     lock = Lock(kernel)
 
     async def user(name: str) -> None:
@@ -280,7 +295,8 @@ def test_a_lock_goes_to_those_who_asked_in_their_order() -> None:
 
 
 def test_a_lock_whose_waiter_was_cancelled_goes_to_the_next() -> None:
-    kernel, seen = Kernel(), []
+    kernel = Kernel()
+    seen: list[Any] = []
     lock = Lock(kernel)
 
     async def user(name: str) -> None:
