@@ -2,39 +2,103 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
-from tests.browser.sight import Look, Sight
+from tests.browser import asking
+from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
 
 
-@pytest.fixture(scope="module")
-def demo_with_nginx(demo: Demo) -> Demo:
-    """Three pods ran; the time of the cluster stands still since."""
-    run_nginx(demo)
-    return demo
+@pytest.fixture(scope="module", autouse=True)
+def nginx(demo: Demo) -> None:
+    """Three pods ran; since then the cluster stands still."""
+    asking.run(demo, "nginx")
+    asking.control(demo, action="pause")
 
 
-def run_nginx(demo: Demo) -> None:
-    """Make the page's own deployment beside the page, and wait until its pods are ready."""
-    manifest = (
-        b'{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "nginx"}, "spec":'
-        b'{"replicas": 3, "selector": {"matchLabels": {"app": "nginx"}}, "template": {"metadata":'
-        b'{"labels": {"app": "nginx"}}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}}}'
-    )
-    demo.ask("POST", "/viz/v1/clusters/demo/apply", manifest).read()
-    key = "/registry/deployments/default/nginx"
-    while objects(demo, key)[key].get("status", {}).get("readyReplicas") != 3:
-        pass
+@pytest.mark.parametrize("size", [ROOMY, COMPACT])
+def test_back_by_key_shows_the_revision_and_what_is_dotted(
+    look: Look, demo: Demo, size: tuple[int, int]
+) -> None:
+    sight = look(size)
+    live = asking.state(demo)["revision"]
+    sight.says(sight.moment, "paused")
+
+    sight.press("ArrowLeft", *["Shift+ArrowLeft"] * 3)
+
+    banner = banner_of(sight)
+    sight.says(banner, re.compile(rf"Revision \d+ .*ive is {live}"))
+    shown = revision_of(banner)
+    assert shown < live
+    sight.says(sight.moment, "in the past")
+    ghost = sight.page.locator(".tape .cell.ghost")
+    assert ghost.count() > 0
+    assert ghost.first.evaluate("(e) => getComputedStyle(e).borderTopStyle") == "dotted"
+    assert int(re.findall(r"\d+", ghost.first.inner_text())[0]) > shown
+    expect(sight.page.locator(".timeline rect.future")).to_be_visible()
+    expect(sight.page.locator(".timeline .headtext")).to_have_text(f"r{shown}")
+
+    sight.button("Go live").click()
+    expect(banner).to_have_count(0)
+    sight.says(sight.moment, "paused")
 
 
-def objects(demo: Demo, prefix: str) -> dict[str, Any]:
-    answer = demo.get(f"/viz/v1/clusters/demo/objects?prefix={prefix}")
-    return dict(json.loads(answer.read())["objects"])
+def test_the_tape_shows_the_objects_as_they_were(look: Look, demo: Demo) -> None:
+    sight = look()
+    writes = [r for r in asking.records(demo) if r["kind"] == "write"]
+    bound = [r for r in writes if r["resource"] == "pods" and r["object"]["spec"].get("nodeName")]
+    first = bound[0]
+    assert sight.page.locator(".tree .row[title^='Pod ']").count() == 3
+
+    # go back request by request until the tape has the revision, then choose it
+    cell = sight.page.locator(".tape").get_by_role("button", name=re.compile(rf"^{first['rev']}\b"))
+    for _ in range(60):
+        if cell.count():
+            break
+        sight.press("Shift+ArrowLeft")
+        sight.settle()
+    cell.click()
+
+    sight.says(banner_of(sight), f"Revision {first['rev']} ")
+    row = sight.page.locator(f".tree .row[title='Pod {first['name']}']")
+    sight.says(row, f"{first['object']['spec']['nodeName']} · r{first['rev']}")
+    pods = sight.page.locator(".tree .row[title^='Pod ']").all_inner_texts()
+    assert len([one for one in pods if "node-" not in one]) == 2
+    sight.says(sight.page.locator(".tree .row[title='Deployment nginx']"), "0 / 3")
+    sight.press("l")
+    expect(banner_of(sight)).to_have_count(0)
+    sight.says(sight.page.locator(".tree .row[title='Deployment nginx']"), "3 / 3")
+
+
+def test_the_head_of_the_timeline_can_be_dragged(look: Look) -> None:
+    sight = look()
+    box = sight.page.get_by_role("slider").bounding_box()
+    assert box
+    mouse, y = sight.page.mouse, box["y"] + box["height"] - 4
+    mouse.move(box["x"] + box["width"] * 0.9, y)
+    mouse.down()
+    mouse.move(box["x"] + box["width"] * 0.5, y, steps=5)
+    sight.settle()
+    half = revision_of(banner_of(sight))
+    mouse.move(box["x"] + 2, y, steps=5)
+    mouse.up()
+    sight.settle()
+
+    assert revision_of(banner_of(sight)) < half
+    sight.press("Escape")
+    expect(banner_of(sight)).to_have_count(0)
+
+
+def banner_of(sight: Sight) -> Locator:
+    return sight.page.locator(".banner")
+
+
+def revision_of(banner: Locator) -> int:
+    found = re.search(r"Revision (\d+)", banner.inner_text())
+    assert found
+    return int(found[1])

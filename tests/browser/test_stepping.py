@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.sight import COMPACT, GATES, WAIT_MS, Look, Sight
+from tests.browser import asking
+from tests.browser.sight import COMPACT, GATES, Look, Sight
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
-
-POD = """apiVersion: v1
-kind: Pod
-metadata: {{name: {name}}}
-spec:
-  containers: [{{name: web, image: nginx}}]
-"""
-
 
 @pytest.fixture(scope="module")
 def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
@@ -33,9 +24,7 @@ def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
 @pytest.fixture(autouse=True)
 def running(demo: Demo) -> None:
     """Each test begins with a cluster that runs freely."""
-    control(demo, action="breakpoint", set=[])
-    control(demo, action="resume")
-    control(demo, action="speed", speed=10)
+    asking.free(demo, speed=10)
 
 
 def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
@@ -45,7 +34,7 @@ def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
     kubectl("get", "pods")  # its discovery is cached now
     sight.press("Space")
     sight.says(sight.moment, "paused")
-    sight.send(POD.format(name="stepped"))
+    sight.send(asking.pod("stepped"))
     sight.says(sight.page.get_by_role("log"), "Waits with the cluster.")
     waiting = kubectl.open("get", "pods", "--output=name")
 
@@ -90,7 +79,7 @@ def test_a_pennant_holds_the_whole_cluster_inside_admission(look: Look, demo: De
     sight.button("Breakpoint at Mutating admission").click()
     expect(sight.button("1 breakpoint")).to_be_visible()
 
-    sight.send(POD.format(name="held"))
+    sight.send(asking.pod("held"))
 
     expect(sight.gate("mutating")).to_have_class(re.compile("is-hold"))
     sight.says(sight.gate("mutating"), "held")
@@ -114,7 +103,7 @@ def test_the_question_of_the_token_stops_at_the_plugin_that_adds_it(look: Look, 
     sight.button(re.compile("^0 breakpoints")).click()
     sight.button("the ServiceAccount plugin, for a new pod").click()
 
-    sight.send(POD.format(name="token"))
+    sight.send(asking.pod("token"))
 
     expect(sight.gate("mutating")).to_have_class(re.compile("is-hold"))
     sight.says(sight.gate("mutating"), "ServiceAccount")
@@ -129,34 +118,22 @@ def test_the_question_of_the_token_stops_at_the_plugin_that_adds_it(look: Look, 
     sight.says(sight.moment, "live")
 
 
-def control(demo: Demo, **body: Any) -> dict[str, Any]:
-    """Act on the cluster's clock beside the page; what the clock says then."""
-    answer = demo.ask(
-        "POST", "/viz/v1/clusters/demo/control", json.dumps(body).encode(),
-        Content_Type="application/json",
-    )  # fmt: skip
-    return dict(json.loads(answer.read()))
-
-
 @contextlib.contextmanager
 def one_step(sight: Sight, demo: Demo) -> Iterator[None]:
     """What is done within makes the cluster go on and stand still again; the page shows where."""
-    before = state(demo)["seq"]
+    before = asking.state(demo)["seq"]
     yield
-    deadline = time.monotonic() + WAIT_MS / 1000
-    while not ((now := state(demo))["held"] and now["held"]["seq"] > before):
-        assert time.monotonic() < deadline, now
+    now = asking.until(lambda: later(asking.state(demo), before))
     slider = "Number(document.querySelector('[role=slider]').getAttribute('aria-valuenow'))"
     sight.until(f"([seq]) => {slider} >= seq", now["seq"])
     sight.settle()
     sight.says(sight.moment, "paused")
 
 
-def state(demo: Demo) -> dict[str, Any]:
-    return dict(json.loads(demo.get("/viz/v1/clusters/demo").read()))
+def later(state: dict[str, Any], seq: int) -> dict[str, Any]:
+    """The state, if the cluster is held at a later record."""
+    return state if state["held"] and state["held"]["seq"] > seq else {}
 
 
 def pods(demo: Demo) -> list[str]:
-    """Names of the pods in the store."""
-    answer = demo.get("/viz/v1/clusters/demo/objects?prefix=/registry/pods/default/")
-    return sorted(key.rpartition("/")[2] for key in json.loads(answer.read())["objects"])
+    return sorted(asking.objects(demo, "pods"))

@@ -1,0 +1,97 @@
+"""What tests ask of the demo beside the page, by the product API."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.lifecycle.hosting.running import Demo
+
+WAIT_SECONDS = 20
+CLUSTER = "/viz/v1/clusters/demo"
+
+
+def state(demo: Demo) -> dict[str, Any]:
+    """The clock, what holds it, and how far the trace is."""
+    return _json(demo, CLUSTER)
+
+
+def control(demo: Demo, **body: Any) -> dict[str, Any]:
+    """Act on the cluster's clock; what it says then."""
+    sent = json.dumps(body).encode()
+    answer = demo.ask("POST", f"{CLUSTER}/control", sent, Content_Type="application/json")
+    assert answer.status == 200
+    return dict(json.loads(answer.read()))
+
+
+def free(demo: Demo, speed: int | str) -> None:
+    """Nothing stops the cluster from now on."""
+    control(demo, action="breakpoint", set=[])
+    control(demo, action="resume")
+    control(demo, action="speed", speed=speed)
+
+
+def apply(demo: Demo, manifest: str, user: str = "admin") -> list[dict[str, Any]]:
+    """Create what a manifest says; the result of each object."""
+    answer = demo.ask("POST", f"{CLUSTER}/apply?as={user}", manifest.encode())
+    return list(json.loads(answer.read())["results"])
+
+
+def objects(demo: Demo, kind: str, namespace: str = "default") -> dict[str, Any]:
+    """What is stored of a kind, by name."""
+    found = _json(demo, f"{CLUSTER}/objects?prefix=/registry/{kind}/{namespace}/")["objects"]
+    return {key.rpartition("/")[2]: one for key, one in found.items()}
+
+
+def records(demo: Demo, first: int = 1) -> list[dict[str, Any]]:
+    """The trace of the cluster from a record on."""
+    found: list[dict[str, Any]] = []
+    while first:
+        page = _json(demo, f"{CLUSTER}/records?from={first}&limit=5000")
+        found += page["records"]
+        first = page["next"] or 0 if page["records"] else 0
+    return found
+
+
+def until(true: Callable[[], Any]) -> Any:
+    """Ask until the answer is true."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not (answer := true()):
+        assert time.monotonic() < deadline, "that did not come"
+    return answer
+
+
+def run(demo: Demo, name: str, replicas: int = 3) -> None:
+    """Create a Deployment and wait until its pods are ready."""
+    assert apply(demo, deployment(name, replicas))[0]["code"] == 201
+    until(
+        lambda: objects(demo, "deployments")[name].get("status", {}).get("readyReplicas") == replicas
+    )
+
+
+def deployment(name: str, replicas: int) -> str:
+    return json.dumps({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+            },
+        },
+    })  # fmt: skip
+
+
+def pod(name: str, **spec: Any) -> str:
+    containers = [{"name": "web", "image": "nginx"}]
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"containers": containers, **spec},
+    })  # fmt: skip
+
+
+def _json(demo: Demo, path: str) -> Any:
+    return json.loads(demo.get(path).read())

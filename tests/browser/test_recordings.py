@@ -1,0 +1,148 @@
+"""A trace is saved, replayed while the cluster stays as it is, and files are checked on import."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser import asking
+from tests.browser.sight import Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+REFUSED = "status of 400"  # Chromium itself notes the server's refusal of a bad file
+
+
+@pytest.fixture(scope="module", autouse=True)
+def saved(demo: Demo) -> dict[str, Any]:
+    """A saved trace of a pod's life; the cluster stands still behind it."""
+    assert asking.apply(demo, asking.pod("lone"))[0]["code"] == 201
+    asking.until(lambda: asking.objects(demo, "pods")["lone"]["status"]["phase"] == "Running")
+    asking.control(demo, action="pause")
+    body = json.dumps({"name": "a pod", "cluster": "demo"}).encode()
+    answer = demo.ask("POST", "/viz/v1/traces", body, Content_Type="application/json")
+    return dict(json.loads(answer.read()))
+
+
+def test_a_recording_is_saved_replayed_to_its_end_and_left(look: Look, demo: Demo) -> None:
+    sight = look()
+    sight.button("Recordings").click()
+    dialog(sight).get_by_role("textbox", name="Name").fill("my lesson")
+    sight.button("Save this one").click()
+    row = dialog(sight).get_by_role("listitem").filter(has_text="my lesson")
+    expect(row).to_be_visible()
+    before = asking.state(demo)
+
+    row.get_by_role("button", name="Open").click()
+    sight.says(sight.moment, "recording")
+    expect(sight.page.locator(".brand")).to_be_visible()
+    expect(sight.page.locator(".fact").nth(1)).to_contain_text(before["version"])
+    start = place(sight)
+    sight.press("ArrowRight")
+    sight.until("([at]) => Number(document.querySelector('[role=slider]').ariaValueNow) > at", start)
+    sight.button("Forward one request").click()
+    sight.press("ArrowLeft", "ArrowLeft")
+    sight.settle()
+    sight.button("Speed ×1").click()
+    sight.button("×10").click()
+    sight.button("Go on").click()
+    sight.says(sight.moment, "end of the recording")
+    sight.says(sight.page.locator(".tape"), "The recording ends here.")
+    sight.says(sight.page.get_by_role("region", name="Requests and objects"), "Pod lone")
+    assert not sight.button("0 breakpoints").is_enabled()
+    # scrub back
+    box = sight.page.get_by_role("slider").bounding_box()
+    assert box
+    sight.page.mouse.click(box["x"] + 4, box["y"] + box["height"] - 4)
+    sight.settle()
+    assert place(sight) < before["seq"]
+
+    after = asking.state(demo)
+    assert {k: after[k] for k in ("seq", "revision", "now")} == {
+        k: before[k] for k in ("seq", "revision", "now")
+    }, "the cluster was not touched"
+    sight.button("Recordings").click()
+    sight.button("Back to the live cluster").click()
+    sight.says(sight.moment, "paused")
+    expect(sight.button("0 breakpoints")).to_be_enabled()
+
+
+def test_an_imported_file_is_kept_and_played(
+    look: Look, demo: Demo, saved: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "lesson.jsonl.gz"
+    header, *records = lines_of(demo, saved)
+    header = header | {"cluster": "elsewhere", "name": "from a colleague"}
+    write(file, [header, *records])
+    sight = look()
+
+    choose(sight, file)
+
+    sight.says(sight.moment, "recording")
+    sight.says(sight.page.locator(".fact").first, "elsewhere")
+    sight.button("Recordings").click()
+    expect(dialog(sight).get_by_role("listitem").filter(has_text="from a colleague")).to_be_visible()
+    sight.button("Back to the live cluster").click()
+    sight.says(sight.page.locator(".fact").first, "demo")
+    sight.says(sight.moment, "paused")
+
+
+@pytest.mark.parametrize("case", ["not a trace", "a wrong line", "cut in a line", "cut in the gzip"])
+def test_a_bad_file_is_refused_with_one_clear_sentence(
+    look: Look, demo: Demo, saved: dict[str, Any], tmp_path: Path, case: str
+) -> None:
+    file = tmp_path / "bad.jsonl.gz"
+    lines = lines_of(demo, saved)
+    whole = gzip.compress("\n".join(json.dumps(line) for line in lines).encode())
+    if case == "not a trace":
+        file.write_text("hello\n")
+    elif case == "a wrong line":
+        write(file, [*lines[:5], {"seq": 5, "kind": "nothing known"}, *lines[6:]])
+    elif case == "cut in a line":
+        text = "\n".join(json.dumps(line) for line in lines)
+        file.write_bytes(gzip.compress(text[: len(text) // 2].encode()))
+    else:
+        file.write_bytes(whole[: len(whole) // 2])
+    sight = look(expects=REFUSED)
+    shown = sight.headline.inner_text()
+
+    choose(sight, file)
+
+    alert = dialog(sight).get_by_role("alert")
+    expect(alert).to_be_visible()
+    said = alert.inner_text()
+    assert said.startswith("That did not work: ") and "\n" not in said and len(said) < 200, said
+    for internal in ("Error:", "Unexpected", "undefined", "JSON at position", "HTTP"):
+        assert internal not in said
+    if case == "a wrong line":
+        assert "line 6" in said
+    sight.button("Close").click()
+    assert sight.headline.inner_text() == shown, "the live cluster stays on view"
+    sight.says(sight.moment, "paused")
+
+
+def dialog(sight: Sight) -> Locator:
+    return sight.page.get_by_role("dialog", name="Recordings")
+
+
+def choose(sight: Sight, file: Path) -> None:
+    sight.button("Recordings").click()
+    dialog(sight).locator("input[type=file]").set_input_files(file)
+
+
+def place(sight: Sight) -> int:
+    return int(sight.page.get_by_role("slider").get_attribute("aria-valuenow") or 0)
+
+
+def lines_of(demo: Demo, saved: dict[str, Any]) -> list[dict[str, Any]]:
+    packed = demo.get(f"/viz/v1/traces/{saved['id']}").read()
+    return [json.loads(line) for line in gzip.decompress(packed).splitlines()]
+
+
+def write(file: Path, lines: list[dict[str, Any]]) -> None:
+    file.write_bytes(gzip.compress(b"".join(json.dumps(one).encode() + b"\n" for one in lines)))
