@@ -219,16 +219,18 @@ def test_duplicate_keys_are_owned_as_one_place() -> None:
 
 
 labels = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xy"), max_size=3)
-containers = st.lists(
-    st.fixed_dictionaries(
-        {"name": st.sampled_from("abc")},
-        optional={"image": st.sampled_from("xy"), "resources": st.just({}), "env": st.lists(
-            st.fixed_dictionaries({"name": st.sampled_from("AB"), "value": st.just("1")}),
-            max_size=2, unique_by=lambda item: str(item["name"]),
-        )},
-    ),
-    max_size=3, unique_by=lambda item: str(item["name"]),
-)  # fmt: skip
+env: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"name": st.sampled_from("AB"), "value": st.just("1")}
+)
+optional: dict[str, st.SearchStrategy[Any]] = {
+    "image": st.sampled_from("xy"),
+    "resources": st.just({}),
+    "env": st.lists(env, max_size=2, unique_by=lambda item: str(item["name"])),
+}
+container: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"name": st.sampled_from("abc")}, optional=optional
+)
+containers = st.lists(container, max_size=3, unique_by=lambda item: str(item["name"]))
 pods = st.builds(
     lambda labels, containers: {
         "metadata": {"labels": labels}, "spec": {"containers": containers}, "status": {},
