@@ -33,7 +33,7 @@ _CAPACITY = {
     "ephemeral-storage": "61255492Ki",
     "hugepages-1Gi": "0",
     "hugepages-2Mi": "0",
-    "memory": "8388608Ki",
+    "memory": "8Gi",
     "pods": "110",
 }
 

@@ -47,6 +47,10 @@ def build(
     return Component(kernel, probe, NAME, main)
 
 
+class LeadershipLost(Exception):
+    """Another scheduler holds the lease, or it could not be renewed in time."""
+
+
 class Scheduler:
     """One run of the scheduler, from its first list to its end."""
 
@@ -93,11 +97,16 @@ class Scheduler:
         )  # fmt: skip
         await elector.acquire()
         self._probe.tell("component", NAME, "synced", {"nodes": len(self.cache.nodes)})
-        self._group.spawn(f"{NAME}/lease", elector.renew(), background=True)
+        self._group.spawn(f"{NAME}/lease", self._lead(elector), background=True)
         self._group.spawn(f"{NAME}/flush", self._flush(), background=True)
         while True:
             key, queued = await self.queue.take()
             await self._work(key, queued)
+
+    async def _lead(self, elector: LeaderElector) -> None:
+        """Who does not lead any more must not bind: the component ends and is started again."""
+        await elector.renew()
+        self._group.give_up(LeadershipLost("leaderelection lost"))
 
     async def _flush(self) -> None:
         while True:

@@ -8,7 +8,7 @@ from lifecycle.trace import scripted
 from lifecycle.trace.scripted import Session
 
 PODS = "/api/v1/namespaces/default/pods"
-MERGE = {"content-type": "application/merge-patch+json"}
+STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}
 
 
 def cluster(**inputs: Any) -> Session:
@@ -66,5 +66,5 @@ def events(session: Session, name: str = "web") -> list[tuple[str, str, str]]:
 
 
 def patch(session: Session, path: str, body: dict[str, Any]) -> None:
-    answer = session.request("PATCH", path, body, headers=MERGE)
+    answer = session.request("PATCH", path, body, headers=STRATEGIC)
     assert answer.status == 200, answer.json()

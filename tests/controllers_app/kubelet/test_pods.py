@@ -100,6 +100,7 @@ def test_an_image_that_is_there_is_not_pulled_again() -> None:
 def test_one_node_pulls_one_image_at_a_time() -> None:
     session = cluster(nodes=1)
     create(session, pod("a", "postgres:16"), settle=False)
+    session.cluster.kernel.run_ready(10_000)
     create(session, pod("b", "redis:7"))
     a, b = (
         next(words for _, reason, words in events(session, name) if reason == "Pulled")
@@ -473,6 +474,7 @@ def test_a_shorter_grace_period_hurries_a_pod_that_is_stopping() -> None:
     create(session, pod(notes={"stop-seconds": "100"}))
     before = session.cluster.kernel.now
     session.request("DELETE", f"{PODS}/web", settle=False)
+    session.cluster.kernel.run_ready(10_000)
     session.request("DELETE", f"{PODS}/web", {"gracePeriodSeconds": 2})
     assert (session.cluster.kernel.now - before) / 1e6 < 4
     assert items(session) == []

@@ -1,0 +1,143 @@
+"""The scheduler in a whole cluster: what it does with pods, and what brings it back to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.trace.scripted import Session
+from tests.controllers_app.podlab import (
+    PODS,
+    cluster,
+    condition,
+    create,
+    get,
+    items,
+    patch,
+    pod,
+)
+
+
+def attempts(session: Session, name: str = "web") -> int:
+    return sum(
+        one["kind"] == "work" and one["component"] == "scheduler" and one["key"].endswith(name)
+        for one in session.records()
+    )
+
+
+def big(name: str = "web", cpu: str = "3", **spec: Any) -> dict[str, Any]:
+    return pod(name, container={"resources": {"requests": {"cpu": cpu}}}, **spec)
+
+
+def test_a_pod_of_another_scheduler_is_left_alone() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(schedulerName="mine"))
+    assert "nodeName" not in get(session)["spec"] and attempts(session) == 0
+
+
+def test_a_gated_pod_is_scheduled_when_its_gate_goes() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(schedulingGates=[{"name": "example.com/wait"}]))
+    assert attempts(session) == 0
+    answer = session.request(
+        "PATCH", f"{PODS}/web", [{"op": "remove", "path": "/spec/schedulingGates"}],
+        headers={"content-type": "application/json-patch+json"},
+    )  # fmt: skip
+    assert answer.status == 200 and get(session)["spec"]["nodeName"] == "node-1"
+
+
+def test_a_pod_waits_for_room_and_takes_it_when_another_leaves() -> None:
+    session = cluster(nodes=1)
+    create(session, big("a"))
+    create(session, big("b"))
+    said = condition(session, "PodScheduled", "b")
+    assert (said["status"], said["reason"]) == ("False", "Unschedulable")
+    assert said["message"] == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
+        "1 No preemption victims found for incoming pod."
+    )
+    session.request("DELETE", f"{PODS}/a")
+    assert get(session, "b")["status"]["phase"] == "Running"
+    assert condition(session, "PodScheduled", "b")["status"] == "True"
+    assert "message" not in condition(session, "PodScheduled", "b")
+
+
+def test_a_finished_pod_gives_its_room_back() -> None:
+    session = cluster(nodes=1)
+    create(session, big("a", notes={"run-seconds": "5"}, restartPolicy="Never"))
+    create(session, big("b"))
+    assert get(session, "b")["status"]["phase"] == "Running"
+
+
+def test_what_cannot_help_causes_no_attempt() -> None:
+    session = cluster(nodes=2)
+    create(session, pod(nodeSelector={"disk": "ssd"}))
+    before = attempts(session)
+    create(session, pod("other"))
+    patch(session, "/api/v1/nodes/node-1", {"metadata": {"labels": {"disk": "hdd"}}})
+    assert attempts(session) == before
+    patch(session, "/api/v1/nodes/node-1", {"metadata": {"labels": {"disk": "ssd"}}})
+    assert get(session)["spec"]["nodeName"] == "node-1"
+
+
+def test_a_cordoned_cluster_is_waited_for() -> None:
+    session = cluster(nodes=1)
+    patch(session, "/api/v1/nodes/node-1", {"spec": {"unschedulable": True}})
+    create(session, pod())
+    assert "node(s) were unschedulable" in condition(session, "PodScheduled")["message"]
+    patch(session, "/api/v1/nodes/node-1", {"spec": {"unschedulable": None}})
+    assert get(session)["status"]["phase"] == "Running"
+
+
+def test_a_pod_that_is_bound_already_is_not_taken() -> None:
+    session = cluster(nodes=2)
+    create(session, pod(nodeName="node-2"))
+    assert attempts(session) == 0 and get(session)["status"]["phase"] == "Running"
+
+
+def test_a_pod_bound_by_somebody_else_meanwhile_is_no_error() -> None:
+    session = cluster(nodes=2)
+    create(session, pod(), settle=False)
+    binding = {
+        "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "web"},
+        "target": {"kind": "Node", "name": "node-2"},
+    }  # fmt: skip
+    session.request("POST", f"{PODS}/web/binding", binding)
+    assert get(session)["status"]["phase"] == "Running"
+    assert len(items(session)) == 1
+
+
+def test_a_deleted_pod_leaves_the_queue() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(nodeSelector={"disk": "ssd"}))
+    session.request("DELETE", f"{PODS}/web")
+    assert items(session) == []
+    before = attempts(session)
+    patch(session, "/api/v1/nodes/node-1", {"metadata": {"labels": {"disk": "ssd"}}})
+    assert attempts(session) == before
+
+
+def test_each_attempt_tells_one_record_a_phase() -> None:
+    session = cluster(nodes=3)
+    create(session, pod())
+    told = [one for one in session.records() if one["kind"] == "schedule"]
+    assert [one["phase"] for one in told] == ["filter", "score", "select", "bind"]
+    score = told[1]["detail"]
+    assert set(score) == {"plugins", "skipped", "total"}
+    for name in score["total"]:
+        assert score["total"][name] == sum(
+            plugin["normalized"][name] * plugin["weight"] for plugin in score["plugins"]
+        )
+    assert set(score["skipped"]) == {
+        "NodeAffinity", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation",
+    }  # fmt: skip
+    assert {"node", "why", "total", "margin"} <= set(told[2]["detail"])
+
+
+def test_a_scheduler_that_was_killed_goes_on_with_what_waits() -> None:
+    session = cluster(nodes=1)
+    session.cluster.role("scheduler", "fail")
+    create(session, pod())
+    assert "nodeName" not in get(session)["spec"]
+    session.cluster.role("scheduler", "start")
+    session.wait(20)
+    assert get(session)["status"]["phase"] == "Running"

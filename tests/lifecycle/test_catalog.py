@@ -1,0 +1,44 @@
+"""The catalog's files are what the code that reads them expects."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from controllers_app.kubelet import images
+from controllers_app.kubelet.images import Behaviour, Catalog
+from lifecycle import catalog
+
+ENTRIES = catalog.images()
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) -> None:
+    plain = name.removesuffix(":*") + (":x" if name.endswith(":*") else "")
+    images.check(plain)
+    assert images.normalized(plain) == plain
+    entry = ENTRIES[name]
+    assert set(entry) <= images.FIELDS
+    kinds = {one.name: str(one.type) for one in dataclasses.fields(Behaviour)}
+    for key, value in entry.items():
+        if "float" in kinds[key]:
+            assert isinstance(value, int | float) and value >= 0
+        elif kinds[key] == "int":
+            assert isinstance(value, int) and value >= 0
+        elif key == "logs":
+            assert all(isinstance(line, str) for line in value)
+        else:
+            assert isinstance(value, str) and value
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_entry_makes_a_behaviour(name: str) -> None:
+    found = Catalog(ENTRIES).find(name.replace(":*", ":some-tag"))
+    assert found.digest.startswith("sha256:") and len(found.digest) == 71
+
+
+def test_a_tag_of_its_own_wins_over_every_other_tag() -> None:
+    found = Catalog(ENTRIES)
+    assert found.find("nginx").digest != found.find("nginx:1.27").digest
+    assert found.find("nginx:no-such-tag").missing == "not found"
