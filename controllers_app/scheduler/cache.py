@@ -28,6 +28,8 @@ class Cache:
     def __init__(self) -> None:
         self.nodes: dict[str, NodeInfo] = {}
         self.image_nodes: dict[str, int] = {}  # image name -> how many nodes have it
+        self.closed_nodes = 0  # cordoned
+        self.tainted_nodes = 0  # with taints that turn pods away
         self.with_affinity: dict[str, PodInfo] = {}
         self.node_of: dict[str, str] = {}  # pod key -> node, bound or assumed
         self._on: dict[str, dict[str, PodInfo]] = {}  # node -> its pods, known node or not
@@ -150,20 +152,22 @@ class Cache:
         else:
             if meta.labels_of(node) != info.labels:
                 self._order = None
-            self._count_images(info, -1)
+            self._count_facts(info, -1)
             info.set_node(node)
-        self._count_images(info, 1)
+        self._count_facts(info, 1)
 
     def remove_node(self, name: str) -> None:
         info = self.nodes.pop(name, None)
         if info is None:
             return
         self._order = None
-        self._count_images(info, -1)
+        self._count_facts(info, -1)
         for pod in info.pods.values():
             self._count(pod, name, -1)
 
-    def _count_images(self, info: NodeInfo, sign: int) -> None:
+    def _count_facts(self, info: NodeInfo, sign: int) -> None:
+        self.closed_nodes += sign * info.unschedulable
+        self.tainted_nodes += sign * bool(info.hard_taints)
         for image in info.images:
             count = self.image_nodes.get(image, 0) + sign
             if count:

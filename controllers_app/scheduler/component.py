@@ -20,9 +20,8 @@ from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.tasks import TaskGroup
-from controllers_app.scheduler import framework
+from controllers_app.scheduler import follow, framework
 from controllers_app.scheduler.cache import Cache
-from controllers_app.scheduler.follow import NAME, PROFILE, Follower
 from controllers_app.scheduler.framework import ClusterEvent, Plugin
 from controllers_app.scheduler.nodeinfo import PodInfo
 from controllers_app.scheduler.owners import Owners
@@ -31,6 +30,8 @@ from controllers_app.scheduler.plugins.inter_pod_affinity import InterPodAffinit
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from controllers_app.scheduler.queue import Queued, SchedulingQueue
 
+NAME = follow.NAME
+PROFILE = follow.PROFILE
 FLUSH_SECONDS = 30
 POPS_BACKOFF_SINCE = 33  # SchedulerPopFromBackoffQ, on by default since 1.33
 
@@ -75,7 +76,7 @@ class Scheduler:
         self.queue = SchedulingQueue(
             kernel, probe, self._may_help, pops_backoff=minor >= POPS_BACKOFF_SINCE
         )
-        self._follower = Follower(self._informers, self.cache, self.queue)
+        self._follower = follow.Follower(self._informers, self.cache, self.queue)
         owners = Owners(self._informers)
         for plugin in self.plugins:
             if isinstance(plugin, PodTopologySpread):

@@ -75,6 +75,10 @@ class Plugin:
         """The only nodes that can be meant, when the pod says so by name."""
         return None
 
+    def can_refuse(self, state: Any, pod: PodInfo, cache: Cache) -> bool:
+        """False when every node of this cluster will pass, so that none needs to be asked."""
+        return True
+
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None
 
@@ -213,7 +217,11 @@ def run_filters(
             out.absent = (out.total - len(nodes), No((words,), UNRESOLVABLE))
     count = len(nodes)
     enough = feasible_to_find(count)
-    checks = [(plugin.filter, state, plugin.name) for plugin, state in active]
+    checks = [
+        (plugin.filter, state, plugin.name)
+        for plugin, state in active
+        if plugin.can_refuse(state, pod, cache)
+    ]
     for number in range(count):
         node = nodes[(start + number) % count]
         out.looked_at.append(node)

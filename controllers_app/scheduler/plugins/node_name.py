@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import UNRESOLVABLE, No, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
@@ -17,6 +18,9 @@ class NodeName(Plugin):
     name = "NodeName"
     filters = True
     source = "pkg/scheduler/framework/plugins/nodename/node_name.go"
+
+    def can_refuse(self, state: Any, pod: PodInfo, cache: Cache) -> bool:
+        return bool(pod.spec.get("nodeName"))
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         wanted = pod.spec.get("nodeName")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import UNRESOLVABLE, ClusterEvent, No, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 from controllers_app.scheduler.plugins.taint_toleration import tolerated
@@ -19,6 +20,9 @@ class NodeUnschedulable(Plugin):
     name = "NodeUnschedulable"
     filters = True
     source = "pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go"
+
+    def can_refuse(self, state: Any, pod: PodInfo, cache: Cache) -> bool:
+        return cache.closed_nodes > 0
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         if not node.unschedulable:

@@ -5,6 +5,7 @@ Models kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go and least
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from controllers_app.scheduler.framework import (
@@ -32,6 +33,8 @@ class NodeResourcesFit(Plugin):
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         have, used = node.allocatable, node.requested
         full = len(node.pods) + 1 > have.get(PODS, 0)
+        if not full and not pod.requests:
+            return None
         if not full and not any(
             asked > have.get(name, 0) - used.get(name, 0)
             for name, asked in pod.requests.items()
@@ -74,6 +77,20 @@ class NodeResourcesFit(Plugin):
             if used <= capacity:
                 total += (capacity - used) * SCORE_MAX // capacity
         return total // counted if counted else 0
+
+    def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        """Nodes that are alike and equally full have the same score: it is worked out once."""
+        cpu, memory = pod.nonzero[CPU], pod.nonzero[MEMORY]
+        known: dict[tuple[int, int, int, int], int] = {}
+        out = []
+        for node in nodes:
+            have, used = node.allocatable, node.nonzero
+            key = (have.get(CPU, 0), have.get(MEMORY, 0), used[CPU] + cpu, used[MEMORY] + memory)
+            score = known.get(key)
+            if score is None:
+                score = known[key] = self.score(state, pod, node)
+            out.append(score)
+        return out
 
 
 _ORDER = {CPU: 0, MEMORY: 1, "ephemeral-storage": 2}

@@ -28,6 +28,9 @@ class TaintToleration(Plugin):
     scores = True
     source = "pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go"
 
+    def can_refuse(self, state: Any, pod: PodInfo, cache: Cache) -> bool:
+        return cache.tainted_nodes > 0
+
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         if not node.hard_taints:
             return None

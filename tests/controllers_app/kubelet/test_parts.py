@@ -178,7 +178,8 @@ def test_probes_that_will_say_nothing_new_have_no_moments() -> None:
 
 
 def test_failures_that_never_end_are_marked_as_such() -> None:
-    found = probes.moments({"readinessProbe": {"periodSeconds": 1}}, Behaviour("x", ready_seconds=images.NEVER))
+    spec = {"readinessProbe": {"periodSeconds": 1}}
+    found = probes.moments(spec, Behaviour("x", ready_seconds=images.NEVER))
     first, second, third = itertools.islice(found, 3)
     assert not first.endless and second.endless and third.endless
     assert isinstance(first, Moment)

@@ -1,4 +1,4 @@
-"""Kubelets are crash-only: kill the worker at any moment, and every pod still gets where it goes."""
+"""Kubelets are crash-only: kill the worker at any moment, and every pod gets where it goes."""
 
 from __future__ import annotations
 
