@@ -40,6 +40,8 @@ _POD_NAMES = frozenset(
         "limits.ephemeral-storage",
     )
 )
+# counted under their own name, too; Models pkg/quota/v1/evaluator/core/registry.go
+_NAMED_PLAINLY = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets")
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -49,6 +51,7 @@ class Evaluator:
     def __init__(self, resource: str) -> None:
         self.resource = resource
         self.count_name = f"count/{resource}"
+        self.count_names = [self.count_name, *([resource] if resource in _NAMED_PLAINLY else ())]
 
     def handles(
         self, operation: str, subresource: str, obj: Object, old: Object | None
@@ -60,14 +63,14 @@ class Evaluator:
         return [name for name in hard if self.counts(name)]
 
     def counts(self, name: str) -> bool:
-        return name == self.count_name
+        return name in self.count_names
 
     def missing(self, names: Sequence[str], obj: Object) -> str:
         """What the object must say so that it can be counted; "" when nothing."""
         return ""
 
     def usage(self, obj: Object) -> Amounts:
-        return {self.count_name: ONE}
+        return dict.fromkeys(self.count_names, ONE)
 
 
 class PodEvaluator(Evaluator):

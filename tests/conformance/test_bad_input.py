@@ -271,12 +271,14 @@ def test_lists_of_what_cannot_be_selected(api: Api, query: str) -> None:
     refused(api.get(f"{PODS}?{query}"), 400, "BadRequest", SELECTORS[query])
 
 
-@pytest.mark.parametrize("query", ["resourceVersion=", "watch=1&resourceVersion="])
-def test_revisions_that_are_no_numbers(api: Api, query: str) -> None:
-    for text in ("abc", "-1"):
-        answer = api.get(f"{PODS}?{query}{text}")
-        assert f'resourceVersion: Invalid value: "{text}": strconv.Par' in answer.json["message"]
-        refused(answer, 400, "BadRequest", "")
+@pytest.mark.parametrize("text", ["abc", "-1"])
+def test_revisions_that_are_no_numbers(api: Api, text: str) -> None:
+    why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": inv'
+    answer = api.get(f"{PODS}?resourceVersion={text}")
+    refused(answer, 400, "BadRequest", f"invalid resource version: {why}")
+    answer = api.get(f"{PODS}?watch=1&resourceVersion={text}")  # not made a Status by upstream
+    assert (answer.code, answer.json["kind"]) == (500, "Status")
+    assert answer.json["message"].startswith(why)
 
 
 @pytest.mark.parametrize("query", [
@@ -287,9 +289,8 @@ def test_revisions_that_do_not_match(api: Api, query: str) -> None:
     refused(api.get(f"{PODS}?{query}"), 422, "Invalid", "ListOptions.meta.k8s.io ")
 
 
-@pytest.mark.parametrize("watch", ["", "watch=1&"])
-def test_a_revision_of_the_future_is_waited_for_in_vain(api: Api, watch: str) -> None:
-    answer = api.get(f"{PODS}?{watch}resourceVersion=999999999")
+def test_a_revision_of_the_future_is_waited_for_in_vain(api: Api) -> None:
+    answer = api.get(f"{PODS}?resourceVersion=999999999")
     refused(answer, 504, "Timeout", "Timeout: Too large resource version: 999999999, current: ")
     assert answer.header("Retry-After") == "1"
 
@@ -342,7 +343,7 @@ DELETES: tuple[tuple[object, int, str], ...] = (
     (b"{nope", 400, "the object provided is unrecognized (must be of type DeleteOptions): "),
     ({"gracePeriodSeconds": "x"}, 400, 'DeleteOptions in version "v1" cannot be handled as a '),
     ({"preconditions": "x"}, 400, 'DeleteOptions in version "v1" cannot be handled as a '),
-    ({"preconditions": {"uid": "x"}}, 409, 'Operation cannot be fulfilled on configmaps "here": '),
+    ({"preconditions": {"uid": "x"}}, 409, 'Operation cannot be fulfilled on ConfigMap "here": '),
     ({"propagationPolicy": "Foo"}, 422, 'DeleteOptions.meta.k8s.io "" is invalid: propagationPo'),
     ({"propagationPolicy": "Orphan", "orphanDependents": True}, 422, "DeleteOptions.meta.k8s.io "),
     ({"dryRun": ["some"]}, 422, 'DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported'),
