@@ -66,6 +66,15 @@ class Breakpoint(NamedTuple):
     wanted: Mapping[str, Any]
 
 
+class _Hit(NamedTuple):
+    """A record that a breakpoint waits for, and which breakpoint."""
+
+    seq: int
+    kind: str
+    span: int
+    breakpoint: str
+
+
 Value = Callable[[int], bytes]
 
 
@@ -83,6 +92,7 @@ class Recorder:
         self._armed = False
         self._records: list[tuple[int, int, str, int, tuple[Any, ...]]] = []
         self._requests: dict[int, tuple[Any, ...]] = {}
+        self._noted: _Hit | None = None
 
     # -- Probe ----------------------------------------------------------------------------------
 
@@ -94,6 +104,8 @@ class Recorder:
         elif span is None:
             span = kernel.current.span if kernel.current is not None else 0
         self._records.append((seq, kernel.now, kind, span, fields))
+        if self._armed:
+            self._note(kind, fields, span, seq)
         return seq
 
     async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
@@ -110,8 +122,8 @@ class Recorder:
             if kind == "request":
                 self._requests[seq] = fields
             await self._maybe_hold(kind, fields, span, seq)
-        if kind == "response" and self._requests:
-            self._requests.pop(span, None)
+            if kind == "response":
+                self._requests.pop(span, None)
         return seq
 
     # -- control --------------------------------------------------------------------------------
@@ -122,6 +134,9 @@ class Recorder:
         if breakpoints is not None:
             self.breakpoints = breakpoints
         self._armed = bool(self.stepping or self.breakpoints)
+        self._noted = None
+        if not self._armed:
+            self._requests.clear()
 
     def thaw(self) -> None:
         self.held = None
@@ -152,23 +167,35 @@ class Recorder:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _note(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> None:
+        """A record that is only told of cannot hold: the next hop does so in its place."""
+        if kind == "response":  # of a request that ended without an answer
+            self._requests.pop(span, None)
+        if self._noted is None and kind != "held":
+            self._noted = self._hit(kind, fields, span, seq)
+
     async def _maybe_hold(
         self, kind: str, fields: tuple[Any, ...], span: int, seq: int
     ) -> None:
         at_request = kind in ("request", "response", "work", "done")
-        hit = "step" if self.stepping == "hop" or (self.stepping and at_request) else ""
-        if not hit:
-            for breakpoint_ in self.breakpoints:
-                if self._matches(breakpoint_, kind, fields, span):
-                    hit = breakpoint_.id
-                    break
-        if not hit:
+        hit, self._noted = self._noted, None
+        if hit is None and (self.stepping == "hop" or (self.stepping and at_request)):
+            hit = _Hit(seq, kind, span, "step")
+        if hit is None:
+            hit = self._hit(kind, fields, span, seq)
+        if hit is None:
             return
         self.stepping = ""
         self._armed = bool(self.breakpoints)
-        self.held = {"seq": seq, "kind": kind, "span": span, "breakpoint": hit}
-        self.tell("held", seq, hit, span=span)
+        self.held = hit._asdict()
+        self.tell("held", hit.seq, hit.breakpoint, span=span)
         await self.kernel.hold()
+
+    def _hit(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> _Hit | None:
+        for breakpoint_ in self.breakpoints:
+            if self._matches(breakpoint_, kind, fields, span):
+                return _Hit(seq, kind, span, breakpoint_.id)
+        return None
 
     def _matches(
         self, wanted: Breakpoint, kind: str, fields: tuple[Any, ...], span: int

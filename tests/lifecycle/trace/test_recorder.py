@@ -1,0 +1,224 @@
+"""The recorder: numbers without gaps, spans, charged time, breakpoints, steps, what it gives away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.probe import KINDS
+from lifecycle.trace import recorder
+from lifecycle.trace.recorder import Breakpoint, Recorder
+from lifecycle.trace.scripted import Session
+from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, bare_session, configmap, pod
+
+
+def held_at(session: Session) -> dict[str, Any]:
+    held = session.cluster.recorder.held
+    assert held is not None and session.cluster.kernel.frozen
+    return held
+
+
+def armed(*breakpoints: Breakpoint) -> Session:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("there"))
+    session.cluster.recorder.arm(breakpoints=breakpoints)
+    return session
+
+
+def thawed(session: Session) -> None:
+    session.cluster.recorder.arm(breakpoints=())
+    session.host.resume()
+    session.settle()
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        ("request", {"verb": "create", "resource": "configmaps", "name": ""}),
+        ("request", {"client": "script/1", "outside": True}),
+        ("request", {"path": CONFIGMAPS}),
+        ("gate", {"gate": "mutating"}),
+        ("gate", {"gate": "etcd", "verdict": "allow"}),
+        ("gate", {"gate": "audit", "verb": "create", "namespace": "default"}),
+        ("response", {"code": 201}),
+        ("response", {"code": 201, "resource": "configmaps"}),
+        ("write", {"op": "create", "resource": "configmaps", "name": "a"}),
+        ("write", {"op": "create", "verb": "create"}),
+        ("watch", {"type": "ADDED", "resource": "configmaps"}),
+    ],
+)
+def test_a_breakpoint_holds_at_any_field_of_the_record_or_of_its_request(
+    kind: str, wanted: dict[str, Any]
+) -> None:
+    session = armed(Breakpoint("mine", kind, wanted))
+    answer = session.request("POST", CONFIGMAPS, configmap("a"))
+    held = held_at(session)
+    assert (held["kind"], held["breakpoint"]) == (kind, "mine")
+    at = session.records()[held["seq"] - 1]
+    assert at["kind"] == kind and all(at.get(key, value) == value for key, value in wanted.items())
+    assert not answer.done
+    thawed(session)
+    assert (answer.done, answer.status) == (True, 201)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        ("gate", {"gate": "mutating", "verb": "delete"}),
+        ("gate", {"gate": "mutating", "resource": "pods"}),
+        ("write", {"op": "delete"}),
+        ("response", {"code": 409}),
+        ("gate", {"gate": "nowhere"}),
+        ("watch", {"verb": "update"}),
+    ],
+)
+def test_a_breakpoint_that_asks_for_something_else_holds_nothing(
+    kind: str, wanted: dict[str, Any]
+) -> None:
+    session = armed(Breakpoint("mine", kind, wanted))
+    assert session.request("POST", CONFIGMAPS, configmap("a")).done
+    assert session.cluster.recorder.held is None
+
+
+def test_the_first_of_two_breakpoints_that_fits_is_named() -> None:
+    session = armed(Breakpoint("no", "gate", {"gate": "x"}), Breakpoint("yes", "gate", {}))
+    session.request("GET", CONFIGMAPS)
+    assert held_at(session)["breakpoint"] == "yes"
+
+
+def test_a_held_cluster_stays_where_it_is_until_it_is_thawed() -> None:
+    session = armed(Breakpoint("b", "gate", {"gate": "authorization"}))
+    session.request("GET", CONFIGMAPS)
+    seq, now = session.cluster.recorder.seq, session.cluster.kernel.now
+    session.settle()
+    assert (session.cluster.recorder.seq, session.cluster.kernel.now) == (seq, now)
+    assert session.records()[-1]["kind"] == "held"
+    assert session.records()[-1]["at"] == held_at(session)["seq"]
+
+
+def test_a_breakpoint_goes_on_holding_after_each_thaw() -> None:
+    session = armed(Breakpoint("b", "request", {"outside": True}))
+    first = session.request("GET", CONFIGMAPS)
+    session.host.resume()
+    session.settle()
+    assert first.done and session.cluster.recorder.held is None
+    session.request("GET", PODS)
+    assert held_at(session)["breakpoint"] == "b"
+
+
+def test_steps_visit_every_hop_of_a_request_in_order() -> None:
+    session = bare_session()
+    session.host.pause()
+    answer = session.request("GET", CONFIGMAPS)
+    seen = []
+    while not answer.done:
+        session.host.step("hop")
+        session.settle()
+        if session.cluster.recorder.held is not None:
+            at = session.records()[session.cluster.recorder.held["seq"] - 1]
+            seen.append(at.get("gate", at["kind"]))
+        assert len(seen) < 20
+    assert seen[:7] == [
+        "request", "authentication", "audit", "flowcontrol", "authorization", "routing", "response",
+    ]  # fmt: skip
+
+
+def test_nothing_is_kept_of_requests_once_nothing_is_armed() -> None:
+    session = armed(Breakpoint("b", "gate", {"gate": "nowhere"}))
+    session.request("PATCH", f"{CONFIGMAPS}/there", {"data": {"k": "v"}}, headers=MERGE)
+    session.request("GET", f"{CONFIGMAPS}/missing")
+    recorder_ = session.cluster.recorder
+    assert recorder_._requests == {}
+    recorder_.arm(breakpoints=())
+    assert not recorder_._armed
+
+
+def test_records_are_numbered_without_gaps_and_live_bytes_add_only_the_objects() -> None:
+    kernel = kernels.Kernel(5_000_000)
+    told = Recorder(kernel, epoch=5_000_000, seq=10)
+    told.tell("component", "apiserver", "starting", {}, span=0)
+    kernel.now += 7
+    told.tell("write", 3, "create", "pods", "default", "p", 0, "", span=0)
+    batch = told.take(lambda revision: b'{"revision":%d}' % revision)
+    assert batch is not None
+    assert (batch.first, batch.last, batch.t) == (11, 12, 7)
+    stored = orjson.loads(b"[" + batch.stored + b"]")
+    live = orjson.loads(b"[" + batch.live + b"]")
+    assert live[1].pop("object") == {"revision": 3}
+    assert stored == live
+    assert [one["t"] for one in stored] == [0, 7]
+    assert told.take(lambda revision: b"") is None
+
+
+def test_a_write_whose_object_is_gone_says_null() -> None:
+    told = Recorder(kernels.Kernel(), epoch=0)
+    told.tell("write", 3, "create", "pods", "default", "p", 0, "", span=0)
+    batch = told.take(lambda revision: b"")
+    assert batch is not None and orjson.loads(batch.live)["object"] is None
+
+
+def test_a_hop_takes_its_modelled_time_and_telling_takes_none() -> None:
+    kernel = kernels.Kernel()
+    told = Recorder(kernel, epoch=0)
+    told.tell("gate", "etcd", "allow", {}, span=0)
+    assert kernel.now == 0
+
+    async def hops() -> None:
+        await told.hop("gate", "etcd", "allow", {}, span=0)
+        await told.hop("plugin", "mutating", "Priority", "allow", "", [], [], span=0)
+
+    kernel.spawn("hops", hops())
+    kernel.run_ready(1)
+    assert kernel.now == 900 + 35
+
+
+def test_an_opening_record_is_its_own_span_and_what_follows_belongs_to_it() -> None:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a"))
+    records = session.records()
+    opened = [one for one in records if one["kind"] == "request" and one["outside"]][-1]
+    assert opened["span"] == opened["seq"]
+    mine = [one["kind"] for one in records if one["span"] == opened["seq"]]
+    assert mine[0] == "request" and mine[-1] == "response"
+    assert {"gate", "write", "watch"} < set(mine)
+
+
+def test_every_request_is_closed_by_exactly_one_response() -> None:
+    session = Session()
+    session.request("POST", PODS, pod("p"))
+    session.request("DELETE", f"{PODS}/p")
+    records = session.records()
+    opened = [one["seq"] for one in records if one["kind"] == "request"]
+    closed = [one["span"] for one in records if one["kind"] == "response"]
+    assert sorted(closed) == opened
+
+
+def test_a_restart_goes_on_counting() -> None:
+    session = bare_session()
+    last = session.cluster.recorder.seq
+    session.restart()
+    numbers = [one["seq"] for one in session.records()]
+    assert numbers[-1] > last and numbers == list(range(1, numbers[-1] + 1))
+
+
+def test_what_prepare_changes_later_does_not_reach_into_what_decode_told() -> None:
+    session = bare_session()
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
+    session.request("POST", "/api/v1/namespaces", body)
+    records = session.records()
+    span = next(one["seq"] for one in records if one["kind"] == "request" and one["outside"])
+    told = [one for one in records if one["span"] == span and one.get("gate") == "decode"]
+    filled = {op["path"]: op["value"] for op in told[0]["detail"]["ops"]}
+    assert filled["/spec"] == {}, "its finalizer comes in prepare"
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_is_encoded_with_its_fields_in_order(kind: str) -> None:
+    fields = tuple(range(len(KINDS[kind])))
+    record = orjson.loads(recorder.encode_record(1, 2, kind, 3, fields))
+    assert list(record) == ["seq", "t", "kind", "span", *KINDS[kind]]
+    with pytest.raises(ValueError, match="zip"):
+        recorder.encode_record(1, 2, kind, 3, (*fields, "one too many"))
