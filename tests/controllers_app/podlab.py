@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controllers_app.kubelet.kubelet import Kubelet
 from lifecycle.trace import scripted
 from lifecycle.trace.scripted import Session
 
@@ -68,3 +69,15 @@ def events(session: Session, name: str = "web") -> list[tuple[str, str, str]]:
 def patch(session: Session, path: str, body: dict[str, Any]) -> None:
     answer = session.request("PATCH", path, body, headers=STRATEGIC)
     assert answer.status == 200, answer.json()
+
+
+def kubelet(session: Session, name: str = "node-1") -> Kubelet:
+    """The running kubelet, found by the task that reports its node."""
+    role = session.cluster.roles["kubelet"]
+    main = role.components[f"kubelet/{name}"]
+    task = next(
+        task for task in session.cluster.kernel.tasks if task.name == f"{main.name}/status"
+    )
+    found = task.coro.cr_frame.f_locals["self"]._kubelet  # type: ignore[attr-defined]
+    assert isinstance(found, Kubelet)
+    return found
