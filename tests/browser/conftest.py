@@ -12,7 +12,8 @@ from tests.browser.sight import Look, Sight, start_chromium
 from tests.lifecycle.hosting.running import REAL, Demo
 
 
-@pytest.fixture(scope="session")
+# not for the whole session: while playwright runs, no other test of the process has a loop of its own
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = start_chromium(playwright)
