@@ -32,6 +32,7 @@ from apiserver_app.machinery import errors
 from lifecycle.hosting import edge_answers, edge_tls
 
 BODY_BYTES_MAX = 3 << 20
+HEAD_BYTES_MAX = 1 << 20  # of a request line and its headers, as Go bounds them
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
 UPLOADS = (b"/viz/v1/traces/import",)
 DRAIN_BYTES_MAX = 32 << 20  # of a body that is too long, read and dropped before the 413
@@ -164,6 +165,10 @@ class EdgeFactory(http_protocol.HTTPFactory):
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = EdgeRequest
+        channel = protocol._channel
+        channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_BYTES_MAX
+        # Twisted's own waits for a producer that never ends, and says nothing
+        channel.lineLengthExceeded = lambda line: channel._respondToBadRequestAndDisconnect()
         return protocol
 
     def acceptableProtocols(self) -> list[bytes]:

@@ -446,6 +446,21 @@ def test_pipelined_requests_are_answered_in_order(api: Api) -> None:
     assert seen == [200, 200, 404, 200]
 
 
+@pytest.mark.parametrize(("head", "code"), [
+    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 100_000, 200),
+    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (1 << 20), 400),
+    (b"GET /healthz?" + b"x" * (1 << 20) + b" HTTP/1.1", 400),
+    (b"GET /healthz HTTP/1.1" + b"\r\nX-Many: x" * 1000, 400),
+    (b"\0\1\2 nothing", 400),
+    (b"POST / HTTP/1.1\r\nContent-Length: x", 400),
+    (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked", 400),
+], ids=range(7))  # fmt: skip
+def test_heads_of_requests_are_bounded_and_read_strictly(api: Api, head: bytes, code: int) -> None:
+    with api.dial() as line:
+        line.sendall(head + b"\r\nHost: x\r\n\r\n")
+        assert line.recv(12) == b"HTTP/1.1 %d" % code
+
+
 def test_a_watch_is_over_when_its_client_is_gone(api: Api) -> None:
     query = "watch=1&fieldSelector=metadata.name=here"
     for _ in range(20):

@@ -25,8 +25,8 @@ JSON = [["Content-Type", "application/json"], ["Audit-Id", "1"]]
 def build_driver(
     options: Options, loop: asyncio.AbstractEventLoop, send: Callable[[list[Message]], None]
 ) -> Driver:
-    if options.kubernetes_version == "0.1":
-        raise ValueError('there is no Kubernetes version "0.1" here')
+    if options.kubernetes_version == "1.25":
+        raise ValueError('there is no Kubernetes version "1.25" here')
     return Driver(options, loop, send)
 
 

@@ -155,12 +155,12 @@ def test_data_directory_of_a_running_demo_is_refused(tmp_path: Path) -> None:
         (["--speed", "fast"], "demo: argument --speed: 'fast' is neither a number nor max\n"),
         (["--host", "no.such.host.invalid"], "demo: the host 'no.such.host.invalid' is unknown"),
         (
-            ["--kubernetes-version", "0.1"],
-            'the cluster cannot be started: there is no Kubernetes version "0.1" here\n',
+            ["--kubernetes-version", "1.25"],
+            'the cluster cannot be started: there is no Kubernetes version "1.25" here\n',
         ),
         (
-            ["--kubernetes-version", "0.1", "--single-process"],
-            'the cluster cannot be started: there is no Kubernetes version "0.1" here\n',
+            ["--kubernetes-version", "1.25", "--single-process"],
+            'the cluster cannot be started: there is no Kubernetes version "1.25" here\n',
         ),
     ],
 )

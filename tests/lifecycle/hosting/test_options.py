@@ -34,6 +34,8 @@ def test_options_cross_to_the_worker_unchanged() -> None:
         (["--speed", "0"], "argument --speed: 0 is not between 0.1 and 1000"),
         (["--speed", "nan"], "argument --speed: nan is not between 0.1 and 1000"),
         (["--port", "81", "--tls-port", "81"], "are both 81; they must differ"),
+        (["--kubernetes-version", "1.2"], "'1.2' is no version from 1.25 to 1.37"),
+        (["--profile", "x"], "argument --profile: invalid choice: 'x'"),
         (["--flux"], "unrecognized arguments: --flux"),
     ],
 )
