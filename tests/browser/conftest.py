@@ -12,7 +12,7 @@ from tests.browser.sight import Look, Sight, start_chromium
 from tests.lifecycle.hosting.running import REAL, Demo
 
 
-# not for the whole session: while playwright runs, no other test of the process has a loop of its own
+# not for the whole session: while playwright runs, no other test can have a loop of its own
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
