@@ -1,0 +1,230 @@
+"""Watches of outside clients, line by line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver_app.registry import watchcache
+from lifecycle.trace.scripted import Answer, Session, default_inputs
+from tests.apiserver_app.cluster import (
+    CONFIGMAPS,
+    MERGE,
+    PODS,
+    bare_session,
+    configmap,
+    events,
+    pod,
+    told,
+)
+
+
+@pytest.fixture
+def session() -> Session:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a", labels={"app": "x"}))
+    return session
+
+
+def watch(session: Session, query: str = "", path: str = CONFIGMAPS, **more: Any) -> Answer:
+    return session.request("GET", f"{path}?watch=1&{query}", **more)
+
+
+def relabel(session: Session, name: str, value: str | None) -> None:
+    patch = {"metadata": {"labels": {"app": value}}}
+    session.request("PATCH", f"{CONFIGMAPS}/{name}", patch, headers=MERGE)
+
+
+@pytest.mark.parametrize("query", ["", "resourceVersion=0"])
+def test_without_a_revision_it_begins_with_what_is_there(session: Session, query: str) -> None:
+    answer = watch(session, query)
+    assert set(told(answer)) == {("ADDED", "a"), ("ADDED", "kube-root-ca.crt")}
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    assert told(answer)[-1] == ("ADDED", "b") and not answer.done
+
+
+def test_from_a_revision_it_begins_behind_it(session: Session) -> None:
+    revision = session.cluster.store.revision
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    session.request("DELETE", f"{CONFIGMAPS}/b")
+    answer = watch(session, f"resourceVersion={revision}")
+    assert told(answer) == [("ADDED", "b"), ("DELETED", "b")]
+    gone = events(answer)[-1][1]["metadata"]["resourceVersion"]
+    assert int(gone) == session.cluster.store.revision
+
+
+def test_from_a_revision_yet_to_come_it_waits_for_it(session: Session) -> None:
+    revision = session.cluster.store.revision
+    answer = watch(session, f"resourceVersion={revision + 2}")
+    for name in ("b", "c", "d"):
+        session.request("POST", CONFIGMAPS, configmap(name))
+    assert (answer.status, told(answer)) == (200, [("ADDED", "d")])
+
+
+def test_from_behind_the_compaction_it_ends_with_an_error_event(session: Session) -> None:
+    revision = session.cluster.store.revision
+    session.request("PATCH", f"{CONFIGMAPS}/a", {"data": {"k": "v"}}, headers=MERGE)
+    session.restart()
+    session.cluster.store.compact(session.cluster.store.revision)
+    answer = watch(session, f"resourceVersion={revision - 1}")
+    (kind, status), = events(answer)
+    assert (answer.status, kind, status["code"], status["reason"]) == (200, "ERROR", 410, "Expired")
+    assert answer.done
+
+
+@pytest.mark.parametrize("query", ["resourceVersion=x"])
+def test_a_revision_that_is_none_is_refused_before_the_stream_begins(
+    session: Session, query: str
+) -> None:
+    answer = watch(session, query)
+    assert (answer.status, answer.done, answer.json()["kind"]) == (500, True, "Status")
+
+
+def test_an_object_enters_and_leaves_a_label_selection(session: Session) -> None:
+    revision = session.cluster.store.revision
+    answer = watch(session, f"labelSelector=app=y&resourceVersion={revision}")
+    relabel(session, "a", "y")
+    session.request("PATCH", f"{CONFIGMAPS}/a", {"data": {"k": "v"}}, headers=MERGE)
+    relabel(session, "a", "z")
+    relabel(session, "a", "y")
+    session.request("DELETE", f"{CONFIGMAPS}/a")
+    assert [kind for kind, _ in told(answer)] == [
+        "ADDED", "MODIFIED", "DELETED", "ADDED", "DELETED",
+    ]  # fmt: skip
+    left = events(answer)[2][1]["metadata"]
+    assert left["labels"] == {"app": "y"}, "what left is shown as it was"
+    assert int(left["resourceVersion"]) == revision + 3, "at the revision with which it left"
+
+
+def test_a_node_watches_its_own_pods_only() -> None:
+    session = bare_session()
+    revision = session.cluster.store.revision
+    query = f"fieldSelector=spec.nodeName=node-1&resourceVersion={revision}"
+    answer = watch(session, query, PODS)
+    session.request("POST", PODS, pod("mine", nodeName="node-1"))
+    session.request("POST", PODS, pod("other", nodeName="node-2"))
+    assert {name for _, name in told(answer)} == {"mine"}
+
+
+def test_every_namespace_or_one(session: Session) -> None:
+    revision = session.cluster.store.revision
+    everywhere = watch(session, f"resourceVersion={revision}", "/api/v1/configmaps")
+    one = watch(session, f"resourceVersion={revision}")
+    elsewhere = "/api/v1/namespaces/kube-system/configmaps"
+    session.request("POST", elsewhere, configmap("far"))
+    assert told(everywhere) == [("ADDED", "far")] and told(one) == []
+
+
+def test_the_old_path_of_a_watch_still_works(session: Session) -> None:
+    answer = session.request("GET", "/api/v1/watch/namespaces/default/configmaps")
+    assert ("ADDED", "a") in told(answer) and not answer.done
+
+
+def test_a_table_is_sent_row_by_row_with_columns_once(session: Session) -> None:
+    headers = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    answer = watch(session, "labelSelector=app", headers=headers)
+    relabel(session, "a", "y")
+    tables = [obj for _, obj in events(answer)]
+    assert [table["kind"] for table in tables] == ["Table", "Table"]
+    assert [bool(table.get("columnDefinitions")) for table in tables] == [True, False]
+    assert tables[1]["rows"][0]["cells"][0] == "a"
+
+
+def test_metadata_only_is_sent_as_such_bookmarks_included(session: Session) -> None:
+    headers = {"accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
+    query = "allowWatchBookmarks=true&timeoutSeconds=10"
+    answer = watch(session, query, headers=headers)
+    session.wait(11)
+    assert {obj["kind"] for _, obj in events(answer)} == {"PartialObjectMetadata"}
+    assert "data" not in events(answer)[0][1]
+    assert events(answer)[-1][0] == "BOOKMARK"
+
+
+def test_bookmarks_come_each_minute_and_shortly_before_the_end(session: Session) -> None:
+    revision = session.cluster.store.revision
+    began = session.cluster.kernel.now
+    query = f"resourceVersion={revision}&allowWatchBookmarks=true&timeoutSeconds=100"
+    answer = watch(session, query)
+    for seconds, marks in ((59, 0), (2, 1), (35, 1), (3, 2), (3, 2)):
+        session.wait(seconds)
+        assert [kind for kind, _ in events(answer)] == ["BOOKMARK"] * marks
+    assert answer.done and session.cluster.kernel.now - began < 103_000_000
+    mark = events(answer)[-1][1]
+    assert (mark["kind"], mark["apiVersion"]) == ("ConfigMap", "v1")
+    assert int(mark["metadata"]["resourceVersion"]) >= revision
+
+
+def test_no_bookmarks_unless_asked_for(session: Session) -> None:
+    answer = watch(session, f"resourceVersion={session.cluster.store.revision}&timeoutSeconds=200")
+    session.wait(201)
+    assert (answer.text, answer.done) == (b"", True)
+
+
+def subscriptions(session: Session) -> list[watchcache.Subscription]:
+    groups = session.cluster.cache._watches.values()
+    return [one for group in groups for one in group if one.outside]
+
+
+def test_a_client_that_goes_frees_its_subscription_and_its_timers(session: Session) -> None:
+    answer = watch(session, "allowWatchBookmarks=true")
+    assert len(subscriptions(session)) == 1
+    timers = len(session.cluster.kernel._dropped)
+    answer.cancel()
+    assert subscriptions(session) == []
+    assert len(session.cluster.kernel._dropped) == timers + 2
+    before = answer.text
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    assert answer.text == before
+
+
+def test_a_watch_that_ends_by_itself_frees_its_subscription(session: Session) -> None:
+    watch(session, "timeoutSeconds=5&allowWatchBookmarks=true")
+    session.wait(6)
+    assert subscriptions(session) == []
+
+
+INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        (INITIAL, "unless the WatchList feature gate is enabled"),
+        ("sendInitialEvents=true", "requires setting resourceVersionMatch to NotOlderThan"),
+        ("resourceVersionMatch=Exact", "forbidden for watch unless sendInitialEvents is provided"),
+    ],
+)
+def test_a_watch_list_is_refused_by_a_server_of_1_33(
+    session: Session, query: str, why: str
+) -> None:
+    answer = watch(session, query)
+    assert answer.status == 422 and why in answer.json()["message"]
+
+
+def test_a_watch_list_of_1_34_ends_what_is_there_with_a_bookmark() -> None:
+    session = Session(default_inputs(nodes=0, version="1.34"))
+    session.request("POST", CONFIGMAPS, configmap("a"))
+    answer = watch(session, INITIAL)
+    kinds = [kind for kind, _ in events(answer)]
+    assert kinds == ["ADDED"] * (len(kinds) - 1) + ["BOOKMARK"]
+    annotations = events(answer)[-1][1]["metadata"]["annotations"]
+    assert annotations == {"k8s.io/initial-events-end": "true"}
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    assert told(answer)[-1] == ("ADDED", "b")
+
+
+def test_events_of_both_apis_are_the_same_events(session: Session) -> None:
+    body = {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "type": "Normal",
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "reason": "Tested", "message": "told", "reportingComponent": "", "reportingInstance": "",
+        "source": {"component": "test"},
+    }  # fmt: skip
+    path = "/apis/events.k8s.io/v1/namespaces/default/events"
+    answer = watch(session, "", path)
+    assert session.request("POST", "/api/v1/namespaces/default/events", body).status == 201
+    kind, seen = events(answer)[-1]
+    assert (kind, seen["apiVersion"], seen["note"]) == ("ADDED", "events.k8s.io/v1", "told")
+    assert seen["regarding"]["name"] == "p"
+    assert session.request("GET", f"{path}/e").json()["note"] == "told"
