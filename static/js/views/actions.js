@@ -434,8 +434,8 @@ function recordings(app) {
     async importTrace(file) {
       if (!file) return;
       try {
-        if (app.meta.server) await tracesApi.import(file).then(list, fail);
-        await app.openFile(file);
+        if (app.meta.server) await app.openSaved((await tracesApi.import(file)).id);
+        else await app.openFile(file);
       } catch (error) {
         fail(error);
       }

@@ -34,6 +34,7 @@ export class App {
    */
   constructor(hosts, given) {
     this.hosts = hosts;
+    /** the cluster that is live here, whatever recording is shown */ this.home = given;
     this.meta = metaOf(given);
     this.ui = {
       lang: document.documentElement.lang.startsWith('zh') ? 'zh' : 'en',
@@ -133,6 +134,7 @@ export class App {
 
   openLive() {
     this._reset(true);
+    Object.assign(this.meta, this.home);
     this._openedAt = performance.now();
     this.feed = new Feed(
       this.meta.cluster,
@@ -198,6 +200,7 @@ export class App {
     this.player = new Player(this.history, { live, control: (body) => this.control(body) });
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     Object.assign(this.meta, { connected: !live, opened: !live });
+    this.meta.forget();
     this.moved();
     this.draw();
   }
@@ -336,6 +339,11 @@ function metaOf(given) {
     heard(t) {
       if (t < at) return;
       at = t;
+      heardAt = performance.now();
+    },
+    /** Another trace begins: its time has nothing to do with what was heard before. */
+    forget() {
+      at = 0;
       heardAt = performance.now();
     },
     now: () => at + (performance.now() - heardAt) * 1000 * meta.running(),

@@ -175,7 +175,8 @@ export function momentOf(ctx) {
   }
   if (player.behind) return ['hold', 'play', 'moment.telling', { time: late }];
   if (player.stopped) {
-    const refused = current.hop && current.hop.kind === 'response';
+    const hop = /** @type {any} */ (current.hop);
+    const refused = hop && hop.kind === 'response' && hop.code >= 400;
     return refused ? ['deny', 'deny', 'moment.refused', {}] : ['hold', 'hold', 'moment.paused', {}];
   }
   return ['allow', 'allow', 'moment.live', {}];
