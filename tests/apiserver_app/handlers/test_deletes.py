@@ -1,0 +1,207 @@
+"""Deletes: grace, finalizers, propagation, preconditions, collections, namespaces to the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver_app.machinery import meta
+from lifecycle.trace.scripted import Session
+from tests.apiserver_app.cluster import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    MERGE,
+    PODS,
+    bare_session,
+    configmap,
+    pod,
+)
+from tests.sim.test_story import deployment
+
+REPLICASETS = "/apis/apps/v1/namespaces/default/replicasets"
+
+
+@pytest.fixture
+def session() -> Session:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a", k="v"))
+    return session
+
+
+def uid_of(session: Session, path: str) -> str:
+    return str(session.request("GET", path).json()["metadata"]["uid"])
+
+
+def test_most_kinds_answer_a_status_that_names_what_went(session: Session) -> None:
+    uid = uid_of(session, f"{CONFIGMAPS}/a")
+    answer = session.request("DELETE", f"{CONFIGMAPS}/a")
+    assert (answer.status, answer.json()) == (
+        200,
+        {
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+            "details": {"name": "a", "kind": "configmaps", "uid": uid},
+        },
+    )  # fmt: skip
+    assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
+
+
+def test_a_pod_no_node_has_goes_at_once_and_is_the_answer(session: Session) -> None:
+    session.request("POST", PODS, pod("p"))
+    answer = session.request("DELETE", f"{PODS}/p")
+    assert (answer.status, answer.json()["kind"]) == (200, "Pod")
+    assert session.request("GET", f"{PODS}/p").status == 404
+
+
+@pytest.mark.parametrize(("asked", "given"), [(None, 30), (5, 5), (-7, 1)])
+def test_a_pod_on_a_node_gets_its_grace(session: Session, asked: int | None, given: int) -> None:
+    session.request("POST", PODS, pod("p", nodeName="node-1"))
+    now = session.cluster.kernel.now
+    options = None if asked is None else {"gracePeriodSeconds": asked}
+    metadata = session.request("DELETE", f"{PODS}/p", options).json()["metadata"]
+    assert metadata["deletionGracePeriodSeconds"] == given
+    left = meta.parse_time(metadata["deletionTimestamp"]) - now
+    assert abs(left - given * 1_000_000) <= 1_000_000
+
+
+def test_grace_can_only_be_shortened(session: Session) -> None:
+    session.request("POST", PODS, pod("p", nodeName="node-1"))
+    first = session.request("DELETE", f"{PODS}/p").json()["metadata"]
+    revision = session.cluster.store.revision
+    session.request("DELETE", f"{PODS}/p", {"gracePeriodSeconds": 60})
+    assert session.cluster.store.revision == revision
+    shorter = session.request("DELETE", f"{PODS}/p", {"gracePeriodSeconds": 10}).json()["metadata"]
+    assert shorter["deletionGracePeriodSeconds"] == 10
+    assert shorter["deletionTimestamp"] < first["deletionTimestamp"]
+    session.request("DELETE", f"{PODS}/p?gracePeriodSeconds=0")
+    assert session.request("GET", f"{PODS}/p").status == 404
+
+
+def test_a_finalizer_keeps_an_object_until_it_is_taken_off(session: Session) -> None:
+    hold = {"metadata": {"finalizers": ["example.com/hold"]}}
+    session.request("PATCH", f"{CONFIGMAPS}/a", hold, headers=MERGE)
+    answer = session.request("DELETE", f"{CONFIGMAPS}/a")
+    assert (answer.status, answer.json()["kind"]) == (200, "ConfigMap")
+    assert answer.json()["metadata"]["deletionTimestamp"]
+    more = {"metadata": {"finalizers": ["example.com/hold", "example.com/more"]}}
+    refused = session.request("PATCH", f"{CONFIGMAPS}/a", more, headers=MERGE)
+    assert refused.status == 422
+    free = {"metadata": {"finalizers": None}}
+    assert session.request("PATCH", f"{CONFIGMAPS}/a", free, headers=MERGE).status == 200
+    assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
+
+
+def test_202_when_background_deletion_was_asked_for_the_old_way_and_it_is_still_there(
+    session: Session,
+) -> None:
+    hold = {"metadata": {"finalizers": ["example.com/hold"]}}
+    session.request("PATCH", f"{CONFIGMAPS}/a", hold, headers=MERGE)
+    answer = session.request("DELETE", f"{CONFIGMAPS}/a", {"orphanDependents": False})
+    assert answer.status == 202
+
+
+@pytest.mark.parametrize(
+    ("preconditions", "message"),
+    [
+        ({"uid": "other"}, "the UID in the precondition (other) does not match the UID in record"),
+        ({"resourceVersion": "1"}, "the ResourceVersion in the precondition (1) does not match the "
+         "ResourceVersion in record"),
+    ],
+)  # fmt: skip
+def test_a_delete_of_another_object_is_a_conflict(
+    session: Session, preconditions: dict[str, str], message: str
+) -> None:
+    answer = session.request("DELETE", f"{CONFIGMAPS}/a", {"preconditions": preconditions})
+    status = answer.json()
+    assert (answer.status, status["details"]["kind"]) == (409, "ConfigMap")
+    assert message in status["message"]
+    assert session.request("GET", f"{CONFIGMAPS}/a").status == 200
+
+
+def test_a_delete_that_names_what_is_there_does_it(session: Session) -> None:
+    metadata = session.request("GET", f"{CONFIGMAPS}/a").json()["metadata"]
+    wanted = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    answer = session.request("DELETE", f"{CONFIGMAPS}/a", {"preconditions": wanted})
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
+def test_dependents_go_or_stay_as_the_policy_says(policy: str) -> None:
+    session = bare_session()
+    session.request("POST", DEPLOYMENTS, deployment(replicas=2))
+    session.request("DELETE", f"{DEPLOYMENTS}/nginx", {"propagationPolicy": policy})
+    session.wait(60)
+    assert session.request("GET", f"{DEPLOYMENTS}/nginx").status == 404
+    left = session.request("GET", REPLICASETS).json()["items"]
+    if policy == "Orphan":
+        assert len(left) == 1 and not left[0]["metadata"].get("ownerReferences")
+    else:
+        assert left == [] and session.request("GET", PODS).json()["items"] == []
+
+
+def test_a_collection_is_deleted_as_far_as_its_selectors_reach(session: Session) -> None:
+    for name, color in (("b", "red"), ("c", "blue"), ("d", "red")):
+        session.request("POST", CONFIGMAPS, configmap(name, labels={"color": color}))
+    answer = session.request("DELETE", f"{CONFIGMAPS}?labelSelector=color=red")
+    listed = answer.json()
+    assert (answer.status, listed["kind"]) == (200, "ConfigMapList")
+    assert [one["metadata"]["name"] for one in listed["items"]] == ["b", "d"]
+    left = session.request("GET", CONFIGMAPS).json()["items"]
+    assert [one["metadata"]["name"] for one in left] == ["a", "c", "kube-root-ca.crt"]
+    session.request("DELETE", f"{CONFIGMAPS}?fieldSelector=metadata.name=c")
+    assert session.request("GET", f"{CONFIGMAPS}/c").status == 404
+
+
+def event(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "reason": "Tested",
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}, "type": "Normal",
+    }  # fmt: skip
+
+
+def test_a_collection_of_a_converted_kind_is_answered_in_its_version(session: Session) -> None:
+    for name in ("e1", "e2"):
+        session.request("POST", "/api/v1/namespaces/default/events", event(name))
+    path = "/apis/events.k8s.io/v1/namespaces/default/events"
+    listed = session.request("DELETE", path).json()
+    assert (listed["kind"], listed["apiVersion"]) == ("EventList", "events.k8s.io/v1")
+    assert listed["items"][0]["regarding"]["name"] == "p"
+    assert session.request("GET", path).json()["items"] == []
+
+
+def test_a_namespace_goes_with_all_that_is_in_it() -> None:
+    session = Session()
+    made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "room"}}
+    assert session.request("POST", "/api/v1/namespaces", made).status == 201
+    inside = "/api/v1/namespaces/room"
+    body = {**configmap("a"), "metadata": {"name": "a", "namespace": "room"}}
+    session.request("POST", f"{inside}/configmaps", body)
+    session.request("POST", f"{inside}/pods", pod("p"))
+    assert session.request("GET", f"{inside}/pods/p").json()["status"]["phase"] == "Running"
+    answer = session.request("DELETE", inside, settle=False)
+    session.settle()
+    assert answer.json()["status"]["phase"] == "Terminating"
+    session.wait(120)
+    assert session.request("GET", inside).status == 404
+    keys = [entry.key for entry in session.cluster.store.range("/registry/").entries]
+    assert [key for key in keys if "/room/" in key and "/events/" not in key] == []
+
+
+def test_nothing_is_made_in_a_namespace_that_is_going() -> None:
+    session = bare_session()
+    made = {
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "room", "finalizers": ["example.com/hold"]},
+    }  # fmt: skip
+    session.request("POST", "/api/v1/namespaces", made)
+    session.request("DELETE", "/api/v1/namespaces/room")
+    answer = session.request("POST", "/api/v1/namespaces/room/configmaps", configmap("x"))
+    status = answer.json()
+    assert (answer.status, status["details"]["causes"][0]["reason"]) == (
+        403, "NamespaceTerminating",
+    )  # fmt: skip
+
+
+def test_what_is_gone_or_never_was_is_not_found(session: Session) -> None:
+    answer = session.request("DELETE", f"{CONFIGMAPS}/none")
+    assert (answer.status, answer.json()["message"]) == (404, 'configmaps "none" not found')
