@@ -318,9 +318,7 @@ PATCHES = (
 
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize(("kind", "body", "code", "message"), PATCHES)
-def test_patches_that_are_none(
-    api: Api, kind: str, body: bytes, code: int, message: str
-) -> None:
+def test_patches_that_are_none(api: Api, kind: str, body: bytes, code: int, message: str) -> None:
     reason = {400: "BadRequest", 409: "Conflict", 422: "Invalid"}[code]
     manager = "?fieldManager=me" if kind.startswith("apply") else ""
     refused(api.patch(HERE + manager, body, kind), code, reason, message)

@@ -80,8 +80,6 @@ def test_a_trace_that_is_none(tmp_path: Path, cluster: Demo, what: str) -> None:
     done = manage("trace", "validate", str(file))
     assert done.returncode == 1, done
     assert len(done.stderr.splitlines()) == 1, done.stderr
-    answer = cluster.ask(
-        "POST", TRACES, BAD_TRACES[what], Content_Type="application/octet-stream"
-    )
+    answer = cluster.ask("POST", TRACES, BAD_TRACES[what], Content_Type="application/octet-stream")
     assert answer.status == 400
     assert b"Traceback" not in answer.read()

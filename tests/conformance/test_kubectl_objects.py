@@ -108,9 +108,12 @@ def test_patches_of_three_types(kubectl: Kubectl) -> None:
     ]  # fmt: skip
     assert deployment["spec"]["replicas"] == 0
     assert deployment["metadata"]["labels"] == {"app": "web", "tier": "front"}
-    assert kubectl.fails(
-        "patch", "deploy", "web", "--type=json", '-p=[{"op":"remove","path":"/spec/nope"}]'
-    ) == "The request is invalid: the server rejected our request due to an error in our request"
+    assert (
+        kubectl.fails(
+            "patch", "deploy", "web", "--type=json", '-p=[{"op":"remove","path":"/spec/nope"}]'
+        )
+        == "The request is invalid: the server rejected our request due to an error in our request"
+    )
     kubectl("delete", "deploy", "web")
 
 
@@ -169,10 +172,13 @@ def test_a_token_is_who_it_says(kubectl: Kubectl) -> None:
     kubectl("create", "serviceaccount", "bearer")
     token = kubectl("create", "token", "bearer").strip()
     said = kubectl.bare()("auth", "whoami", f"--token={token}")
-    has(said, """
+    has(
+        said,
+        """
 Username                                              system:serviceaccount:objects:bearer
-Groups                                                [system:serviceaccounts system:serviceaccounts:objects system:authenticated]
-""")  # noqa: E501
+Groups  [system:serviceaccounts system:serviceaccounts:objects system:authenticated]
+""",
+    )
 
 
 def test_taint_cordon_and_drain(kubectl: Kubectl) -> None:
@@ -202,7 +208,9 @@ def test_output_forms(kubectl: Kubectl) -> None:
     assert kubectl(*mine, "-o", "jsonpath={.items[*].data.k}") == "1 2"
     assert kubectl(*mine, "--sort-by=.data.k", "-o", "name") == "configmap/a\nconfigmap/b\n"
     assert json.loads(kubectl(*mine, "-o", "json"))["kind"] == "List"
-    fits(kubectl("get", "cm", "a", "-o", "yaml"), """
+    fits(
+        kubectl("get", "cm", "a", "-o", "yaml"),
+        """
 apiVersion: v1
 data:
   k: "1"
@@ -215,12 +223,16 @@ metadata:
   namespace: objects
   resourceVersion: "{n}"
   uid: {uid}
-""")
-    fits(kubectl(*mine, "--sort-by=.data.k", "--show-labels"), """
+""",
+    )
+    fits(
+        kubectl(*mine, "--sort-by=.data.k", "--show-labels"),
+        """
 NAME   DATA   AGE   LABELS
 a      1      {age}   form=yes
 b      1      {age}   form=yes
-""")
+""",
+    )
     has(kubectl("get", "cm", "-A"), "objects             a          1      {age}")
     kubectl("delete", "cm", "a", "b")
 

@@ -55,31 +55,40 @@ def test_can_i(kubectl: Kubectl) -> None:
     assert (said.out, said.code) == ("no\n", 1)
     assert said.err == "Warning: resource 'nodes' is not namespace scoped\n\n"
     listed = kubectl.by("nobody")("auth", "can-i", "--list")
-    has(listed, """
+    has(
+        listed,
+        """
 Resources                                       Non-Resource URLs   Resource Names   Verbs
 selfsubjectreviews.authentication.k8s.io        []                  []               [create]
 selfsubjectaccessreviews.authorization.k8s.io   []                  []               [create]
 selfsubjectrulesreviews.authorization.k8s.io    []                  []               [create]
                                                 [/api/*]            []               [get]
                                                 [/version]          []               [get]
-""")
+""",
+    )
     assert "pods" not in listed
     has(kubectl("auth", "can-i", "--list"), "*.*    []    []    [*]")
 
 
 def test_whoami(kubectl: Kubectl) -> None:
-    fits(kubectl("auth", "whoami"), """
+    fits(
+        kubectl("auth", "whoami"),
+        """
 ATTRIBUTE                                           VALUE
 Username                                            kubernetes-admin
 Groups                                              [system:masters system:authenticated]
 Extra: authentication.kubernetes.io/credential-id   [X509SHA256={*}]
-""")
-    fits(kubectl.by("token-user")("auth", "whoami"), """
+""",
+    )
+    fits(
+        kubectl.by("token-user")("auth", "whoami"),
+        """
 ATTRIBUTE   VALUE
 Username    token-user
 UID         token-user
 Groups      [students system:authenticated]
-""")
+""",
+    )
 
 
 def test_impersonation(kubectl: Kubectl) -> None:
@@ -91,11 +100,14 @@ def test_impersonation(kubectl: Kubectl) -> None:
         'Error from server (Forbidden): users "jane" is forbidden: User "student" cannot '
         'impersonate resource "users" in API group "" at the cluster scope'
     )
-    fits(kubectl("auth", "whoami", "--as=jane", "--as-group=a", "--as-group=b"), """
+    fits(
+        kubectl("auth", "whoami", "--as=jane", "--as-group=a", "--as-group=b"),
+        """
 ATTRIBUTE   VALUE
 Username    jane
 Groups      [a b system:authenticated]
-""")
+""",
+    )
 
 
 def test_a_bad_token_is_unauthorized(kubectl: Kubectl) -> None:

@@ -7,33 +7,41 @@ from tests.conformance.prints import fits, has
 
 
 def test_api_resources(kubectl: Kubectl) -> None:
-    has(kubectl("api-resources"), """
+    has(
+        kubectl("api-resources"),
+        """
 NAME                                SHORTNAMES   APIVERSION                        NAMESPACED   KIND
-bindings                                         v1                                true         Binding
-componentstatuses                   cs           v1                                false        ComponentStatus
-configmaps                          cm           v1                                true         ConfigMap
-persistentvolumeclaims              pvc          v1                                true         PersistentVolumeClaim
+bindings  v1  true  Binding
+componentstatuses  cs  v1  false  ComponentStatus
+configmaps  cm  v1  true  ConfigMap
+persistentvolumeclaims  pvc  v1  true  PersistentVolumeClaim
 pods                                po           v1                                true         Pod
-customresourcedefinitions           crd,crds     apiextensions.k8s.io/v1           false        CustomResourceDefinition
-deployments                         deploy       apps/v1                           true         Deployment
-selfsubjectreviews                               authentication.k8s.io/v1          false        SelfSubjectReview
-horizontalpodautoscalers            hpa          autoscaling/v2                    true         HorizontalPodAutoscaler
-cronjobs                            cj           batch/v1                          true         CronJob
-events                              ev           events.k8s.io/v1                  true         Event
-ipaddresses                         ip           networking.k8s.io/v1              false        IPAddress
-volumeattachments                                storage.k8s.io/v1                 false        VolumeAttachment
-""")  # noqa: E501
-    fits(kubectl("api-resources", "--api-group=apps", "--namespaced", "-o", "name"), """
+customresourcedefinitions  crd,crds  apiextensions.k8s.io/v1  false  CustomResourceDefinition
+deployments  deploy  apps/v1  true  Deployment
+selfsubjectreviews  authentication.k8s.io/v1  false  SelfSubjectReview
+horizontalpodautoscalers  hpa  autoscaling/v2  true  HorizontalPodAutoscaler
+cronjobs  cj  batch/v1  true  CronJob
+events  ev  events.k8s.io/v1  true  Event
+ipaddresses  ip  networking.k8s.io/v1  false  IPAddress
+volumeattachments  storage.k8s.io/v1  false  VolumeAttachment
+""",
+    )
+    fits(
+        kubectl("api-resources", "--api-group=apps", "--namespaced", "-o", "name"),
+        """
 controllerrevisions.apps
 daemonsets.apps
 deployments.apps
 replicasets.apps
 statefulsets.apps
-""")
+""",
+    )
 
 
 def test_api_versions(kubectl: Kubectl) -> None:
-    fits(kubectl("api-versions"), """
+    fits(
+        kubectl("api-versions"),
+        """
 admissionregistration.k8s.io/v1
 apiextensions.k8s.io/v1
 apiregistration.k8s.io/v1
@@ -55,7 +63,8 @@ rbac.authorization.k8s.io/v1
 scheduling.k8s.io/v1
 storage.k8s.io/v1
 v1
-""")
+""",
+    )
 
 
 def test_version_and_cluster_info(kubectl: Kubectl) -> None:
@@ -67,17 +76,22 @@ def test_version_and_cluster_info(kubectl: Kubectl) -> None:
 def test_health(kubectl: Kubectl) -> None:
     for path in ("healthz", "livez", "readyz"):
         assert kubectl("get", "--raw", f"/{path}") == "ok"
-        has(kubectl("get", "--raw", f"/{path}?verbose"), f"""
+        has(
+            kubectl("get", "--raw", f"/{path}?verbose"),
+            f"""
 [+]ping ok
 [+]log ok
 [+]etcd ok
 [+]poststarthook/rbac/bootstrap-roles ok
 {path} check passed
-""")
+""",
+        )
 
 
 def test_explain(kubectl: Kubectl) -> None:
-    has(kubectl("explain", "deployment.spec"), """
+    has(
+        kubectl("explain", "deployment.spec"),
+        """
 GROUP:      apps
 KIND:       Deployment
 VERSION:    v1
@@ -91,14 +105,18 @@ FIELDS:
   selector\t<LabelSelector> -required-
   strategy\t<DeploymentStrategy>
   template\t<PodTemplateSpec> -required-
-""")
-    has(kubectl("explain", "deployment.spec", "--recursive"), """
+""",
+    )
+    has(
+        kubectl("explain", "deployment.spec", "--recursive"),
+        """
   template\t<PodTemplateSpec> -required-
     metadata\t<ObjectMeta>
     spec\t<PodSpec>
       containers\t<[]Container> -required-
         image\t<string>
-""")
+""",
+    )
     said = kubectl.fails("explain", "pod.nope")
     assert said == 'error: field "nope" does not exist'
 
@@ -118,7 +136,8 @@ def test_what_is_not_there(kubectl: Kubectl) -> None:
 
 
 def test_unknown_fields(kubectl: Kubectl) -> None:
-    pod = "{apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {bogus: 1, containers: [{name: a, image: x}]}}"  # noqa: E501
+    spec = "{bogus: 1, containers: [{name: a, image: x}]}"
+    pod = f"{{apiVersion: v1, kind: Pod, metadata: {{name: b}}, spec: {spec}}}"
     assert kubectl.fails("create", "-f", "-", given=pod) == (
         'Error from server (BadRequest): error when creating "STDIN": Pod in version "v1" cannot '
         'be handled as a Pod: strict decoding error: unknown field "spec.bogus"'

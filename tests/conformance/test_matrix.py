@@ -45,9 +45,7 @@ def table(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("program", programs(), ids=lambda path: str(path.name))
-def test_each_kubectl_can_do_each_step(
-    program: Path, cluster: Demo, home: Path
-) -> None:
+def test_each_kubectl_can_do_each_step(program: Path, cluster: Demo, home: Path) -> None:
     kubectl = Kubectl(program, cluster.data_dir, home)
     name = "matrix-" + program.name.replace(".", "-")
     row = _table.setdefault(program.name, {})

@@ -123,9 +123,7 @@ def start_pods(client: Client) -> int:
 
 
 @pytest.mark.parametrize("which", ["worker", "edge", "both"])
-def test_kill_while_300_pods_start(
-    start: Callable[[], Demo], tmp_path: Path, which: str
-) -> None:
+def test_kill_while_300_pods_start(start: Callable[[], Demo], tmp_path: Path, which: str) -> None:
     demo = start()
     client = Client(demo, tmp_path)
     singles = start_pods(client)

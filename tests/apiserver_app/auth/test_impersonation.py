@@ -61,9 +61,7 @@ def test_a_service_account_brings_its_groups() -> None:
 
 
 def test_anonymous_stays_unauthenticated() -> None:
-    user = impersonation.impersonate(
-        TEACHER, {"impersonate-user": ("system:anonymous",)}, Asked()
-    )
+    user = impersonation.impersonate(TEACHER, {"impersonate-user": ("system:anonymous",)}, Asked())
     assert user.groups == ("system:unauthenticated",)
 
 
