@@ -32,7 +32,7 @@ class Classifier:
         generation = (self._reader.generation(SCHEMAS), self._reader.generation(LEVELS))
         if generation != self._generation:
             self._schemas = sorted(
-                self._reader.list(SCHEMAS),
+                [one for one in self._reader.list(SCHEMAS) if one.get("spec")],
                 key=lambda schema: (
                     schema["spec"].get("matchingPrecedence", 1000), meta.name_of(schema),
                 ),
@@ -58,7 +58,8 @@ class Classifier:
         return Flow("", "", {"word": "served", "why": "no flow schema matches"})
 
     def _flow(self, schema: Object) -> Flow:
-        level_name = schema["spec"]["priorityLevelConfiguration"]["name"]
+        wanted = schema["spec"].get("priorityLevelConfiguration") or {}
+        level_name = str(wanted.get("name", ""))
         level = self._reader.get(LEVELS, "", level_name)
         level_uid = meta.uid_of(level) if level else ""
         name = meta.name_of(schema)
@@ -69,17 +70,17 @@ class Classifier:
 def _is_subject(subject: Object, user: User) -> bool:
     kind = subject.get("kind")
     if kind == "User":
-        name = subject["user"]["name"]
+        name = (subject.get("user") or {}).get("name")
         return name in ("*", user.name)
     if kind == "Group":
-        name = subject["group"]["name"]
+        name = (subject.get("group") or {}).get("name")
         return name == "*" or name in user.groups
     if kind == "ServiceAccount":
-        account = subject["serviceAccount"]
-        prefix = f"system:serviceaccount:{account['namespace']}:"
-        if account["name"] == "*":
+        account = subject.get("serviceAccount") or {}
+        prefix = f"system:serviceaccount:{account.get('namespace', '')}:"
+        if account.get("name") == "*":
             return user.name.startswith(prefix)
-        return bool(user.name == prefix + account["name"])
+        return user.name == f"{prefix}{account.get('name', '')}"
     return False
 
 
@@ -87,19 +88,19 @@ def _is_about(rule: Object, call: Call) -> bool:
     info = call.info
     if info is None:
         for one in rule.get("nonResourceRules") or ():
-            if _holds(one["verbs"], call.verb) and any(
+            if _holds(one.get("verbs") or (), call.verb) and any(
                 path == "*" or path == call.path
                 or (path.endswith("*") and call.path.startswith(path[:-1]))
-                for path in one["nonResourceURLs"]
+                for path in one.get("nonResourceURLs") or ()
             ):
                 return True
         return False
     for one in rule.get("resourceRules") or ():
         plural = f"{info.plural}/{call.subresource}" if call.subresource else info.plural
         if not (
-            _holds(one["verbs"], call.verb)
-            and _holds(one["apiGroups"], info.group)
-            and _holds(one["resources"], plural)
+            _holds(one.get("verbs") or (), call.verb)
+            and _holds(one.get("apiGroups") or (), info.group)
+            and _holds(one.get("resources") or (), plural)
         ):
             continue
         if not call.namespace:

@@ -8,7 +8,10 @@ Models kubernetes pkg/apis/events/v1/conversion.go and pkg/apis/autoscaling/v1/c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import orjson
 
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.kinds import event
@@ -33,30 +36,130 @@ def is_converted(info: ResourceInfo) -> bool:
     return (info.api_version, info.kind) in _FROM
 
 
+# what autoscaling/v1 has no field for travels in annotations, as JSON
+_METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+_BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
+_CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
+_CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
+
+
 def _hpa_to_v2(obj: Object) -> Object:
-    spec = dict(obj.get("spec") or {})
+    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
+    out = {**obj, "apiVersion": "autoscaling/v2", "spec": spec, "status": status}
     target = spec.pop("targetCPUUtilizationPercentage", None)
+    kept = {}
+    annotations = obj["metadata"].get("annotations") or {}
+    for name in (_METRICS, _BEHAVIOR, _CURRENT, _CONDITIONS):
+        if name in annotations:
+            kept[name] = _json(annotations[name])
+    if kept:
+        rest = {name: value for name, value in annotations.items() if name not in kept}
+        out["metadata"] = {**obj["metadata"], "annotations": rest}
+        if not rest:
+            del out["metadata"]["annotations"]
+    metrics = [_metric_to_v2(one) for one in kept.get(_METRICS) or ()]
     if target is not None:
-        utilization = {"type": "Utilization", "averageUtilization": target}
-        resource = {"name": "cpu", "target": utilization}
-        spec["metrics"] = [{"type": "Resource", "resource": resource}]
-    status = dict(obj.get("status") or {})
-    status.pop("currentCPUUtilizationPercentage", None)
-    return {**obj, "apiVersion": "autoscaling/v2", "spec": spec, "status": status}
+        metrics.insert(0, _cpu({"target": {"type": "Utilization", "averageUtilization": target}}))
+    if metrics:
+        spec["metrics"] = metrics
+    if kept.get(_BEHAVIOR):
+        spec["behavior"] = kept[_BEHAVIOR]
+    current = status.pop("currentCPUUtilizationPercentage", None)
+    found = [_metric_to_v2(one, "current") for one in kept.get(_CURRENT) or ()]
+    if current is not None:
+        found.insert(0, _cpu({"current": {"averageUtilization": current}}))
+    if found:
+        status["currentMetrics"] = found
+    if kept.get(_CONDITIONS):
+        status["conditions"] = kept[_CONDITIONS]
+    return out
 
 
 def _hpa_to_v1(obj: Object) -> Object:
-    spec = dict(obj.get("spec") or {})
-    for metric in spec.pop("metrics", None) or ():
+    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
+    annotations = dict(obj["metadata"].get("annotations") or {})
+    target, metrics = _split_cpu(spec.pop("metrics", None) or (), "target")
+    if target is not None:
+        spec["targetCPUUtilizationPercentage"] = target
+    current, found = _split_cpu(status.pop("currentMetrics", None) or (), "current")
+    if current is not None:
+        status["currentCPUUtilizationPercentage"] = current
+    for name, value in (
+        (_METRICS, [_metric_to_v1(one, "target") for one in metrics]),
+        (_BEHAVIOR, spec.pop("behavior", None)),
+        (_CURRENT, [_metric_to_v1(one, "current") for one in found]),
+        (_CONDITIONS, status.pop("conditions", None)),
+    ):
+        if value:
+            annotations[name] = orjson.dumps(value).decode()
+    metadata = {**obj["metadata"], "annotations": annotations} if annotations else obj["metadata"]
+    return {
+        **obj, "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status,
+    }  # fmt: skip
+
+
+def _split_cpu(metrics: Iterable[Object], side: str) -> tuple[int | None, list[Object]]:
+    """The use of the CPU in percent, for which v1 has a field, and what else is measured."""
+    percent: int | None = None
+    others = []
+    for metric in metrics:
         resource = metric.get("resource") or {}
-        target = resource.get("target") or {}
-        if resource.get("name") == "cpu" and "averageUtilization" in target:
-            spec["targetCPUUtilizationPercentage"] = target["averageUtilization"]
-    spec.pop("behavior", None)
-    status = dict(obj.get("status") or {})
-    status.pop("conditions", None)
-    status.pop("currentMetrics", None)
-    return {**obj, "apiVersion": "autoscaling/v1", "spec": spec, "status": status}
+        value = (resource.get(side) or {}).get("averageUtilization")
+        if percent is None and resource.get("name") == "cpu" and value is not None:
+            percent = value
+        else:
+            others.append(metric)
+    return percent, others
+
+
+def _cpu(source: Object) -> Object:
+    return {"type": "Resource", "resource": {"name": "cpu", **source}}
+
+
+# field of a metric source -> (v1's word for its value as a target, as what is measured)
+_V1_NAMES = {
+    "averageUtilization": ("targetAverageUtilization", "currentAverageUtilization"),
+    "averageValue": ("targetAverageValue", "currentAverageValue"),
+    "value": ("targetValue", "currentValue"),
+}
+
+
+def _metric_to_v1(metric: Object, side: str) -> Object:
+    """A metric in the shape of v1, whose sources have no `target` of their own."""
+    out = {}
+    for name, source in metric.items():
+        if isinstance(source, dict):
+            flat = {key: value for key, value in source.items() if key != side}
+            for field, value in (source.get(side) or {}).items():
+                if field in _V1_NAMES:
+                    flat[_V1_NAMES[field][side == "current"]] = value
+            source = flat
+        out[name] = source
+    return out
+
+
+def _metric_to_v2(metric: Object, side: str = "target") -> Object:
+    names = {words[side == "current"]: field for field, words in _V1_NAMES.items()}
+    kinds = {"averageUtilization": "Utilization", "averageValue": "AverageValue", "value": "Value"}
+    out = {}
+    for name, source in metric.items():
+        if isinstance(source, dict):
+            deep = {key: value for key, value in source.items() if key not in names}
+            inner = {names[key]: value for key, value in source.items() if key in names}
+            if side == "target":
+                kind = next((kinds[field] for field in inner), "Value")
+                inner = {"type": kind, **inner}
+            source = {**deep, side: inner}
+        out[name] = source
+    return out
+
+
+def _json(text: str) -> Any:
+    """What an annotation holds; nothing when it is no JSON, as upstream ignores it then."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return None
 
 
 _TO: dict[tuple[str, str], Callable[[Object], Object]] = {

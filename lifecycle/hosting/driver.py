@@ -126,6 +126,7 @@ class Driver:
     def _cancel(self, number: int) -> None:
         found = self._requests.pop(number, None)
         if found is not None:
+            found[0].input_now("cancel", [number])
             found[1].cancelled()
 
     def _control(self, number: int, cluster: str, action: str, args: Any) -> None:

@@ -1,4 +1,4 @@
-"""The recorder: numbers without gaps, spans, charged time, breakpoints, steps, what it gives away."""
+"""The recorder: numbers without gaps, spans, charged time, breakpoints, steps."""
 
 from __future__ import annotations
 
