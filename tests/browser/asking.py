@@ -71,9 +71,10 @@ def run(demo: Demo, name: str, replicas: int = 3) -> None:
     )
 
 
-def deployment(name: str, replicas: int) -> str:
+def deployment(name: str, replicas: int, namespace: str = "") -> str:
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     return json.dumps({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": {"app": name}},

@@ -1,0 +1,95 @@
+"""The server goes away and comes back: the page stays, says so, and misses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser import asking
+from tests.browser.sight import Sight
+from tests.lifecycle.hosting.running import REAL, Demo
+
+LOST = "WebSocket connection|ERR_CONNECTION"
+
+
+def test_the_server_is_started_again_on_its_port(chromium: Browser, tmp_path: Path) -> None:
+    with Demo(tmp_path / "data", "--speed", "max", driver=REAL) as first:
+        asking.run(first, "before", 1)
+        ports = [url.rpartition(":")[2] for url in (first.endpoints["http"], first.endpoints["https"])]
+        sight = Sight(chromium, first.endpoints["http"], expects=LOST)
+        expect(sight.page.get_by_title("Deployment before")).to_be_visible()
+        revision = asking.state(first)["revision"]
+    assert_lost(sight, revision)
+
+    # the last of two equal options counts
+    again = ("--speed", "max", "--port", ports[0], "--tls-port", ports[1])
+    with Demo(tmp_path / "data", *again, driver=REAL) as second:
+        asking.run(second, "after", 1)
+        assert_back(sight, second, "after")
+        sight.close()
+
+
+def test_the_worker_dies_and_is_started_again(chromium: Browser, tmp_path: Path) -> None:
+    with Demo(tmp_path / "data", "--speed", "max", driver=REAL) as demo:
+        asking.run(demo, "before", 1)
+        sight = Sight(chromium, demo.endpoints["http"], expects=f"{LOST}|status of 50[0-9]")
+        expect(sight.page.get_by_title("Deployment before")).to_be_visible()
+
+        os.kill(worker_of(demo), signal.SIGKILL)
+
+        asking.until(lambda: revived(demo))
+        asking.run(demo, "after", 1)
+        assert_back(sight, demo, "after")
+        sight.close()
+
+
+def assert_lost(sight: Sight, revision: int) -> None:
+    sight.says(sight.moment, "connection lost")
+    banner = sight.page.locator(".banner")
+    sight.says(banner, "Reconnecting.")
+    assert int("".join(filter(str.isdigit, banner.inner_text()))) >= revision
+    expect(sight.page.get_by_title("Deployment before")).to_be_visible()
+    bar, wait = sight.page.evaluate(
+        """() => {
+          const probe = document.createElement('i');
+          probe.style.color = 'var(--wait-tint)';
+          document.body.append(probe);
+          const tint = getComputedStyle(probe).color;
+          probe.remove();
+          return [getComputedStyle(document.getElementById('bar')).backgroundColor, tint];
+        }"""
+    )
+    assert bar == wait, "the bar is amber"
+
+
+def assert_back(sight: Sight, demo: Demo, name: str) -> None:
+    """The page is live again and knows every record that there is."""
+    expect(sight.page.get_by_title(f"Deployment {name}")).to_be_visible()
+    sight.says(sight.moment, "live")
+    expect(sight.page.locator(".banner")).to_have_count(0)
+    known = "() => Number(document.querySelector('[role=slider]').getAttribute('aria-valuemax'))"
+    seq = asking.state(demo)["seq"]
+    sight.until(f"([seq]) => ({known})() >= seq", seq)
+    pods = asking.objects(demo, "pods")
+    assert len(pods) == 2
+    for pod in pods:
+        expect(sight.page.get_by_title(f"Pod {pod}", exact=True).first).to_be_visible()
+    heads = [one for one in asking.records(demo)]
+    assert [one["seq"] for one in heads] == list(range(1, len(heads) + 1))
+
+
+def worker_of(demo: Demo) -> int:
+    return int(json.loads((demo.data_dir / "endpoints.json").read_text())["worker_pid"])
+
+
+def revived(demo: Demo) -> bool:
+    try:
+        return bool(asking.state(demo).get("ready"))
+    except (OSError, ValueError):
+        return False
+
+
