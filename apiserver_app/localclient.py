@@ -18,7 +18,6 @@ from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry.watchcache import Change, Subscription
 
-
 Params = dict[str, list[str]]  # of a query
 
 

@@ -96,7 +96,7 @@ def test_a_recreated_key_follows_on_its_delete_also_after_a_restart(stored: Stor
     fresh.put(POD + "a", b"2")
     stored.etcd = fresh
     stored.commit()
-    row = list(stored.backend.since(POD, 2))[0]
+    row = next(iter(stored.backend.since(POD, 2)))
     assert row.prev_revision == 2
 
 
