@@ -89,7 +89,8 @@ def _is_about(rule: Object, call: Call) -> bool:
     if info is None:
         for one in rule.get("nonResourceRules") or ():
             if _holds(one.get("verbs") or (), call.verb) and any(
-                path == "*" or path == call.path
+                path == "*"
+                or path == call.path
                 or (path.endswith("*") and call.path.startswith(path[:-1]))
                 for path in one.get("nonResourceURLs") or ()
             ):

@@ -118,9 +118,7 @@ class Pipeline:
 
     async def _audit(self, call: Call) -> None:
         call.gate = "authorization"  # which checks who acts as somebody else, too
-        await self.probe.hop(
-            "gate", "audit", "allow", {"word": "recorded", "id": call.audit_id}
-        )
+        await self.probe.hop("gate", "audit", "allow", {"word": "recorded", "id": call.audit_id})
 
     async def _impersonate(self, call: Call) -> None:
         """Go on as somebody else. A refusal is one of authorization."""

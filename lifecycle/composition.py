@@ -103,9 +103,7 @@ class Cluster:
 
     async def _boot(self) -> None:
         loopback = self.client("system:apiserver", "kube-apiserver", ("system:masters",))
-        await bootstrap.ensure(
-            loopback, self.state.version, self.state.epoch, self.inputs.ca_pem
-        )
+        await bootstrap.ensure(loopback, self.state.version, self.state.epoch, self.inputs.ca_pem)
         self.recorder.tell("component", "apiserver", "synced", {}, span=0)
         self.ready = True
         self.on_ready()
@@ -258,5 +256,3 @@ def _place(error: BaseException) -> str:
 
 COMPACT_SECONDS = 300
 COMPACT_KEEP = 100_000  # revisions behind the head that time travel can still reach
-
-

@@ -88,9 +88,7 @@ def violations(level: str, version: str, pod: Object) -> list[Violation]:
 
 
 def describe(found: Sequence[Violation]) -> str:
-    return ", ".join(
-        f"{one.reason} ({one.detail})" if one.detail else one.reason for one in found
-    )
+    return ", ".join(f"{one.reason} ({one.detail})" if one.detail else one.reason for one in found)
 
 
 # -- how upstream speaks ------------------------------------------------------------------------
@@ -284,8 +282,7 @@ def _host_process(metadata: Object, spec: Object) -> Violation | None:
         return None
     return Violation(
         "hostProcess",
-        f"{_setters(pod_is_bad, bad)} must not set "
-        "securityContext.windowsOptions.hostProcess=true",
+        f"{_setters(pod_is_bad, bad)} must not set securityContext.windowsOptions.hostProcess=true",
     )
 
 

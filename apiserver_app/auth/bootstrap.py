@@ -135,8 +135,12 @@ def _cluster_bindings(profile: tuple[int, int]) -> Iterator[Item]:
         subject = f"ServiceAccount kube-system/{account}"
         bindings[f"{controller_roles.PREFIX}{account}"] = (subject,)
     for name, subjects in bindings.items():
-        yield f"clusterrolebindings.{_RBAC}", "", _binding(
-            "ClusterRoleBinding", _default_metadata(name), ("ClusterRole", name), subjects
+        yield (
+            f"clusterrolebindings.{_RBAC}",
+            "",
+            _binding(
+                "ClusterRoleBinding", _default_metadata(name), ("ClusterRole", name), subjects
+            ),
         )
 
 
@@ -146,8 +150,12 @@ def _namespaced_policy() -> Iterator[Item]:
         role["rules"] = rules(lines)
         yield f"roles.{_RBAC}", namespace, role
     for (namespace, name), (role_name, subjects) in controller_roles.NAMESPACED_BINDINGS.items():
-        yield f"rolebindings.{_RBAC}", namespace, _binding(
-            "RoleBinding", _default_metadata(name, namespace), ("Role", role_name), subjects
+        yield (
+            f"rolebindings.{_RBAC}",
+            namespace,
+            _binding(
+                "RoleBinding", _default_metadata(name, namespace), ("Role", role_name), subjects
+            ),
         )
 
 
@@ -161,13 +169,19 @@ def _accounts(profile: tuple[int, int]) -> Iterator[Item]:
 def _classroom() -> Iterator[Item]:
     yield "namespaces", "", _namespace(cast.STUDENT_NAMESPACE)
     for name, (role, group) in cast.CLUSTER_BINDINGS.items():
-        yield f"clusterrolebindings.{_RBAC}", "", _binding(
-            "ClusterRoleBinding", {"name": name}, ("ClusterRole", role), [f"Group {group}"]
+        yield (
+            f"clusterrolebindings.{_RBAC}",
+            "",
+            _binding(
+                "ClusterRoleBinding", {"name": name}, ("ClusterRole", role), [f"Group {group}"]
+            ),
         )
     for (namespace, name), (role, group) in cast.BINDINGS.items():
         metadata = {"name": name, "namespace": namespace}
-        yield f"rolebindings.{_RBAC}", namespace, _binding(
-            "RoleBinding", metadata, ("ClusterRole", role), [f"Group {group}"]
+        yield (
+            f"rolebindings.{_RBAC}",
+            namespace,
+            _binding("RoleBinding", metadata, ("ClusterRole", role), [f"Group {group}"]),
         )
 
 
@@ -189,13 +203,17 @@ def _priority_classes() -> Iterator[Item]:
         ),
     )
     for name, value, description in described:
-        yield "priorityclasses.scheduling.k8s.io", "", _object(
-            "scheduling.k8s.io/v1",
-            "PriorityClass",
-            {"name": name, "generation": 1},
-            value=value,
-            description=description,
-            preemptionPolicy="PreemptLowerPriority",
+        yield (
+            "priorityclasses.scheduling.k8s.io",
+            "",
+            _object(
+                "scheduling.k8s.io/v1",
+                "PriorityClass",
+                {"name": name, "generation": 1},
+                value=value,
+                description=description,
+                preemptionPolicy="PreemptLowerPriority",
+            ),
         )
 
 
@@ -211,9 +229,7 @@ def _flow_metadata(name: str) -> Object:
 
 
 def _levels(profile: tuple[int, int]) -> Iterator[Item]:
-    shares_name = (
-        "nominalConcurrencyShares" if profile >= (1, 26) else "assuredConcurrencyShares"
-    )
+    shares_name = "nominalConcurrencyShares" if profile >= (1, 26) else "assuredConcurrencyShares"
     for name, level in flow_control.LEVELS.items():
         share: Object = {shares_name: level.shares}
         if profile >= (1, 26):
@@ -225,12 +241,16 @@ def _levels(profile: tuple[int, int]) -> Iterator[Item]:
         else:
             share["limitResponse"] = _limit_response(level)
             spec = {"type": "Limited", "limited": share}
-        yield f"prioritylevelconfigurations.{_FLOW}", "", _object(
-            _flow_version(profile),
-            "PriorityLevelConfiguration",
-            _flow_metadata(name),
-            spec=spec,
-            status={},
+        yield (
+            f"prioritylevelconfigurations.{_FLOW}",
+            "",
+            _object(
+                _flow_version(profile),
+                "PriorityLevelConfiguration",
+                _flow_metadata(name),
+                spec=spec,
+                status={},
+            ),
         )
 
 
@@ -262,12 +282,16 @@ def _schemas(profile: tuple[int, int], now: int) -> Iterator[Item]:
             "reason": "Found",
             "message": found,
         }
-        yield f"flowschemas.{_FLOW}", "", _object(
-            _flow_version(profile),
-            "FlowSchema",
-            _flow_metadata(name),
-            spec=spec,
-            status={"conditions": [dangling]},
+        yield (
+            f"flowschemas.{_FLOW}",
+            "",
+            _object(
+                _flow_version(profile),
+                "FlowSchema",
+                _flow_metadata(name),
+                spec=spec,
+                status={"conditions": [dangling]},
+            ),
         )
 
 
@@ -311,30 +335,38 @@ def _networking(profile: tuple[int, int], now: int) -> Iterator[Item]:
             "reason": "",
             "message": "Kubernetes default Service CIDR is ready",
         }
-        yield "servicecidrs.networking.k8s.io", "", _object(
-            "networking.k8s.io/v1",
-            "ServiceCIDR",
-            {"name": "kubernetes"},
-            spec={"cidrs": [SERVICE_CIDR]},
-            status={"conditions": [ready]},
+        yield (
+            "servicecidrs.networking.k8s.io",
+            "",
+            _object(
+                "networking.k8s.io/v1",
+                "ServiceCIDR",
+                {"name": "kubernetes"},
+                spec={"cidrs": [SERVICE_CIDR]},
+                status={"conditions": [ready]},
+            ),
         )
     labels = {"component": "apiserver", "provider": "kubernetes"}
     port = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": SECURE_PORT}
-    yield "services", "default", _object(
-        "v1",
-        "Service",
-        {"name": "kubernetes", "namespace": "default", "labels": labels},
-        spec={
-            "ports": [port],
-            "clusterIP": SERVICE_IP,
-            "clusterIPs": [SERVICE_IP],
-            "type": "ClusterIP",
-            "sessionAffinity": "None",
-            "ipFamilies": ["IPv4"],
-            "ipFamilyPolicy": "SingleStack",
-            "internalTrafficPolicy": "Cluster",
-        },
-        status={"loadBalancer": {}},
+    yield (
+        "services",
+        "default",
+        _object(
+            "v1",
+            "Service",
+            {"name": "kubernetes", "namespace": "default", "labels": labels},
+            spec={
+                "ports": [port],
+                "clusterIP": SERVICE_IP,
+                "clusterIPs": [SERVICE_IP],
+                "type": "ClusterIP",
+                "sessionAffinity": "None",
+                "ipFamilies": ["IPv4"],
+                "ipFamilyPolicy": "SingleStack",
+                "internalTrafficPolicy": "Cluster",
+            },
+            status={"loadBalancer": {}},
+        ),
     )
 
 

@@ -200,20 +200,23 @@ def before_update(obj: Object, old: Object) -> None:
             metadata[name] = was[name]
 
 
-def check_preconditions(
-    info: ResourceInfo, strategy: Strategy, obj: Object, old: Object
-) -> None:
+def check_preconditions(info: ResourceInfo, strategy: Strategy, obj: Object, old: Object) -> None:
     """The resourceVersion and uid a client names must be the stored ones."""
     metadata, was = obj["metadata"], old["metadata"]
     name = was["name"]
     asked = metadata.get("resourceVersion")
     if not asked or asked == "0":
         if not strategy.unconditional_update:
-            raise errors.invalid(info.group, info.kind, name, [
-                errors.invalid_value(
-                    "metadata.resourceVersion", 0, "must be specified for an update"
-                )
-            ])
+            raise errors.invalid(
+                info.group,
+                info.kind,
+                name,
+                [
+                    errors.invalid_value(
+                        "metadata.resourceVersion", 0, "must be specified for an update"
+                    )
+                ],
+            )
         metadata["resourceVersion"] = was["resourceVersion"]
     elif asked != was["resourceVersion"]:
         raise errors.conflict(info.group, info.plural, name, errors.MODIFIED)

@@ -80,5 +80,3 @@ def _scale_of(info: ResourceInfo, obj: Object) -> Object:
             selector = {"matchLabels": selector}
         scale["status"]["selector"] = str(labels.from_label_selector(selector))
     return scale
-
-

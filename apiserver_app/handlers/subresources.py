@@ -79,9 +79,7 @@ async def bind(cluster: ClusterContext, call: Call) -> Outcome:
     return Outcome(201, obj=gates.created_status())
 
 
-def _bound(
-    cluster: ClusterContext, old: Object, binding: Object, key: str, node: str
-) -> Object:
+def _bound(cluster: ClusterContext, old: Object, binding: Object, key: str, node: str) -> Object:
     """The pod with its node; 409 when it has one, is being deleted, or is another pod."""
     name = meta.name_of(old)
 

@@ -233,9 +233,7 @@ def _item(definition: str) -> list[tuple[str, str, list[Json], str, str]]:
     ]
 
 
-def _responses(
-    definition: str, codes: dict[str, str] | None = None, streams: bool = False
-) -> Json:
+def _responses(definition: str, codes: dict[str, str] | None = None, streams: bool = False) -> Json:
     schema = openapi_schemas.reference(definition) if definition else {"type": "string"}
     types = _ANSWERS + _STREAMS if streams else _ANSWERS
     shown = types if definition else ("*/*",)

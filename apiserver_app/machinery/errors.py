@@ -184,9 +184,7 @@ def not_found(group: str, resource: str, name: str) -> ApiError:
 
 def path_not_found() -> ApiError:
     """What an unknown path answers."""
-    return ApiError(
-        404, "NotFound", "the server could not find the requested resource", details={}
-    )
+    return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
 def already_exists(group: str, resource: str, name: str) -> ApiError:
@@ -265,9 +263,7 @@ def expired(message: str) -> ApiError:
 
 
 def too_large(limit: int) -> ApiError:
-    return ApiError(
-        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
-    )
+    return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
 def timeout(message: str, retry_after: int = 0) -> ApiError:

@@ -62,9 +62,7 @@ class _Scanner:
             self.at += 1
             self.stack.pop()
         else:
-            raise self._wrong(
-                "after array element" if in_list else "after object key:value pair"
-            )
+            raise self._wrong("after array element" if in_list else "after object key:value pair")
 
     def _value(self) -> None:
         """A scalar, or the opening of a list or an object with its first element."""

@@ -33,7 +33,16 @@ class Task:
     """One coroutine and where it stands. `span` is the trace record its hops belong to."""
 
     __slots__ = (
-        "background", "coro", "done", "epoch", "error", "lane", "name", "on_done", "span", "throw",
+        "background",
+        "coro",
+        "done",
+        "epoch",
+        "error",
+        "lane",
+        "name",
+        "on_done",
+        "span",
+        "throw",
     )
 
     def __init__(

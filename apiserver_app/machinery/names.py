@@ -126,9 +126,7 @@ _LABEL_1035_TEXT = pattern_text(
     "my-name",
     "abc-123",
 )
-_QUALIFIED_TEXT = pattern_text(
-    _QUALIFIED_RULE, QUALIFIED_FORMAT, "MyName", "my.name", "123-abc"
-)
+_QUALIFIED_TEXT = pattern_text(_QUALIFIED_RULE, QUALIFIED_FORMAT, "MyName", "my.name", "123-abc")
 _PREFIX_HINT = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 _LABEL_VALUE_TEXT = pattern_text(
     f"a valid label must be an empty string or {_QUALIFIED_RULE.removeprefix('must ')}",

@@ -358,8 +358,7 @@ def _move(document: _Document, op: Operation) -> None:
     found = document.container(path)
     if found is None:
         raise PatchError(
-            "move operation does not apply: doc is missing destination path: "
-            f"{path}: missing value"
+            f"move operation does not apply: doc is missing destination path: {path}: missing value"
         )
     _insert(*found, value, f"error in move for path: '{path}'")
 
@@ -380,8 +379,7 @@ def _copy(document: _Document, op: Operation) -> None:
     target = document.container(path)
     if target is None:
         raise PatchError(
-            "copy operation does not apply: doc is missing destination path: "
-            f"{path}: missing value"
+            f"copy operation does not apply: doc is missing destination path: {path}: missing value"
         )
     # a true copy: what the document owns may be changed in place later
     _insert(*target, copy.deepcopy(value), "error while adding value during copy")

@@ -17,8 +17,15 @@ from typing import Any, Protocol
 KINDS: dict[str, tuple[str, ...]] = {
     # a request enters; its seq is the span of all that follows; parent is the caller's span
     "request": (
-        "parent", "client", "outside", "verb", "path", "resource", "subresource",
-        "namespace", "name",
+        "parent",
+        "client",
+        "outside",
+        "verb",
+        "path",
+        "resource",
+        "subresource",
+        "namespace",
+        "name",
     ),
     # who it turned out to be is in the authentication gate's detail
     "gate": ("gate", "verdict", "detail"),

@@ -51,8 +51,7 @@ def _envelope(body: bytes, depth: int) -> Object:
     if not body.startswith(PREFIX):
         expected = " ".join(str(byte) for byte in PREFIX)
         raise _Malformed(
-            "provided data does not appear to be a protobuf message, "
-            f"expected prefix [{expected}]"
+            f"provided data does not appear to be a protobuf message, expected prefix [{expected}]"
         )
     unknown = _raw_fields(memoryview(body)[len(PREFIX) :])
     type_meta = _raw_fields(_last_bytes(unknown, 1))

@@ -17,8 +17,7 @@ QUANTITIES_CACHED_MAX = 8192
 DECIMAL_EXPONENT, BINARY_SI, DECIMAL_SI = "DecimalExponent", "BinarySI", "DecimalSI"
 
 FORMAT_WRONG = (
-    "quantities must match the regular expression "
-    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 NUMERIC_WRONG = "unable to parse numeric part of quantity"
 SUFFIX_WRONG = "unable to parse quantity's suffix"
@@ -247,9 +246,7 @@ def _quick(
     return Quantity(sign * amount, scale, format_, text if keeps else "")
 
 
-def _exact(
-    sign: int, whole: str, part: str, base: int, exponent: int, format_: str
-) -> Quantity:
+def _exact(sign: int, whole: str, part: str, base: int, exponent: int, format_: str) -> Quantity:
     """The long way: rounded up to nanos, and capped where upstream caps."""
     number = int(whole + part)
     scale = -len(part)

@@ -53,9 +53,7 @@ class Evaluator:
         self.count_name = f"count/{resource}"
         self.count_names = [self.count_name, *([resource] if resource in _NAMED_PLAINLY else ())]
 
-    def handles(
-        self, operation: str, subresource: str, obj: Object, old: Object | None
-    ) -> bool:
+    def handles(self, operation: str, subresource: str, obj: Object, old: Object | None) -> bool:
         return not subresource and operation == "CREATE"
 
     def relevant(self, hard: Iterable[str]) -> list[str]:
@@ -74,9 +72,7 @@ class Evaluator:
 
 
 class PodEvaluator(Evaluator):
-    def handles(
-        self, operation: str, subresource: str, obj: Object, old: Object | None
-    ) -> bool:
+    def handles(self, operation: str, subresource: str, obj: Object, old: Object | None) -> bool:
         if subresource == "resize":
             return operation == "UPDATE"
         if subresource:
@@ -119,9 +115,7 @@ class PodEvaluator(Evaluator):
 class ServiceEvaluator(Evaluator):
     _names = ("services", "services.nodeports", "services.loadbalancers")
 
-    def handles(
-        self, operation: str, subresource: str, obj: Object, old: Object | None
-    ) -> bool:
+    def handles(self, operation: str, subresource: str, obj: Object, old: Object | None) -> bool:
         return not subresource and operation in ("CREATE", "UPDATE")
 
     def counts(self, name: str) -> bool:
@@ -146,9 +140,7 @@ class ServiceEvaluator(Evaluator):
 class ClaimEvaluator(Evaluator):
     _names = ("persistentvolumeclaims", "requests.storage")
 
-    def handles(
-        self, operation: str, subresource: str, obj: Object, old: Object | None
-    ) -> bool:
+    def handles(self, operation: str, subresource: str, obj: Object, old: Object | None) -> bool:
         return not subresource and operation in ("CREATE", "UPDATE")
 
     def counts(self, name: str) -> bool:

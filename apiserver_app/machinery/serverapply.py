@@ -137,9 +137,7 @@ def _live(me: _Applier, old: Object | None) -> tuple[Object, Entries]:
     return old, entries
 
 
-def _apply(
-    me: _Applier, live: Object, entries: Entries, force: bool
-) -> tuple[Object, Entries]:
+def _apply(me: _Applier, live: Object, entries: Entries, force: bool) -> tuple[Object, Entries]:
     mine = next((entry for entry in entries if me.owns(entry)), None)
     others = [entry for entry in entries if entry is not mine]
     fields = typedvalues.to_set(me.type, me.body)
@@ -182,9 +180,7 @@ def _pruned(
         managed = fieldsets.union(managed, entry.get("fieldsV1") or None)
     pruned = typedvalues.without(type_, merged, named(type_, last))
     everything = named(type_, typedvalues.to_set(type_, merged))
-    kept = fieldsets.union(
-        named(type_, typedvalues.to_set(type_, pruned)), named(type_, managed)
-    )
+    kept = fieldsets.union(named(type_, typedvalues.to_set(type_, pruned)), named(type_, managed))
     pruned = typedvalues.without(type_, merged, fieldsets.subtract(everything, kept))
     left = named(type_, typedvalues.to_set(type_, pruned))
     gone = fieldsets.intersect(fieldsets.subtract(everything, left), named(type_, last))
@@ -196,9 +192,7 @@ def _conflicts(others: Entries, changed: Trie | None) -> list[_Conflict]:
     return [
         _Conflict(entry, path)
         for entry in others
-        for path in fieldsets.paths(
-            fieldsets.intersect(entry.get("fieldsV1") or None, changed)
-        )
+        for path in fieldsets.paths(fieldsets.intersect(entry.get("fieldsV1") or None, changed))
     ]
 
 

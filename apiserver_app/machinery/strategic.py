@@ -199,9 +199,7 @@ def _merge_elements(original: list[Any], patch: list[Any], field: Field) -> list
     return merged
 
 
-def _ordered(
-    merged: list[Any], order: list[Any], server_order: list[Any], key: str
-) -> list[Any]:
+def _ordered(merged: list[Any], order: list[Any], server_order: list[Any], key: str) -> list[Any]:
     """Elements named in `order` in that order, the others put among them as they stood before."""
     places = [_value(item, key) for item in order]
     server_places = [_value(item, key) for item in server_order]

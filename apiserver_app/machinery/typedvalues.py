@@ -293,6 +293,8 @@ def _has_parts(field: Field, value: Any) -> bool:
     """Whether a value is taken part by part: a struct or map that is not atomic, or its null."""
     if field.kind == "raw":
         return isinstance(value, dict)
-    return field.kind in ("struct", "map") and not field.atomic and (
-        value is None or isinstance(value, dict)
+    return (
+        field.kind in ("struct", "map")
+        and not field.atomic
+        and (value is None or isinstance(value, dict))
     )

@@ -52,17 +52,13 @@ class Compiler:
 
     # -- fields ------------------------------------------------------------------------------------
 
-    def _entry(
-        self, schema: Schema, fields: dict[str, Entry], place: int, field: Field
-    ) -> Entry:
+    def _entry(self, schema: Schema, fields: dict[str, Entry], place: int, field: Field) -> Entry:
         if field.kind in ("struct", "list", "map") or field.format.startswith("apiextensions."):
             return self._later(schema, fields, place, field)
         plain = {"string": str, "boolean": bool}.get(field.kind)
         return place, plain, self._scalar(field, _go_type(field, schema), _keeps_zero(field))
 
-    def _later(
-        self, schema: Schema, fields: dict[str, Entry], place: int, field: Field
-    ) -> Entry:
+    def _later(self, schema: Schema, fields: dict[str, Entry], place: int, field: Field) -> Entry:
         """An entry that compiles its converter at first use, so that rare types cost nothing and
         types may hold themselves."""
 
@@ -359,4 +355,3 @@ _GO_TYPES = {
     "quantity": "resource.Quantity", "time": "v1.Time", "microtime": "v1.MicroTime",
     "intorstring": "intstr.IntOrString",
 }  # fmt: skip
-

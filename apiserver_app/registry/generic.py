@@ -195,9 +195,7 @@ class Storage:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _entries(
-        self, info: ResourceInfo, prefix: str, revision: int
-    ) -> Sequence[etcd.Entry]:
+    def _entries(self, info: ResourceInfo, prefix: str, revision: int) -> Sequence[etcd.Entry]:
         """What there was at `revision`, or is now. CompactedError when that is forgotten."""
         store = self.store
         if revision > store.revision:

@@ -98,9 +98,7 @@ def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
         _no_new_finalizers(after.get("finalizers") or (), before.get("finalizers") or (), found)
     if not after.get("resourceVersion"):
         found.append(
-            errors.invalid_value(
-                "metadata.resourceVersion", "", "must be specified for an update"
-            )
+            errors.invalid_value("metadata.resourceVersion", "", "must be specified for an update")
         )
     generation = after.get("generation") or 0
     if generation < (before.get("generation") or 0):
@@ -134,9 +132,7 @@ def label_errors(labels: Mapping[str, str], path: str, found: list[FieldError]) 
             found.append(errors.invalid_value(path, value, text))
 
 
-def annotation_errors(
-    annotations: Mapping[str, str], path: str, found: list[FieldError]
-) -> None:
+def annotation_errors(annotations: Mapping[str, str], path: str, found: list[FieldError]) -> None:
     size = 0
     for key, value in annotations.items():
         if not _is_plain_key(key):
@@ -147,14 +143,10 @@ def annotation_errors(
         found.append(errors.too_long(path, "", ANNOTATIONS_SIZE))
 
 
-def immutable(
-    new: Any, old: Any, path: str, found: list[FieldError], shown: Any = None
-) -> None:
+def immutable(new: Any, old: Any, path: str, found: list[FieldError], shown: Any = None) -> None:
     """`shown` is the new value as upstream prints it, where that is not the value itself."""
     if new is not old and new != old:
-        found.append(
-            errors.invalid_value(path, new if shown is None else shown, IMMUTABLE)
-        )
+        found.append(errors.invalid_value(path, new if shown is None else shown, IMMUTABLE))
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -133,8 +133,10 @@ class WatchCache:
 
     def get(self, resource: str, namespace: str, name: str) -> Object | None:
         storage = self._storage.get(resource, resource)
-        key = f"/registry/{storage}/{namespace}/{name}" if namespace else (
-            f"/registry/{storage}/{name}"
+        key = (
+            f"/registry/{storage}/{namespace}/{name}"
+            if namespace
+            else (f"/registry/{storage}/{name}")
         )
         return self._objects.get(storage, {}).get(key)
 

@@ -184,8 +184,15 @@ class Etcd:
         self.revision = revision
         self.pending.append(
             LogRow(
-                revision, key, b"", old.value, old.create_revision, old.mod_revision,
-                old.version, 0, True,
+                revision,
+                key,
+                b"",
+                old.value,
+                old.create_revision,
+                old.mod_revision,
+                old.version,
+                0,
+                True,
             )
         )
         del self._index[key]
@@ -246,9 +253,7 @@ class Etcd:
         if after > self.revision:
             raise FutureRevError(after)
         rows = list(self.backend.since(prefix, after))
-        rows += [
-            row for row in self.pending if row.revision > after and row.key.startswith(prefix)
-        ]
+        rows += [row for row in self.pending if row.revision > after and row.key.startswith(prefix)]
         last: dict[str, Entry] = {}
         events = []
         for row in rows:

@@ -29,9 +29,7 @@ _SEGMENTS = TraceSegment._meta.db_table
 _INPUTS = InputEntry._meta.db_table
 _CLUSTERS = Cluster._meta.db_table
 
-_INSERT_LOG = (
-    f"INSERT INTO {_LOG} (cluster_id, {_COLUMNS}) VALUES (%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)"
-)
+_INSERT_LOG = f"INSERT INTO {_LOG} (cluster_id, {_COLUMNS}) VALUES (%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)"
 _INSERT_SEGMENT = (
     f"INSERT INTO {_SEGMENTS} (cluster_id, first, last, t, data) VALUES (%s,%s,%s,%s,%s)"
 )

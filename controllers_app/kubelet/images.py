@@ -144,9 +144,7 @@ _ID = re.compile(r"[a-f0-9]{64}")
 def check(image: str) -> None:
     """Raises InvalidName when the text is no image reference."""
     if _ID.fullmatch(image):
-        why = (
-            f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
-        )
+        why = f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
     elif _REFERENCE.fullmatch(image):
         return
     else:

@@ -32,9 +32,7 @@ class Lives:
         self._containers = containers
         self._tasks: dict[str, list[Task]] = {}
 
-    def attach(
-        self, one: ContainerState, spec: Object, behaviour: Behaviour, began: int
-    ) -> None:
+    def attach(self, one: ContainerState, spec: Object, behaviour: Behaviour, began: int) -> None:
         """Follow what the running container will do, as far as it will do anything."""
         worker = self._worker
         tasks = []

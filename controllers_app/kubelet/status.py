@@ -175,9 +175,7 @@ def _initialized(
     if phase == "Succeeded":
         return {**_plain("Initialized", True), "reason": "PodCompleted"}
     waits = [
-        one.name
-        for one in init
-        if not (one.started if one.kind == SIDECAR else one.succeeded)
+        one.name for one in init if not (one.started if one.kind == SIDECAR else one.succeeded)
     ]
     if not waits or any(one.is_running or one.terminated for one in main):
         return _plain("Initialized", True)
@@ -213,9 +211,7 @@ def _ready(pod: Object, have: dict[str, Object], containers: Object) -> Object:
         kind = gate["conditionType"]
         found = have.get(kind)
         if found is None:
-            words.append(
-                f'corresponding condition of pod readiness gate "{kind}" does not exist.'
-            )
+            words.append(f'corresponding condition of pod readiness gate "{kind}" does not exist.')
         elif found["status"] != "True":
             words.append(
                 f'the status of pod readiness gate "{kind}" is not "True", but {found["status"]}'

@@ -110,9 +110,7 @@ class Volumes:
                 what = "config" if word == "configmap" else "secret"
                 raise NotMountable(f"{word} references non-existent {what} key: {item['key']}")
 
-    async def _keys(
-        self, resource: str, namespace: str, source: Object, field: str
-    ) -> Keys | None:
+    async def _keys(self, resource: str, namespace: str, source: Object, field: str) -> Keys | None:
         """The keys of the object; None when it may be missing and is."""
         name = source.get(field)
         if not name:

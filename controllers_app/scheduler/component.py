@@ -36,9 +36,7 @@ FLUSH_SECONDS = 30
 POPS_BACKOFF_SINCE = 33  # SchedulerPopFromBackoffQ, on by default since 1.33
 
 
-def build(
-    kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: str
-) -> Component:
+def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: str) -> Component:
     """The scheduler as a component that can be started, stopped and killed."""
 
     async def main(group: TaskGroup) -> None:
@@ -201,9 +199,7 @@ class Scheduler:
         )  # fmt: skip
         return "ok", f"bound to {node}"
 
-    async def _unbound(
-        self, key: str, info: PodInfo, error: errors.ApiError
-    ) -> tuple[str, str]:
+    async def _unbound(self, key: str, info: PodInfo, error: errors.ApiError) -> tuple[str, str]:
         """The API server refused the binding: the pod is not there, whatever was assumed."""
         now = self._follower.pod(key)
         if now is None or not now["spec"].get("nodeName"):
@@ -219,9 +215,7 @@ class Scheduler:
         await self._note(info.pod, "SchedulerError", message)
         return "retry", message
 
-    async def _fail(
-        self, key: str, info: PodInfo, filtered: framework.Filtered
-    ) -> tuple[str, str]:
+    async def _fail(self, key: str, info: PodInfo, filtered: framework.Filtered) -> tuple[str, str]:
         message = framework.fit_error(filtered, info)
         blockers = filtered.blockers()
         detail = {"message": message, "unschedulable": list(blockers)}

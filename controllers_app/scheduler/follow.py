@@ -22,9 +22,7 @@ PROFILE = "default-scheduler"
 class Follower:
     """Keeps cache and queue as new as the watches are."""
 
-    def __init__(
-        self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue
-    ) -> None:
+    def __init__(self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue) -> None:
         self._cache = cache
         self._queue = queue
         self._pods = informers.informer("pods")

@@ -190,9 +190,7 @@ class Scored:
         return out
 
 
-def run_filters(
-    plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: int = 0
-) -> Filtered:
+def run_filters(plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: int = 0) -> Filtered:
     """Ask the filters node by node, from the `start`th on, until enough nodes have passed."""
     active: list[tuple[Plugin, Any]] = []
     skipped, narrowers = [], []

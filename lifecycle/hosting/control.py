@@ -152,9 +152,7 @@ def _breakpoint(one: Any) -> Breakpoint:
     if not isinstance(one, dict) or not isinstance(one.get("kind"), str):
         raise ControlError('a breakpoint is an object with "id" and "kind"')
     if one["kind"] not in KINDS:
-        raise ControlError(
-            f'unknown kind of record "{one["kind"]}"; there are: {", ".join(KINDS)}'
-        )
+        raise ControlError(f'unknown kind of record "{one["kind"]}"; there are: {", ".join(KINDS)}')
     known = {*KINDS[one["kind"]], *KINDS["request"]}
     wanted = {name: value for name, value in one.items() if name not in ("id", "kind")}
     for name in wanted:

@@ -174,9 +174,7 @@ class Recorder:
         if self._noted is None and kind != "held":
             self._noted = self._hit(kind, fields, span, seq)
 
-    async def _maybe_hold(
-        self, kind: str, fields: tuple[Any, ...], span: int, seq: int
-    ) -> None:
+    async def _maybe_hold(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> None:
         at_request = kind in ("request", "response", "work", "done")
         hit, self._noted = self._noted, None
         if hit is None and (self.stepping == "hop" or (self.stepping and at_request)):
@@ -197,9 +195,7 @@ class Recorder:
                 return _Hit(seq, kind, span, breakpoint_.id)
         return None
 
-    def _matches(
-        self, wanted: Breakpoint, kind: str, fields: tuple[Any, ...], span: int
-    ) -> bool:
+    def _matches(self, wanted: Breakpoint, kind: str, fields: tuple[Any, ...], span: int) -> bool:
         if wanted.kind != kind:
             return False
         have = dict(zip(KINDS[kind], fields, strict=True))

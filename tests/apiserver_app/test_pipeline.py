@@ -122,10 +122,13 @@ def test_a_path_has_only_the_methods_that_are_routed(
     answer = session.request(method, path, {} if method in ("PUT", "POST", "PATCH") else None)
     assert answer.status == code
     if method != "HEAD":
-        assert answer.json()["message"] == {
-            404: "the server could not find the requested resource",
-            405: "the server does not allow this method on the requested resource",
-        }[code]
+        assert (
+            answer.json()["message"]
+            == {
+                404: "the server could not find the requested resource",
+                405: "the server does not allow this method on the requested resource",
+            }[code]
+        )
 
 
 def test_a_head_of_a_document_has_no_body(session: Session) -> None:

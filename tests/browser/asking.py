@@ -67,7 +67,9 @@ def run(demo: Demo, name: str, replicas: int = 3) -> None:
     """Create a Deployment and wait until its pods are ready."""
     assert apply(demo, deployment(name, replicas))[0]["code"] == 201
     until(
-        lambda: objects(demo, "deployments")[name].get("status", {}).get("readyReplicas") == replicas
+        lambda: (
+            objects(demo, "deployments")[name].get("status", {}).get("readyReplicas") == replicas
+        )
     )
 
 

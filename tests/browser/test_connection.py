@@ -19,7 +19,9 @@ LOST = "WebSocket connection|ERR_CONNECTION"
 def test_the_server_is_started_again_on_its_port(chromium: Browser, tmp_path: Path) -> None:
     with Demo(tmp_path / "data", "--speed", "max", driver=REAL) as first:
         asking.run(first, "before", 1)
-        ports = [url.rpartition(":")[2] for url in (first.endpoints["http"], first.endpoints["https"])]
+        ports = [
+            url.rpartition(":")[2] for url in (first.endpoints["http"], first.endpoints["https"])
+        ]
         sight = Sight(chromium, first.endpoints["http"], expects=LOST)
         expect(sight.page.get_by_title("Deployment before")).to_be_visible()
         revision = asking.state(first)["revision"]
@@ -91,5 +93,3 @@ def revived(demo: Demo) -> bool:
         return bool(asking.state(demo).get("ready"))
     except (OSError, ValueError):
         return False
-
-

@@ -28,11 +28,15 @@ def test_two_hundred_pods_leave_the_page_quick_and_small(look: Look, demo: Demo)
     sight.send(asking.deployment("crowd", PODS))
 
     sight.says(sight.page.locator("#funnel"), f"{PODS} wanted")
-    ready = f"([n]) => document.querySelector('#funnel .stage:nth-of-type(4)')?.textContent.includes(n)"
+    ready = (
+        f"([n]) => document.querySelector('#funnel .stage:nth-of-type(4)')?.textContent.includes(n)"
+    )
     sight.until(ready, f"{PODS} ready")
     squares = sight.page.locator(".yard svg [data-key], .yard .me")
     assert squares.count() >= PODS
-    assert sum(int(one) for one in sight.page.locator(".yard header span").all_inner_texts()) == PODS
+    assert (
+        sum(int(one) for one in sight.page.locator(".yard header span").all_inner_texts()) == PODS
+    )
     sight.settle()
     # settled: now a stretch of ordinary life, with something to draw
     sight.page.evaluate(PROBE)

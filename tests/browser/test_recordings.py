@@ -44,7 +44,9 @@ def test_a_recording_is_saved_replayed_to_its_end_and_left(look: Look, demo: Dem
     expect(sight.page.locator(".fact").nth(1)).to_contain_text(before["version"])
     start = place(sight)
     sight.press("ArrowRight")
-    sight.until("([at]) => Number(document.querySelector('[role=slider]').ariaValueNow) > at", start)
+    sight.until(
+        "([at]) => Number(document.querySelector('[role=slider]').ariaValueNow) > at", start
+    )
     sight.button("Forward one request").click()
     sight.press("ArrowLeft", "ArrowLeft")
     sight.settle()
@@ -86,13 +88,17 @@ def test_an_imported_file_is_kept_and_played(
     sight.says(sight.moment, "recording")
     sight.says(sight.page.locator(".fact").first, "elsewhere")
     sight.button("Recordings").click()
-    expect(dialog(sight).get_by_role("listitem").filter(has_text="from a colleague")).to_be_visible()
+    expect(
+        dialog(sight).get_by_role("listitem").filter(has_text="from a colleague")
+    ).to_be_visible()
     sight.button("Back to the live cluster").click()
     sight.says(sight.page.locator(".fact").first, "demo")
     sight.says(sight.moment, "paused")
 
 
-@pytest.mark.parametrize("case", ["not a trace", "a wrong line", "cut in a line", "cut in the gzip"])
+@pytest.mark.parametrize(
+    "case", ["not a trace", "a wrong line", "cut in a line", "cut in the gzip"]
+)
 def test_a_bad_file_is_refused_with_one_clear_sentence(
     look: Look, demo: Demo, saved: dict[str, Any], tmp_path: Path, case: str
 ) -> None:

@@ -16,6 +16,7 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
+
 @pytest.fixture(scope="module")
 def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     return Kubectl(kubectls.newest(), demo.data_dir, tmp_path_factory.mktemp("home"))
@@ -68,7 +69,9 @@ def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
     sight.says(sight.page.get_by_role("log"), "pod/stepped created")
     sight.button(re.compile("^Speed")).click()
     sight.button("max").click()
-    kubectl.until(lambda out: out == "Running", *"get pod stepped -o jsonpath={.status.phase}".split())
+    kubectl.until(
+        lambda out: out == "Running", *"get pod stepped -o jsonpath={.status.phase}".split()
+    )
     sight.says(sight.moment, "live")
     expect(sight.held).to_have_count(0)
 

@@ -75,9 +75,7 @@ def kubelet(session: Session, name: str = "node-1") -> Kubelet:
     """The running kubelet, found by the task that reports its node."""
     role = session.cluster.roles["kubelet"]
     main = role.components[f"kubelet/{name}"]
-    task = next(
-        task for task in session.cluster.kernel.tasks if task.name == f"{main.name}/status"
-    )
+    task = next(task for task in session.cluster.kernel.tasks if task.name == f"{main.name}/status")
     found = task.coro.cr_frame.f_locals["self"]._kubelet  # type: ignore[attr-defined]
     assert isinstance(found, Kubelet)
     return found

@@ -143,13 +143,9 @@ def test_the_running_container_leads_back_to_the_command(
 
 
 def test_the_scheduler_tells_filters_scores_and_its_choice(records: list[dict[str, Any]]) -> None:
-    work = next(
-        one for one in records if one["kind"] == "work" and one["component"] == "scheduler"
-    )
+    work = next(one for one in records if one["kind"] == "work" and one["component"] == "scheduler")
     phases = [
-        one["phase"]
-        for one in records
-        if one["kind"] == "schedule" and one["span"] == work["seq"]
+        one["phase"] for one in records if one["kind"] == "schedule" and one["span"] == work["seq"]
     ]
     assert phases == ["filter", "score", "select", "bind"]
 

@@ -93,9 +93,7 @@ class ClusterTrustBundleAttest(SignerPlugin):
         if not signer:
             return Verdict("allow", "the bundle names no signer")
         if not self.may(attributes.user, "attest", signer):
-            raise forbidden(
-                attributes, f'user not permitted to attest for signerName "{signer}"'
-            )
+            raise forbidden(attributes, f'user not permitted to attest for signerName "{signer}"')
         return Verdict("allow", f"may attest for {signer}")
 
 

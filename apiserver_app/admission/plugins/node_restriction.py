@@ -112,9 +112,7 @@ def _check_owner(node: str, attributes: Attributes, owners: list[Object]) -> Non
     if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
         raise _only(attributes, node, "create pods with an owner reference set to itself")
     if not owner.get("controller"):
-        raise _only(
-            attributes, node, "create pods with a controller owner reference set to itself"
-        )
+        raise _only(attributes, node, "create pods with a controller owner reference set to itself")
     if owner.get("blockOwnerDeletion"):
         raise forbidden(
             attributes,
@@ -126,8 +124,7 @@ def _check_owner(node: str, attributes: Attributes, owners: list[Object]) -> Non
     if owner.get("uid") != meta.uid_of(found):
         raise forbidden(
             attributes,
-            f"node {node} UID mismatch: expected {owner.get('uid', '')} "
-            f"got {meta.uid_of(found)}",
+            f"node {node} UID mismatch: expected {owner.get('uid', '')} got {meta.uid_of(found)}",
         )
 
 
@@ -148,9 +145,7 @@ def _pod_status(node: str, attributes: Attributes) -> Verdict:
         raise forbidden(attributes, f"unexpected operation {go_value(attributes.operation)}")
     old, new = attributes.old or {}, attributes.obj or {}
     if _node_of(old) != node:
-        raise _only(
-            attributes, node, "update pod status for pods with spec.nodeName set to itself"
-        )
+        raise _only(attributes, node, "update pod status for pods with spec.nodeName set to itself")
     if meta.labels_of(old) != meta.labels_of(new):
         why = f"node {go_value(node)} cannot update labels through pod status"
         raise forbidden(attributes, why)

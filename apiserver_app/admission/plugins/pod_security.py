@@ -145,9 +145,7 @@ def _warn(attributes: Attributes, level: Level, pod: Object) -> bool:
     found = standards.violations(level.name, level.version, pod)
     if not found:
         return False
-    attributes.warnings.append(
-        f'would violate PodSecurity "{level}": {standards.describe(found)}'
-    )
+    attributes.warnings.append(f'would violate PodSecurity "{level}": {standards.describe(found)}')
     return True
 
 

@@ -59,8 +59,7 @@ class Priority(Plugin):
             return Verdict("allow", "not a default class")
         other = _default(attributes.reader)
         if other is not None and (
-            attributes.operation == CREATE
-            or meta.name_of(other) != meta.name_of(attributes.obj)
+            attributes.operation == CREATE or meta.name_of(other) != meta.name_of(attributes.obj)
         ):
             raise forbidden(
                 attributes,

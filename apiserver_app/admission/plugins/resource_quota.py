@@ -67,9 +67,7 @@ class ResourceQuota(Plugin):
         said = [text for text in said if text]
         return Verdict("allow", "; ".join(said) if said else "uses nothing more")
 
-    def _counts(
-        self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object
-    ) -> bool:
+    def _counts(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> bool:
         """Whether the quota is about this object, which then must say what it needs."""
         assert attributes.obj is not None
         hard = _hard(quota)
@@ -81,9 +79,7 @@ class ResourceQuota(Plugin):
             raise forbidden(attributes, f"failed quota: {meta.name_of(quota)}: {missing}")
         return True
 
-    def _charge(
-        self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object
-    ) -> str:
+    def _charge(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> str:
         """What this request adds and what is left, or the refusal."""
         hard = _hard(quota)
         wanted = self._delta(attributes, evaluator, quota)
@@ -102,9 +98,7 @@ class ResourceQuota(Plugin):
         name = min(wanted)
         return f"{meta.name_of(quota)}: {name} {used[name] + wanted[name]} of {hard[name]}"
 
-    def _delta(
-        self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object
-    ) -> Amounts:
+    def _delta(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> Amounts:
         assert attributes.obj is not None
         wanted = evaluator.usage(attributes.obj)
         old = attributes.old

@@ -86,8 +86,11 @@ class StorageObjectInUseProtection(Plugin):
         if have and wanted in have:
             return Verdict("allow", "already protected while in use")
         path = "/metadata/finalizers"
-        op = {"op": "add", "path": f"{path}/-" if have else path,
-              "value": wanted if have else [wanted]}
+        op = {
+            "op": "add",
+            "path": f"{path}/-" if have else path,
+            "value": wanted if have else [wanted],
+        }
         return Verdict("change", "protected while in use", [op])
 
 

@@ -14,9 +14,7 @@ from urllib.parse import unquote
 from apiserver_app.auth.protocols import Try
 from apiserver_app.machinery.meta import Credential, User
 
-SOURCE = (
-    "staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest/requestheader.go"
-)
+SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest/requestheader.go"
 _USER, _UID, _GROUP = "x-remote-user", "x-remote-uid", "x-remote-group"
 _EXTRA = "x-remote-extra-"
 

@@ -29,9 +29,7 @@ class TokenFile:
         user = self._users.get(token)
         if user is None:
             return self._unknown
-        return Try(
-            self.name, "allow", f'static token of "{user.name}"', user=user, source=SOURCE
-        )
+        return Try(self.name, "allow", f'static token of "{user.name}"', user=user, source=SOURCE)
 
 
 def parse(text: str, path: str) -> dict[str, User]:

@@ -26,8 +26,7 @@ def _sentence(attributes: Attributes) -> str:
     if not attributes.is_resource:
         return f"{who} path {go_value(attributes.path)}"
     what = (
-        f"{who} resource {go_value(combined(attributes))} "
-        f"in API group {go_value(attributes.group)}"
+        f"{who} resource {go_value(combined(attributes))} in API group {go_value(attributes.group)}"
     )
     if attributes.namespace:
         return f"{what} in the namespace {go_value(attributes.namespace)}"

@@ -70,7 +70,10 @@ class NodeAuthorizer:
 
     def _by_rule(self, attributes: Attributes) -> Try:
         key = (
-            attributes.verb, attributes.group, attributes.resource, attributes.subresource,
+            attributes.verb,
+            attributes.group,
+            attributes.resource,
+            attributes.subresource,
             "" if attributes.resource else attributes.path,
         )
         known = self._general.get(key)
@@ -127,13 +130,9 @@ class NodeAuthorizer:
         if attributes.verb not in ("get", "create", "update", "patch", "delete"):
             return self._no("can only get, create, update, patch, or delete a node lease")
         if attributes.namespace != LEASE_NAMESPACE:
-            return self._no(
-                f'can only access leases in the "{LEASE_NAMESPACE}" system namespace'
-            )
+            return self._no(f'can only access leases in the "{LEASE_NAMESPACE}" system namespace')
         if attributes.verb != "create" and attributes.name != node:
-            return self._no(
-                "can only access node lease with the same name as the requesting node"
-            )
+            return self._no("can only access node lease with the same name as the requesting node")
         return self._own
 
     def _csinode(self, node: str, attributes: Attributes) -> Try:
@@ -155,9 +154,7 @@ class NodeAuthorizer:
             if name == node:
                 return self._own
             if not name:
-                return self._no(
-                    f"node '{node}' cannot read all nodes, only its own Node object"
-                )
+                return self._no(f"node '{node}' cannot read all nodes, only its own Node object")
             return self._no(f"node '{node}' cannot read '{name}', only its own Node object")
         return self._no("")
 

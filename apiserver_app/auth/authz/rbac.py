@@ -27,8 +27,7 @@ from apiserver_app.machinery.reader import Reader
 SOURCE = "plugin/pkg/auth/authorizer/rbac/rbac.go"
 API = "rbac.authorization.k8s.io"
 _KINDS = tuple(
-    f"{plural}.{API}"
-    for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+    f"{plural}.{API}" for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 )
 _CLUSTER_ROLES, _CLUSTER_BINDINGS, _ROLES, _BINDINGS = _KINDS
 _CACHE_LIMIT = 8192
@@ -87,8 +86,13 @@ class Rbac:
         self._refresh()
         user = attributes.user
         key = (
-            user.name, user.groups, attributes.verb, attributes.group, attributes.resource,
-            attributes.subresource, attributes.namespace,
+            user.name,
+            user.groups,
+            attributes.verb,
+            attributes.group,
+            attributes.resource,
+            attributes.subresource,
+            attributes.namespace,
             "" if attributes.resource else attributes.path,
         )
         candidates = self._answers.get(key)
@@ -128,7 +132,9 @@ class Rbac:
     def _refresh(self) -> None:
         generation = self.reader.generation
         stamp = (
-            generation(_CLUSTER_ROLES), generation(_CLUSTER_BINDINGS), generation(_ROLES),
+            generation(_CLUSTER_ROLES),
+            generation(_CLUSTER_BINDINGS),
+            generation(_ROLES),
             generation(_BINDINGS),
         )
         if stamp != self._stamp:
@@ -168,9 +174,7 @@ class Rbac:
         bindings = []
         for grant in grants:
             data = grant.data()
-            closest = min(
-                grant.rules, key=lambda rule: len(rule.missing(attributes)), default=None
-            )
+            closest = min(grant.rules, key=lambda rule: len(rule.missing(attributes)), default=None)
             if closest is not None:
                 data["closest"] = {"rule": closest.raw, "missing": closest.missing(attributes)}
             bindings.append(data)
@@ -212,9 +216,7 @@ class Rbac:
             ref = binding["roleRef"]
             rules = self._rules(ref["kind"], ref["name"], namespace)
             if rules is None:
-                failures.append(
-                    f"{ref['kind'].lower()}.{API} {go_value(ref['name'])} not found"
-                )
+                failures.append(f"{ref['kind'].lower()}.{API} {go_value(ref['name'])} not found")
             else:
                 grants.append(Grant(kind, binding, subject, rules))
 

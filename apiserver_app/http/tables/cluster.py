@@ -177,9 +177,9 @@ def _node_status(obj: Object, status: Object) -> str:
 
 
 def _roles(labels: dict[str, str]) -> set[str]:
-    roles = {
-        key[len(_ROLE_PREFIX) :] for key in labels if key.startswith(_ROLE_PREFIX)
-    } | {labels.get(_ROLE_LABEL, "")}
+    roles = {key[len(_ROLE_PREFIX) :] for key in labels if key.startswith(_ROLE_PREFIX)} | {
+        labels.get(_ROLE_LABEL, "")
+    }
     return {role for role in roles if role}
 
 

@@ -57,9 +57,7 @@ class _Summary:
         self.restarted = ""
         self.reason: str = status.get("reason") or status.get("phase") or ""
         inits: list[Object] = spec.get("initContainers") or []
-        sidecars = {
-            init["name"] for init in inits if init.get("restartPolicy") == "Always"
-        }
+        sidecars = {init["name"] for init in inits if init.get("restartPolicy") == "Always"}
         self.total = len(spec.get("containers") or ()) + len(sidecars)
         if _is_gated(status):
             self.reason = "SchedulingGated"
@@ -75,9 +73,7 @@ class _Summary:
             elif status.get("phase") not in _DONE:
                 self.reason = "Terminating"
 
-    def _inits(
-        self, statuses: Any, sidecars: set[str], count: int
-    ) -> tuple[int, str, bool]:
+    def _inits(self, statuses: Any, sidecars: set[str], count: int) -> tuple[int, str, bool]:
         restarts, restarted = 0, ""
         for index, container in enumerate(statuses):
             is_sidecar = container.get("name") in sidecars

@@ -118,9 +118,7 @@ def priority_level(obj: Object, now: int) -> list[Any]:
         shares = limited.get("nominalConcurrencyShares", 0)
         queuing = cells.part(limited, "limitResponse").get("queuing")
         if queuing is not None:
-            queues = [
-                queuing.get(field, 0) for field in ("queues", "handSize", "queueLengthLimit")
-            ]
+            queues = [queuing.get(field, 0) for field in ("queues", "handSize", "queueLengthLimit")]
     return [cells.name(obj), spec.get("type", ""), shares, *queues, cells.age(obj, now)]
 
 

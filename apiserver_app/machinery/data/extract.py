@@ -147,9 +147,7 @@ def _flags(
 def _always(name: str, field: str, known: dict[str, Any]) -> bool:
     kind = name.rsplit(".", 1)[1]
     return (
-        field in known["required"]
-        or (kind, field) in facts.ALWAYS
-        or (name, field) in facts.ALWAYS
+        field in known["required"] or (kind, field) in facts.ALWAYS or (name, field) in facts.ALWAYS
     )
 
 

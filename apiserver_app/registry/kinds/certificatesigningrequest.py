@@ -96,7 +96,7 @@ class CertificateSigningRequestStrategy(Strategy):
         before = [c.get("type") for c in (old.get("status") or {}).get("conditions") or ()]
         for kind in _DECISIONS:
             if kind in before and kind not in kinds:
-                text = f"updates may not remove a condition of type \"{kind}\""
+                text = f'updates may not remove a condition of type "{kind}"'
                 found.append(errors.forbidden_value("status.conditions", text))
         return found
 

@@ -65,9 +65,7 @@ def not_negatives(
             found.append(errors.invalid_value(f"{path}.{field}", value, NOT_NEGATIVE))
 
 
-def one_of(
-    value: Any, path: str, allowed: Sequence[str], found: list[FieldError]
-) -> None:
+def one_of(value: Any, path: str, allowed: Sequence[str], found: list[FieldError]) -> None:
     """Required, and one of the words, in the order upstream lists them."""
     if value in allowed:
         return
@@ -77,9 +75,7 @@ def one_of(
         found.append(errors.not_supported(path, value, allowed))
 
 
-def named(
-    value: str, path: str, rule: Callable[[str], list[str]], found: list[FieldError]
-) -> None:
+def named(value: str, path: str, rule: Callable[[str], list[str]], found: list[FieldError]) -> None:
     """`rule` is one of machinery.names."""
     for text in rule(value):
         found.append(errors.invalid_value(path, value, text))

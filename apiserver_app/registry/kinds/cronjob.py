@@ -89,9 +89,7 @@ class CronJobStrategy(Strategy):
             if text:
                 found.append(errors.invalid_value("spec.schedule", schedule, text))
             elif "TZ" in schedule:
-                text = (
-                    "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-                )
+                text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
                 found.append(errors.invalid_value("spec.schedule", schedule, text))
         seconds = spec.get("startingDeadlineSeconds")
         checks.not_negative(seconds, "spec.startingDeadlineSeconds", found)
@@ -182,4 +180,3 @@ def _number(text: str, words: dict[str, int]) -> tuple[int, str]:
     if value < 0:
         return 0, f"negative number ({value}) not allowed: {text}"
     return value, ""
-

@@ -99,9 +99,7 @@ def _set_template_generation(obj: Object, generation: int) -> None:
         obj["metadata"]["annotations"] = {**notes, _TEMPLATE_GENERATION: str(generation)}
 
 
-def _update_strategy(
-    strategy: Mapping[str, Any], path: str, found: list[FieldError]
-) -> None:
+def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "OnDelete":
         return

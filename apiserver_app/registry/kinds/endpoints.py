@@ -50,27 +50,21 @@ class EndpointsStrategy(Strategy):
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         if kinds.minor_of(ctx.version) < _DEPRECATED_SINCE:
             return []
-        return [
-            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-        ]
+        return ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
 
 
 def _address(address: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     value = address.get("ip") or ""
     checks.ip(value, f"{path}.ip", found)
     if address.get("hostname"):
-        checks.named(
-            address["hostname"], f"{path}.hostname", names.dns1123_label_errors, found
-        )
+        checks.named(address["hostname"], f"{path}.hostname", names.dns1123_label_errors, found)
     if address.get("nodeName") is not None:
         at = f"{path}.nodeName"
         checks.named(address["nodeName"], at, names.dns1123_subdomain_errors, found)
     checks.special_ip(value, f"{path}.ip", found)
 
 
-def _port(
-    port: Mapping[str, Any], named: bool, path: str, found: list[FieldError]
-) -> None:
+def _port(port: Mapping[str, Any], named: bool, path: str, found: list[FieldError]) -> None:
     name = port.get("name") or ""
     if name:
         checks.named(name, f"{path}.name", names.dns1123_label_errors, found)

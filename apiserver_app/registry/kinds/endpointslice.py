@@ -74,9 +74,7 @@ class EndpointSliceStrategy(Strategy):
         return found
 
 
-def _endpoint(
-    endpoint: Mapping[str, Any], kind: str, path: str, found: list[FieldError]
-) -> None:
+def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, found: list[FieldError]) -> None:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         text = "must contain at least 1 address"

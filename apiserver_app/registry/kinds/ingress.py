@@ -133,9 +133,7 @@ def _backend(backend: Mapping[str, Any], path: str, found: list[FieldError]) -> 
         _service(service, f"{path}.service", path, found)
 
 
-def _service(
-    service: Mapping[str, Any], at: str, path: str, found: list[FieldError]
-) -> None:
+def _service(service: Mapping[str, Any], at: str, path: str, found: list[FieldError]) -> None:
     name = service.get("name") or ""
     if not name:
         found.append(errors.required(f"{at}.name"))

@@ -91,6 +91,7 @@ def status(obj: Object, old: Object, found: list[FieldError]) -> None:
 
 # -- inside -------------------------------------------------------------------------------------
 
+
 def _mode(spec: Spec, path: str, found: list[FieldError]) -> None:
     mode = spec.get("completionMode")
     if mode is not None and mode not in ("NonIndexed", "Indexed"):

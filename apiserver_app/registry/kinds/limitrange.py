@@ -114,9 +114,7 @@ def _item(item: Mapping[str, Any], kind: str, path: str, found: list[FieldError]
         _amounts(item, name, path, found)
 
 
-def _amounts(
-    item: Mapping[str, Any], name: str, path: str, found: list[FieldError]
-) -> None:
+def _amounts(item: Mapping[str, Any], name: str, path: str, found: list[FieldError]) -> None:
     for greater, smaller, field, sentence in _PAIRS:
         low, high = (item.get(greater) or {}).get(name), (item.get(smaller) or {}).get(name)
         if low is None or high is None or resources.nano(low) <= resources.nano(high):

@@ -87,9 +87,7 @@ class NodeStrategy(Strategy):
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
         status, before = obj.get("status") or {}, old.get("status") or {}
-        same = all(
-            status.get(field) == before.get(field) for field in ("capacity", "allocatable")
-        )
+        same = all(status.get(field) == before.get(field) for field in ("capacity", "allocatable"))
         if not same:
             _amounts(obj, found)
         if status.get("addresses") != before.get("addresses"):

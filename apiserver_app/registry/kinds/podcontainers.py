@@ -176,9 +176,7 @@ def _common(container: Container, path: str, within: Surroundings) -> None:
     if get("volumeDevices"):
         _devices(container, f"{path}.volumeDevices", within)
     if get("imagePullPolicy") not in _PULL_POLICIES:
-        checks.one_of(
-            get("imagePullPolicy"), f"{path}.imagePullPolicy", _PULL_POLICIES, found
-        )
+        checks.one_of(get("imagePullPolicy"), f"{path}.imagePullPolicy", _PULL_POLICIES, found)
     if get("resources"):
         resources.validate(container["resources"], f"{path}.resources", within.claim_names, found)
     if get("resizePolicy"):
@@ -221,9 +219,7 @@ def _host_ports(containers: Sequence[Container], path: str, found: list[FieldErr
                 continue
             key = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{port['hostPort']}"
             if key in taken:
-                found.append(
-                    errors.duplicate(f"{path}[{place}].ports[{index}].hostPort", key)
-                )
+                found.append(errors.duplicate(f"{path}[{place}].ports[{index}].hostPort", key))
             taken.add(key)
 
 
@@ -239,9 +235,7 @@ def _env(variables: Sequence[Container], path: str, found: list[FieldError]) -> 
             _value_from(source, variable, f"{path}[{index}].valueFrom", found)
 
 
-def _value_from(
-    source: Container, variable: Container, path: str, found: list[FieldError]
-) -> None:
+def _value_from(source: Container, variable: Container, path: str, found: list[FieldError]) -> None:
     count = 0
     if source.get("fieldRef") is not None:
         count += 1
@@ -319,9 +313,7 @@ def _mounts(container: Container, path: str, within: Surroundings) -> None:
 _PLAIN_MOUNT = {"name", "mountPath", "readOnly"}
 
 
-def _mount_place(
-    name: str, point: str, taken: set[str], path: str, within: Surroundings
-) -> None:
+def _mount_place(name: str, point: str, taken: set[str], path: str, within: Surroundings) -> None:
     if not name:
         within.found.append(errors.required(f"{path}.name"))
     if name not in within.volumes:

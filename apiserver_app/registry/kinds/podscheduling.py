@@ -190,8 +190,7 @@ def _field_rule(rule: Term, path: str, found: list[FieldError]) -> None:
     if operator in ("In", "NotIn"):
         if len(values) != 1:
             text = (
-                "must be only one value when `operator` is 'In' or 'NotIn' "
-                "for node field selector"
+                "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             )
             found.append(errors.required(f"{path}.values", text))
     else:

@@ -186,9 +186,7 @@ def _no_escalation(context: SecurityContext, path: str, found: list[FieldError])
         text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
         found.append(errors.invalid_value(path, shown, text))
     if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
-        text = (
-            "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-        )
+        text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
         found.append(errors.invalid_value(path, shown, text))
 
 

@@ -39,9 +39,7 @@ _RARE = {
 }  # fmt: skip
 
 
-def validate(
-    spec: Spec, pod_name: str, path: str, is_pod: bool, found: list[FieldError]
-) -> None:
+def validate(spec: Spec, pod_name: str, path: str, is_pod: bool, found: list[FieldError]) -> None:
     """`pod_name` and `is_pod` are for pods only: a template has neither."""
     grace = spec.get("terminationGracePeriodSeconds")
     if grace is None:
@@ -118,9 +116,7 @@ def _containers(
 ) -> None:
     volumes = spec.get("volumes")
     good = (
-        podvolumes.validate(volumes, pod_name, f"{path}.volumes", is_pod, found)
-        if volumes
-        else {}
+        podvolumes.validate(volumes, pod_name, f"{path}.volumes", is_pod, found) if volumes else {}
     )
     claims: set[str] = set()
     if rare and spec.get("resourceClaims"):
@@ -241,9 +237,7 @@ def _host_network(
                 found.append(errors.invalid_value(at, host, text))
 
 
-def _resource_claims(
-    claims: Sequence[Spec], path: str, found: list[FieldError]
-) -> set[str]:
+def _resource_claims(claims: Sequence[Spec], path: str, found: list[FieldError]) -> set[str]:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         at, name = f"{path}[{index}]", claim.get("name") or ""

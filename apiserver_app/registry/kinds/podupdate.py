@@ -210,9 +210,7 @@ def _gates(after: Spec, before: Spec, found: list[FieldError]) -> None:
         name = gate.get("name")
         if name not in old:
             text = f"only deletion is allowed, but found new scheduling gate '{name}'"
-            found.append(
-                errors.forbidden_value(f"spec.schedulingGates[{index}].name", text)
-            )
+            found.append(errors.forbidden_value(f"spec.schedulingGates[{index}].name", text))
 
 
 def _munged(after: Spec, before: Spec) -> dict[str, Any]:

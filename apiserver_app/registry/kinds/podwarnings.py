@@ -79,7 +79,7 @@ def _names(secrets: Sequence[Spec], path: str, told: list[str]) -> None:
     for index, secret in enumerate(secrets):
         name = secret.get("name") or ""
         if not name:
-            told.append(f"{path}[{index}].name: invalid empty name \"\"")
+            told.append(f'{path}[{index}].name: invalid empty name ""')
         elif name in seen:
             told.append(f'{path}[{index}].name: duplicate name "{name}"')
         seen.add(name)

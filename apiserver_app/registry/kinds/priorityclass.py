@@ -41,9 +41,7 @@ class PriorityClassStrategy(Strategy):
                 why = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
                 found.append(errors.forbidden_value("metadata.name", _RESERVED + why))
         elif value > HIGHEST_USER_PRIORITY:
-            text = (
-                f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-            )
+            text = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
             found.append(errors.forbidden_value("value", text))
         policy = obj.get("preemptionPolicy")
         if policy not in ("PreemptLowerPriority", "Never"):

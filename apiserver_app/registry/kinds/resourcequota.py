@@ -103,15 +103,13 @@ def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     if operator in ("In", "NotIn"):
         if not values:
             text = (
-                "must be at least one value when `operator` is 'In' or 'NotIn' "
-                "for scope selector"
+                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
             )
             found.append(errors.required(f"{path}.values", text))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
             text = (
-                "must be no value when `operator` is 'Exist' or 'DoesNotExist' "
-                "for scope selector"
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
             )
             found.append(errors.invalid_value(f"{path}.values", list(values), text))
     else:

@@ -192,9 +192,7 @@ def _is_prefixed(name: str) -> bool:
     return name.startswith(("hugepages-", "requests.hugepages-", "limits.hugepages-"))
 
 
-def _against_limit(
-    name: str, value: Any, limit: Any, path: str, found: list[FieldError]
-) -> None:
+def _against_limit(name: str, value: Any, limit: Any, path: str, found: list[FieldError]) -> None:
     if limit is None:
         if not may_overcommit(name):
             text = "Limit must be set for non overcommitable resources"

@@ -40,9 +40,7 @@ class RoleStrategy(Strategy):
         return self.validate(ctx, obj)
 
 
-def _rule(
-    rule: Mapping[str, Any], namespaced: bool, path: str, found: list[FieldError]
-) -> None:
+def _rule(rule: Mapping[str, Any], namespaced: bool, path: str, found: list[FieldError]) -> None:
     if not rule.get("verbs"):
         text = "verbs must contain at least one value"
         found.append(errors.required(f"{path}.verbs", text))

@@ -35,9 +35,7 @@ class SecretStrategy(Strategy):
     def default(self, obj: Object) -> None:
         plain = obj.pop("stringData", None)
         if plain:
-            coded = {
-                key: base64.b64encode(value.encode()).decode() for key, value in plain.items()
-            }
+            coded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
             obj["data"] = {**(obj.get("data") or {}), **coded}
         if not obj.get("type"):
             obj["type"] = "Opaque"
@@ -86,9 +84,7 @@ class SecretStrategy(Strategy):
         return found
 
 
-def immutable(
-    obj: Object, old: Object, fields: Sequence[str], found: list[FieldError]
-) -> None:
+def immutable(obj: Object, old: Object, fields: Sequence[str], found: list[FieldError]) -> None:
     """Once `immutable` is set, neither it nor the fields change."""
     if not old.get("immutable"):
         return

@@ -130,9 +130,7 @@ def allocate(ctx: Context, spec: dict[str, Any]) -> None:
         spec["healthCheckNodePort"] = _free_port(ctx, taken)
 
 
-def collisions(
-    ctx: Context, obj: Object, old: Object | None, found: list[FieldError]
-) -> None:
+def collisions(ctx: Context, obj: Object, old: Object | None, found: list[FieldError]) -> None:
     """Addresses and ports that another service has, or that are out of range."""
     spec = obj["spec"]
     before = old["spec"] if old else {}
@@ -140,9 +138,7 @@ def collisions(
     address = spec.get("clusterIP")
     if address and address not in ("None", before.get("clusterIP")) and needs_cluster_ip(spec):
         _address_errors(ctx, obj, address, found)
-    known = {
-        (port.get("nodePort"), port.get("protocol")) for port in before.get("ports") or ()
-    }
+    known = {(port.get("nodePort"), port.get("protocol")) for port in before.get("ports") or ()}
     asked = [
         (index, port["nodePort"], port.get("protocol"))
         for index, port in enumerate(spec.get("ports") or ())
@@ -180,9 +176,7 @@ def _keep_node_ports(spec: dict[str, Any], before: Spec) -> None:
 
 
 def _free_address(ctx: Context) -> str:
-    taken = {
-        service.get("spec", {}).get("clusterIP") for service in ctx.reader.list("services")
-    }
+    taken = {service.get("spec", {}).get("clusterIP") for service in ctx.reader.list("services")}
     taken.add(FIRST_SERVICE)
     base, size = int(RANGE.network_address), RANGE.num_addresses - 1
     for _ in range(_TRIES):
@@ -255,9 +249,7 @@ def _family_errors(spec: Spec, found: list[FieldError]) -> None:
             found.append(errors.invalid_value(f"spec.ipFamilies[{index}]", family, text))
 
 
-def _address_errors(
-    ctx: Context, obj: Object, address: str, found: list[FieldError]
-) -> None:
+def _address_errors(ctx: Context, obj: Object, address: str, found: list[FieldError]) -> None:
     path, shown = "spec.clusterIPs", list(obj["spec"].get("clusterIPs") or [address])
     try:
         inside = ipaddress.IPv4Address(address) in RANGE

@@ -90,9 +90,7 @@ def _external_name(spec: Spec, found: list[FieldError]) -> None:
         checks.named(name, "spec.externalName", names.dns1123_subdomain_errors, found)
 
 
-def _port(
-    port: Spec, named: bool, taken: set[str], path: str, found: list[FieldError]
-) -> None:
+def _port(port: Spec, named: bool, taken: set[str], path: str, found: list[FieldError]) -> None:
     name = port.get("name") or ""
     if name:
         checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
@@ -165,9 +163,7 @@ def _addresses(spec: Spec, found: list[FieldError]) -> None:
         _family_matches(spec, many, path, found)
 
 
-def _family_matches(
-    spec: Spec, many: list[str], path: str, found: list[FieldError]
-) -> None:
+def _family_matches(spec: Spec, many: list[str], path: str, found: list[FieldError]) -> None:
     if many == ["None"]:
         return
     for index, (address, family) in enumerate(
@@ -198,7 +194,7 @@ def _port_pairs(kind: str, ports: Any, found: list[FieldError]) -> None:
             shown = errors.GoText(
                 f'core.ServicePort{{Name:"", Protocol:{errors.go_value(key[0])}, '
                 f"AppProtocol:(*string)(nil), Port:{key[1]}, "
-                f'TargetPort:{checks.int_or_string_text(0)}, NodePort:0}}'
+                f"TargetPort:{checks.int_or_string_text(0)}, NodePort:0}}"
             )
             found.append(errors.duplicate(f"spec.ports[{index}]", shown))
         seen.add(key)
@@ -213,15 +209,11 @@ def _balancer(spec: Spec, kind: str, found: list[FieldError]) -> None:
         for index, value in enumerate(ranges):
             checks.cidr(value.strip(), f"{path}[{index}]", found)
     if spec.get("allocateLoadBalancerNodePorts") is not None and kind != "LoadBalancer":
-        found.append(
-            errors.forbidden_value("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCERS)
-        )
+        found.append(errors.forbidden_value("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCERS))
     chosen = spec.get("loadBalancerClass")
     if chosen is not None:
         if kind == "LoadBalancer":
-            checks.named(
-                chosen, "spec.loadBalancerClass", names.qualified_name_errors, found
-            )
+            checks.named(chosen, "spec.loadBalancerClass", names.qualified_name_errors, found)
         else:
             found.append(errors.forbidden_value("spec.loadBalancerClass", _ONLY_BALANCERS))
 
@@ -241,8 +233,7 @@ def _traffic(spec: Spec, kind: str, found: list[FieldError]) -> None:
             checks.port_number(port, path, found)
     elif port:
         text = (
-            "may only be set when `type` is 'LoadBalancer' and "
-            "`externalTrafficPolicy` is 'Local'"
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         )
         found.append(errors.invalid_value(path, port, text))
     inner = spec.get("internalTrafficPolicy")

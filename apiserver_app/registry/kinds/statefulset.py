@@ -112,9 +112,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         start = (spec.get("ordinals") or {}).get("start")
         checks.not_negative(start, "spec.ordinals.start", found)
         if fresh and spec.get("serviceName"):
-            checks.named(
-                spec["serviceName"], "spec.serviceName", names.dns1123_label_errors, found
-            )
+            checks.named(spec["serviceName"], "spec.serviceName", names.dns1123_label_errors, found)
         workload.selector(spec, "spec", "statefulset", found)
         _template(spec, found)
         return found
@@ -130,9 +128,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         return found
 
 
-def _update_strategy(
-    strategy: Mapping[str, Any], path: str, found: list[FieldError]
-) -> None:
+def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "OnDelete":
         if rolling is not None:

@@ -161,9 +161,7 @@ def _client(client: Mapping[str, Any], path: str, found: list[FieldError]) -> No
         checks.port_number(service.get("port") or 0, f"{path}.service.port", found)
 
 
-def _review_versions(
-    versions: Sequence[str], path: str, found: list[FieldError]
-) -> None:
+def _review_versions(versions: Sequence[str], path: str, found: list[FieldError]) -> None:
     if not versions:
         text = "must specify one of v1, v1beta1"
         found.append(errors.required(path, text))

@@ -91,9 +91,7 @@ class WorkloadStrategy(Strategy):
         return told
 
 
-def selector(
-    spec: Mapping[str, Any], path: str, word: str, found: list[FieldError]
-) -> None:
+def selector(spec: Mapping[str, Any], path: str, word: str, found: list[FieldError]) -> None:
     """A selector that must be there and not be empty; `word` is what upstream calls the kind."""
     value = spec.get("selector")
     if value is None:
@@ -102,9 +100,7 @@ def selector(
     selectors.validate(value, f"{path}.selector", found)
     if selectors.is_empty(value):
         text = f"empty selector is invalid for {word}"
-        found.append(
-            errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), text)
-        )
+        found.append(errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), text))
 
 
 def template(
@@ -137,9 +133,7 @@ def template_labels(
         found.append(errors.invalid_value(f"{path}.metadata.labels", shown, text))
 
 
-def always(
-    inside: Mapping[str, Any], path: str, word: str, found: list[FieldError]
-) -> None:
+def always(inside: Mapping[str, Any], path: str, word: str, found: list[FieldError]) -> None:
     """Pods of a controller that keeps them running have no end of their own."""
     spec = inside.get("spec") or {}
     policy = spec.get("restartPolicy") or ""

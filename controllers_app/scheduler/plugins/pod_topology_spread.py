@@ -196,15 +196,13 @@ class PodTopologySpread(Plugin):
                 total += count * state.weights[number] + (constraint.skew_max - 1)
         return math.floor(total + 0.5)
 
-    def normalize(
-        self, state: _Scoring, scores: list[int], nodes: Sequence[NodeInfo]
-    ) -> list[int]:
+    def normalize(self, state: _Scoring, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         ignored = state.ignored
-        rated = [
-            score
-            for score, node in zip(scores, nodes, strict=True)
-            if node.name not in ignored
-        ] if ignored else scores
+        rated = (
+            [score for score, node in zip(scores, nodes, strict=True) if node.name not in ignored]
+            if ignored
+            else scores
+        )
         low, high = min(rated, default=0), max(rated, default=0)
         if not ignored:
             return _turned(scores, low, high)

@@ -80,6 +80,8 @@ def _tolerates(toleration: Object, taint: Object) -> bool:
     operator = toleration.get("operator") or "Equal"
     if operator == "Exists":
         return True
-    return operator == "Equal" and bool(key) and (
-        (toleration.get("value") or "") == (taint.get("value") or "")
+    return (
+        operator == "Equal"
+        and bool(key)
+        and ((toleration.get("value") or "") == (taint.get("value") or ""))
     )

@@ -98,10 +98,7 @@ def test_everything_told_of_a_phase_covers_every_plugin_of_that_phase(cluster: C
 
     for phase, kind in (("mutating", "mutates"), ("validating", "validates")):
         told = [
-            name
-            for one in cluster.told
-            if one.phase == phase
-            for name in one.plugin.split(",")
+            name for one in cluster.told if one.phase == phase for name in one.plugin.split(",")
         ]
         wanted = [one.name for one in plugins.PLUGINS if getattr(one, kind)]
         assert sorted(told) == sorted(wanted)

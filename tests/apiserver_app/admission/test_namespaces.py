@@ -83,7 +83,8 @@ def test_limit_range_fills_in_what_containers_leave_out(cluster: Cluster) -> Non
     made = cluster.send("pods", _with(limits={"memory": "64Mi"}))
 
     assert made["spec"]["containers"][0]["resources"] == {
-        "limits": {"cpu": "500m", "memory": "64Mi"}, "requests": {"cpu": "100m"}
+        "limits": {"cpu": "500m", "memory": "64Mi"},
+        "requests": {"cpu": "100m"},
     }
     assert made["metadata"]["annotations"] == {
         "kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container nginx; "
@@ -165,8 +166,7 @@ def test_pod_beyond_the_quota_is_refused_with_upstreams_figures(cluster: Cluster
 
     assert (error.code, error.reason) == (403, "Forbidden")
     assert error.message == (
-        'pods "c" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, '
-        "limited: pods=2"
+        'pods "c" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
     )
 
 
@@ -256,7 +256,7 @@ def test_restricted_namespace_refuses_a_plain_pod_in_upstreams_words(cluster: Cl
 
     assert _refusal(cluster, "pods", pod(namespace="safe")).message == (
         'pods "nginx" is forbidden: violates PodSecurity "restricted:latest": '
-        "allowPrivilegeEscalation != false (container \"nginx\" must set "
+        'allowPrivilegeEscalation != false (container "nginx" must set '
         "securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "
         '"nginx" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod '
         'or container "nginx" must set securityContext.runAsNonRoot=true), seccompProfile (pod '

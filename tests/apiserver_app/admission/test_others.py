@@ -157,9 +157,7 @@ def test_signing_needs_the_verb_on_the_signer(cluster: Cluster) -> None:
         cluster, REQUESTS, new, old=old, operation=UPDATE, subresource="status", user=STUDENT
     )
 
-    assert error.message.endswith(
-        f'user not permitted to sign requests with signerName "{CLIENT}"'
-    )
+    assert error.message.endswith(f'user not permitted to sign requests with signerName "{CLIENT}"')
 
 
 # -- the extension points -----------------------------------------------------------------------
@@ -196,9 +194,7 @@ def test_matching_webhook_that_may_fail_is_passed_with_a_word(cluster: Cluster) 
     )
 
 
-@pytest.mark.parametrize(
-    "selector", ["namespaceSelector", "objectSelector"]
-)
+@pytest.mark.parametrize("selector", ["namespaceSelector", "objectSelector"])
 def test_webhook_for_other_labels_does_not_match(cluster: Cluster, selector: str) -> None:
     chosen = {selector: {"matchLabels": {"checked": "yes"}}}
     hooks = f"mutatingwebhookconfigurations.{HOOKS}"

@@ -90,7 +90,8 @@ def test_pod_with_one_of_the_tolerations_gets_the_other(cluster: Cluster) -> Non
     spec = cluster.send("pods", pod(tolerations=[own]))["spec"]
 
     assert [one["key"] for one in spec["tolerations"]] == [
-        "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
     ]
 
 
@@ -265,9 +266,7 @@ def test_kubelet_may_not_give_itself_a_role_label(cluster: Cluster) -> None:
 def test_kubelet_reports_status_of_its_own_pods_only(cluster: Cluster) -> None:
     mine, theirs = pod("a", nodeName="node-1"), pod("b", nodeName="node-2")
 
-    cluster.send(
-        "pods", mine, old=mine, operation=UPDATE, subresource="status", user=KUBELET
-    )
+    cluster.send("pods", mine, old=mine, operation=UPDATE, subresource="status", user=KUBELET)
     message = _refusal(
         cluster, "pods", theirs, old=theirs, operation=UPDATE, subresource="status", user=KUBELET
     )

@@ -46,9 +46,7 @@ def _names(tries: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def test_authenticators_are_listed_in_upstreams_order(union: Union) -> None:
-    assert union.names == [
-        "RequestHeader", "X509", "TokenFile", "ServiceAccount", "Anonymous"
-    ]
+    assert union.names == ["RequestHeader", "X509", "TokenFile", "ServiceAccount", "Anonymous"]
 
 
 def test_client_certificate_names_user_and_groups(union: Union) -> None:
@@ -185,7 +183,9 @@ def test_service_account_token_names_account_pod_and_node(
     assert user is not None
     assert user.name == "system:serviceaccount:default:builder"
     assert user.groups == (
-        "system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"
+        "system:serviceaccounts",
+        "system:serviceaccounts:default",
+        "system:authenticated",
     )
     assert user.extra == {
         "authentication.kubernetes.io/credential-id": ("JTI=j1",),

@@ -36,9 +36,7 @@ def ask(authz: unions.Union, user: User, verb: str, what: str, **more: str) -> D
     """`what` is "deployments.apps" or "pods/log"."""
     resource, _, subresource = what.partition("/")
     plural, _, group = resource.partition(".")
-    return authz.authorize(
-        Attributes(user, verb, "", group, "v1", plural, subresource, **more)
-    )
+    return authz.authorize(Attributes(user, verb, "", group, "v1", plural, subresource, **more))
 
 
 def test_group_binding_is_named_in_upstreams_words(authz: unions.Union) -> None:
@@ -68,8 +66,7 @@ def test_role_binding_is_named_with_its_namespace(authz: unions.Union) -> None:
     decision = ask(authz, STUDENT, "create", "deployments.apps", namespace="student")
 
     assert decision.reason == (
-        'RBAC: allowed by RoleBinding "students/student" of ClusterRole "edit" '
-        'to Group "students"'
+        'RBAC: allowed by RoleBinding "students/student" of ClusterRole "edit" to Group "students"'
     )
 
 
@@ -125,11 +122,15 @@ def test_refusal_names_every_binding_and_the_smallest_rule(authz: unions.Union) 
 
     assert not decision.allowed and decision.reason == ""
     assert [one["binding"]["name"] for one in detail["bindings"]] == [
-        "system:basic-user", "system:discovery", "system:public-info-viewer"
+        "system:basic-user",
+        "system:discovery",
+        "system:public-info-viewer",
     ]
     assert detail["bindings"][0]["closest"]["missing"] == ["apiGroup", "resource"]
     assert detail["smallest_rule"] == {
-        "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["create"]
+        "apiGroups": ["apps"],
+        "resources": ["deployments"],
+        "verbs": ["create"],
     }
     assert detail["smallest_role"] == {"kind": "Role", "namespace": "default"}
 

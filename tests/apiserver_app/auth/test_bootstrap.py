@@ -21,8 +21,9 @@ def _keys(version: str = "1.33") -> list[str]:
     for resource, namespace, obj in bootstrap.objects(version):
         plural = resource.partition(".")[0]
         name = obj["metadata"]["name"]
-        out.append(f"/registry/{plural}/{namespace}/{name}" if namespace else
-                   f"/registry/{plural}/{name}")
+        out.append(
+            f"/registry/{plural}/{namespace}/{name}" if namespace else f"/registry/{plural}/{name}"
+        )
     return out
 
 
@@ -94,9 +95,7 @@ def test_every_controller_is_bound_to_its_account_in_kube_system() -> None:
     assert len(bound) == 35
     for role, subjects in bound.items():
         name = role.rpartition(":")[2]
-        assert subjects == [
-            {"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}
-        ]
+        assert subjects == [{"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}]
 
 
 @pytest.mark.parametrize(

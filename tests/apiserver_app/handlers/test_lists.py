@@ -184,9 +184,10 @@ def test_a_page_names_no_revision_of_its_own(seven: Session) -> None:
     assert (answer.status, answer.json()["message"]) == (
         400, "specifying resource version is not allowed when using continue",
     )  # fmt: skip
-    assert seven.request(
-        "GET", f"{CONFIGMAPS}?limit=1&continue={token}&resourceVersion=0"
-    ).status == 200
+    assert (
+        seven.request("GET", f"{CONFIGMAPS}?limit=1&continue={token}&resourceVersion=0").status
+        == 200
+    )
 
 
 def test_pods_are_found_by_node_and_phase() -> None:

@@ -53,9 +53,7 @@ def test_bookmark_carries_only_the_revision() -> None:
 
 
 def test_pretty_json_is_indented_by_two_without_a_newline() -> None:
-    assert encode.pretty(b'{"a":{"b":"<"}}\n') == (
-        b'{\n  "a": {\n    "b": "\\u003c"\n  }\n}'
-    )
+    assert encode.pretty(b'{"a":{"b":"<"}}\n') == (b'{\n  "a": {\n    "b": "\\u003c"\n  }\n}')
 
 
 def test_yaml_has_sorted_keys_no_anchors_and_no_folded_lines() -> None:

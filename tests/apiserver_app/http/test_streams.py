@@ -68,7 +68,7 @@ def test_from_behind_the_compaction_it_ends_with_an_error_event(session: Session
     session.restart()
     session.cluster.store.compact(session.cluster.store.revision)
     answer = watch(session, f"resourceVersion={revision - 1}")
-    (kind, status), = events(answer)
+    ((kind, status),) = events(answer)
     assert (answer.status, kind, status["code"], status["reason"]) == (200, "ERROR", 410, "Expired")
     assert answer.done
 

@@ -113,15 +113,17 @@ def test_label_selector_none_selects_nothing_and_empty_everything() -> None:
 
 
 def test_label_selector_joins_labels_and_expressions() -> None:
-    selector = labels.from_label_selector({
-        "matchLabels": {"tier": "front", "app": "web"},
-        "matchExpressions": [
-            {"key": "generation", "operator": "In", "values": ["8", "7"]},
-            {"key": "gone", "operator": "DoesNotExist"},
-            {"key": "app", "operator": "Exists"},
-            {"key": "app", "operator": "NotIn", "values": ["db"]},
-        ],
-    })
+    selector = labels.from_label_selector(
+        {
+            "matchLabels": {"tier": "front", "app": "web"},
+            "matchExpressions": [
+                {"key": "generation", "operator": "In", "values": ["8", "7"]},
+                {"key": "gone", "operator": "DoesNotExist"},
+                {"key": "app", "operator": "Exists"},
+                {"key": "app", "operator": "NotIn", "values": ["db"]},
+            ],
+        }
+    )
     assert selector.matches(POD)
     assert not selector.matches({**POD, "gone": ""})
     assert str(selector) == "app=web,app,app notin (db),generation in (7,8),!gone,tier=front"

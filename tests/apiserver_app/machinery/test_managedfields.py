@@ -103,9 +103,7 @@ def test_an_update_that_changes_nothing_keeps_the_list_itself() -> None:
     one = written(None, pod(), "creator", 1)
     two = written(one, copy.deepcopy(with_(one, "metadata", uid="u", generation=2)), "other", 2)
     assert two["metadata"]["managedFields"] == one["metadata"]["managedFields"]
-    again = managedfields.track(
-        one, one, manager="other", api_version="v1", time="t", schema=POD
-    )
+    again = managedfields.track(one, one, manager="other", api_version="v1", time="t", schema=POD)
     assert again is one["metadata"]["managedFields"]
 
 
@@ -115,7 +113,7 @@ def test_same_manager_grows_its_entry_and_its_time_moves() -> None:
     assert len(two["metadata"]["managedFields"]) == 1
     assert entry(two, "m")["time"] == "2024-01-01T00:00:02Z"
     assert ".spec.hostname" in owned(two, "m")
-    assert ".spec.containers[name=\"a\"].image" in owned(two, "m")
+    assert '.spec.containers[name="a"].image' in owned(two, "m")
 
 
 def test_status_is_owned_under_its_subresource_and_only_there() -> None:
@@ -190,16 +188,16 @@ def test_no_more_than_ten_updaters_are_kept() -> None:
     entries = obj["metadata"]["managedFields"]
     assert len(entries) == managers.UPDATE_MANAGERS_MAX
     assert entries[0]["manager"] == "ancient-changes"
-    assert ".spec.containers[name=\"a\"].image" in owned(obj, "ancient-changes")
+    assert '.spec.containers[name="a"].image' in owned(obj, "ancient-changes")
     assert ".metadata.annotations.k4" in owned(obj, "ancient-changes")
 
 
 def test_an_empty_list_resets_and_absence_does_not() -> None:
     one = written(None, pod(), "m", 1)
     reset = {**one, "metadata": {**one["metadata"], "managedFields": []}}
-    assert written(one, with_(reset, "spec", hostname="h"), "x", 2)["metadata"][
-        "managedFields"
-    ] == []
+    assert (
+        written(one, with_(reset, "spec", hostname="h"), "x", 2)["metadata"]["managedFields"] == []
+    )
     absent = with_(pod(), "spec", hostname="h")
     assert owned(written(one, absent, "x", 2), "x") == [".spec.hostname"]
     assert owned(written(one, absent, "x", 2), "m")

@@ -94,10 +94,13 @@ def test_merge_of_what_is_there_already_is_the_object_itself() -> None:
 
 
 def test_merge_replaces_lists_and_drops_nulls() -> None:
-    merged = patches.merge(POD, {
-        "metadata": {"labels": {"app": None, "new": "1"}},
-        "spec": {"containers": [{"name": "c", "image": None}], "fresh": {"x": None}},
-    })
+    merged = patches.merge(
+        POD,
+        {
+            "metadata": {"labels": {"app": None, "new": "1"}},
+            "spec": {"containers": [{"name": "c", "image": None}], "fresh": {"x": None}},
+        },
+    )
     assert merged["metadata"] == {"name": "web", "labels": {"a/b": "c~d", "new": "1"}}
     assert merged["spec"] == {"containers": [{"name": "c"}], "replicas": 1, "fresh": {}}
 
@@ -132,11 +135,14 @@ def test_operation_makes(op: dict[str, Any], path: tuple[str, str], made: Any) -
 
 
 def test_copied_value_does_not_follow_its_source() -> None:
-    patched = patches.apply_json_patch(POD, [
-        {"op": "add", "path": "/metadata/labels/x", "value": "1"},
-        {"op": "copy", "from": "/metadata/labels", "path": "/metadata/annotations"},
-        {"op": "add", "path": "/metadata/labels/x", "value": "2"},
-    ])
+    patched = patches.apply_json_patch(
+        POD,
+        [
+            {"op": "add", "path": "/metadata/labels/x", "value": "1"},
+            {"op": "copy", "from": "/metadata/labels", "path": "/metadata/annotations"},
+            {"op": "add", "path": "/metadata/labels/x", "value": "2"},
+        ],
+    )
     assert patched["metadata"]["annotations"]["x"] == "1"
 
 

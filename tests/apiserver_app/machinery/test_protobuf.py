@@ -53,9 +53,7 @@ def entry(key: str, value: Any) -> bytes:
 
 def metadata(name: str, *pairs: tuple[int, Any]) -> bytes:
     """ObjectMeta as Go sends it: zero values included."""
-    return message(
-        (1, name), (2, ""), (3, ""), (4, ""), (5, ""), (6, ""), (7, 0), (8, b""), *pairs
-    )
+    return message((1, name), (2, ""), (3, ""), (4, ""), (5, ""), (6, ""), (7, 0), (8, b""), *pairs)
 
 
 def refusal(data: bytes) -> str:

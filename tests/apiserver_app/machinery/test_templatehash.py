@@ -17,15 +17,17 @@ def template(**container: Any) -> dict[str, Any]:
     return {
         "metadata": {"creationTimestamp": None, "labels": {"app": "nginx"}},
         "spec": {
-            "containers": [{
-                "name": "nginx",
-                "image": "nginx",
-                "resources": {},
-                "terminationMessagePath": "/dev/termination-log",
-                "terminationMessagePolicy": "File",
-                "imagePullPolicy": "Always",
-                **container,
-            }],
+            "containers": [
+                {
+                    "name": "nginx",
+                    "image": "nginx",
+                    "resources": {},
+                    "terminationMessagePath": "/dev/termination-log",
+                    "terminationMessagePolicy": "File",
+                    "imagePullPolicy": "Always",
+                    **container,
+                }
+            ],
             "restartPolicy": "Always",
             "terminationGracePeriodSeconds": 30,
             "dnsPolicy": "ClusterFirst",
@@ -94,13 +96,19 @@ def test_every_kind_of_field_is_printed_with_its_go_type() -> None:
     )
     for part in (
         "Command:([]string)[sh -c]",
-        ("Ports:([]v1.ContainerPort)[{Name:(string) HostPort:(int32)0 ContainerPort:(int32)80 "
-        "Protocol:(v1.Protocol)TCP HostIP:(string)}]"),
-        ("LivenessProbe:(*v1.Probe){ProbeHandler:(v1.ProbeHandler){Exec:(*v1.ExecAction)<nil> "
-        "HTTPGet:(*v1.HTTPGetAction){Path:(string)/ Port:(intstr.IntOrString){Type:(intstr.Type)1 "
-        "IntVal:(int32)0 StrVal:(string)http}"),
-        ("SecretKeyRef:(*v1.SecretKeySelector){LocalObjectReference:(v1.LocalObjectReference)"
-        "{Name:(string)s} Key:(string)k Optional:(*bool)<nil>}"),
+        (
+            "Ports:([]v1.ContainerPort)[{Name:(string) HostPort:(int32)0 ContainerPort:(int32)80 "
+            "Protocol:(v1.Protocol)TCP HostIP:(string)}]"
+        ),
+        (
+            "LivenessProbe:(*v1.Probe){ProbeHandler:(v1.ProbeHandler){Exec:(*v1.ExecAction)<nil> "
+            "HTTPGet:(*v1.HTTPGetAction){Path:(string)/ Port:(intstr.IntOrString){Type:(intstr.Type)1 "
+            "IntVal:(int32)0 StrVal:(string)http}"
+        ),
+        (
+            "SecretKeyRef:(*v1.SecretKeySelector){LocalObjectReference:(v1.LocalObjectReference)"
+            "{Name:(string)s} Key:(string)k Optional:(*bool)<nil>}"
+        ),
         "Drop:([]v1.Capability)[ALL]",
         "RunAsNonRoot:(*bool)true",
     ):

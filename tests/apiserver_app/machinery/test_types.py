@@ -384,8 +384,11 @@ def test_every_served_kind_and_its_list_decode_in_every_version(version: str) ->
         assert decoder.decode(info.definition, once) == (once, [])
 
 
-SCALARS = st.none() | st.booleans() | st.integers(-3, 70000) | st.sampled_from(
-    ["", "a", "http", "1Gi", "2022-02-16T15:53:28Z"]
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 70000)
+    | st.sampled_from(["", "a", "http", "1Gi", "2022-02-16T15:53:28Z"])
 )
 NAMES = st.sampled_from([
     "metadata", "name", "labels", "spec", "status", "containers", "ports", "containerPort", "env",

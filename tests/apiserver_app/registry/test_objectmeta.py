@@ -97,9 +97,7 @@ def test_an_owner_names_itself_completely() -> None:
         ({"namespace": ""}, "metadata.namespace: Required value"),
     ],
 )  # fmt: skip
-def test_metadata_is_refused_as_upstream_words_it(
-    fields: dict[str, object], message: str
-) -> None:
+def test_metadata_is_refused_as_upstream_words_it(fields: dict[str, object], message: str) -> None:
     assert create_errors(**fields) == [message]
 
 

@@ -45,9 +45,7 @@ def test_a_forced_delete_leaves_no_address_and_writes_nothing_more() -> None:
     create(session, pod())
     session.request("DELETE", f"{PODS}/web", {"gracePeriodSeconds": 0})
     assert len(kubelet(session).runtime.addresses) == 0 and kubelet(session).workers == {}
-    refused = [
-        one for one in session.records() if one["kind"] == "response" and one["code"] == 404
-    ]
+    refused = [one for one in session.records() if one["kind"] == "response" and one["code"] == 404]
     assert not [one for one in refused if 'pods "web"' in one["message"]]
 
 

@@ -36,7 +36,7 @@ def history(session: Session, name: str) -> list[tuple[str, str]]:
             continue
         status = one["object"]["status"]
         for container in status.get("containerStatuses") or ():
-            (kind, detail), = container["state"].items()
+            ((kind, detail),) = container["state"].items()
             seen.append((status["phase"], detail.get("reason", kind)))
     return [key for key, _ in itertools.groupby(seen)]
 

@@ -140,9 +140,7 @@ def test_a_spread_constraint_turns_down_the_crowded_zone() -> None:
         "maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": app},
     }  # fmt: skip
-    which = cache(
-        node("a", zone="z1"), node("b", zone="z2"), node("c"), a=[pod("x", labels=app)]
-    )
+    which = cache(node("a", zone="z1"), node("b", zone="z2"), node("c"), a=[pod("x", labels=app)])
     out = filtered(which, pod("p", labels=app, topologySpreadConstraints=[constraint]))
     assert [one.name for one in out.feasible] == ["b"]
     words = "node(s) didn't match pod topology spread constraints"

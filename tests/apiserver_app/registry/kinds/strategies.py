@@ -75,9 +75,7 @@ def updated(key: str, obj: Object, old: Object, ctx: Context | None = None) -> O
     return out
 
 
-def update_errors(
-    key: str, obj: Object, old: Object, ctx: Context | None = None
-) -> list[str]:
+def update_errors(key: str, obj: Object, old: Object, ctx: Context | None = None) -> list[str]:
     ctx = ctx or context()
     out = updated(key, obj, old, ctx)
     found = objectmeta.validate_object_meta_update(out, old)

@@ -121,9 +121,7 @@ def test_keys_of_a_config_map_are_file_names() -> None:
 @pytest.mark.parametrize("key", ["configmaps", "secrets"])
 def test_what_is_immutable_stays(key: str) -> None:
     kind = "ConfigMap" if key == "configmaps" else "Secret"
-    old = strategies.created(
-        key, strategies.named(kind, "v1", immutable=True, data={"a": "YQ=="})
-    )
+    old = strategies.created(key, strategies.named(kind, "v1", immutable=True, data={"a": "YQ=="}))
     new = {**old, "data": {"a": "Yg=="}}
 
     assert strategies.update_errors(key, new, old) == [
@@ -192,9 +190,7 @@ def test_an_event_is_the_same_under_both_groups() -> None:
 
 
 def test_a_lease_lasts_for_some_time() -> None:
-    obj = strategies.named(
-        "Lease", "coordination.k8s.io/v1", spec={"leaseDurationSeconds": 0}
-    )
+    obj = strategies.named("Lease", "coordination.k8s.io/v1", spec={"leaseDurationSeconds": 0})
 
     assert strategies.create_errors("leases.coordination.k8s.io", obj) == [
         "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"

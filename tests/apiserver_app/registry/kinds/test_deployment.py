@@ -41,9 +41,7 @@ def test_a_good_deployment_is_accepted() -> None:
 
 
 def test_a_missing_selector_is_told_with_the_labels_it_does_not_match() -> None:
-    assert strategies.create_errors(
-        "deployments.apps", strategies.deployment(selector=None)
-    ) == [
+    assert strategies.create_errors("deployments.apps", strategies.deployment(selector=None)) == [
         "spec.selector: Required value",
         'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: '
         "`selector` does not match template `labels`",
@@ -106,9 +104,7 @@ def test_numbers_and_strategy_are_refused_as_upstream_words_it(
 def test_the_selector_of_a_deployment_never_changes() -> None:
     old = strategies.created("deployments.apps", strategies.deployment())
     template = {**old["spec"]["template"], "metadata": {"labels": {"app": "other"}}}
-    new = strategies.with_spec(
-        old, selector={"matchLabels": {"app": "other"}}, template=template
-    )
+    new = strategies.with_spec(old, selector={"matchLabels": {"app": "other"}}, template=template)
 
     assert strategies.update_errors("deployments.apps", new, old) == [
         "spec.selector: Invalid value: v1.LabelSelector{MatchLabels:"
@@ -151,7 +147,5 @@ def test_an_update_keeps_the_status_and_a_status_update_keeps_the_spec() -> None
     assert new["status"] == {"replicas": 1}
 
     told = {**strategies.with_spec(old, replicas=9), "status": {"replicas": 2}}
-    strategies.of("deployments.apps").prepare_for_status_update(
-        strategies.context(), told, old
-    )
+    strategies.of("deployments.apps").prepare_for_status_update(strategies.context(), told, old)
     assert (told["spec"]["replicas"], told["status"]) == (1, {"replicas": 2})

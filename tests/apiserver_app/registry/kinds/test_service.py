@@ -75,9 +75,7 @@ def test_a_headless_service_without_selector_spans_both_families() -> None:
 def test_an_external_name_has_no_address() -> None:
     obj = created(type="ExternalName", externalName="example.com", ports=None)
 
-    assert not {"clusterIP", "clusterIPs", "ipFamilies", "internalTrafficPolicy"} & set(
-        obj["spec"]
-    )
+    assert not {"clusterIP", "clusterIPs", "ipFamilies", "internalTrafficPolicy"} & set(obj["spec"])
 
 
 def test_the_first_service_may_ask_for_the_first_address() -> None:
@@ -179,16 +177,15 @@ def test_an_address_stays_when_left_out_and_never_changes() -> None:
 def test_a_type_change_gives_and_takes_node_ports() -> None:
     old = created()
     opened = strategies.updated("services", strategies.with_spec(old, type="NodePort"), old)
-    closed = strategies.updated(
-        "services", strategies.with_spec(opened, type="ClusterIP"), opened
-    )
+    closed = strategies.updated("services", strategies.with_spec(opened, type="ClusterIP"), opened)
 
     assert opened["spec"]["ports"][0]["nodePort"] >= 30086
     assert "nodePort" not in closed["spec"]["ports"][0]
     assert "externalTrafficPolicy" not in closed["spec"]
-    assert strategies.update_errors(
-        "services", strategies.with_spec(opened, type="ClusterIP"), opened
-    ) == []
+    assert (
+        strategies.update_errors("services", strategies.with_spec(opened, type="ClusterIP"), opened)
+        == []
+    )
 
 
 def test_a_node_port_stays_when_left_out() -> None:

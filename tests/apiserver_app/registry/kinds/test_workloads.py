@@ -137,8 +137,7 @@ def test_pods_of_a_job_must_be_able_to_end() -> None:
     obj = job(template=strategies.template())
 
     assert strategies.create_errors("jobs.batch", obj) == [
-        "spec.template.spec.restartPolicy: Required value: "
-        'valid values: "OnFailure", "Never"'
+        'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
     ]
 
 
@@ -148,9 +147,9 @@ def test_a_job_may_not_be_given_another_number_of_completions() -> None:
     assert strategies.update_errors(
         "jobs.batch", strategies.with_spec(old, completions=2), old
     ) == ["spec.completions: Invalid value: 2: field is immutable"]
-    assert strategies.update_errors(
-        "jobs.batch", strategies.with_spec(old, parallelism=2), old
-    ) == []
+    assert (
+        strategies.update_errors("jobs.batch", strategies.with_spec(old, parallelism=2), old) == []
+    )
 
 
 def test_a_finished_job_stays_finished() -> None:
