@@ -102,8 +102,8 @@ def test_every_kind_of_field_is_printed_with_its_go_type() -> None:
         ),
         (
             "LivenessProbe:(*v1.Probe){ProbeHandler:(v1.ProbeHandler){Exec:(*v1.ExecAction)<nil> "
-            "HTTPGet:(*v1.HTTPGetAction){Path:(string)/ Port:(intstr.IntOrString){Type:(intstr.Type)1 "
-            "IntVal:(int32)0 StrVal:(string)http}"
+            "HTTPGet:(*v1.HTTPGetAction){Path:(string)/ Port:(intstr.IntOrString){"
+            "Type:(intstr.Type)1 IntVal:(int32)0 StrVal:(string)http}"
         ),
         (
             "SecretKeyRef:(*v1.SecretKeySelector){LocalObjectReference:(v1.LocalObjectReference)"
