@@ -31,8 +31,10 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
     obj, unknown = bodies.typed(cluster, call, info, raw)
     await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
     call.warnings += unknown
+    call.gate = "validation"
+    for name in ("managedFields", "resourceVersion"):  # it is in no store
+        obj["metadata"].pop(name, None)
     await answer(cluster, call, obj)
-    obj["metadata"].pop("managedFields", None)
     return Outcome(201, obj=obj)
 
 
@@ -44,10 +46,15 @@ async def _access(cluster: ClusterContext, call: Call, obj: Object) -> None:
     if kind != "SelfSubjectAccessReview":
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
         if not user.name and not user.groups:
-            raise _invalid(obj, "spec.user", "at least one of user or group must be specified")
+            why = "at least one of user or group must be specified"
+            raise _invalid(obj, "spec.user", why, "")
+    if kind == "LocalSubjectAccessReview":
+        _check_local(call, obj)
     attributes = _asked(obj, user)
     decision = cluster.authorization.authorize(attributes)
     obj["status"] = {"allowed": decision.allowed}
+    if decision.verdict == "deny":
+        obj["status"]["denied"] = True
     if decision.reason:
         obj["status"]["reason"] = decision.reason
     await _tell(cluster, f"{user.name}: {'yes' if decision.allowed else 'no'}")
@@ -55,14 +62,20 @@ async def _access(cluster: ClusterContext, call: Call, obj: Object) -> None:
 
 def _asked(obj: Object, user: User) -> auth.Attributes:
     spec = obj["spec"]
-    asked = spec.get("resourceAttributes")
+    asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if asked is not None and path is not None:
+        where, said = errors.go_value(path.get("path", "")), errors.go_value(path.get("verb", ""))
+        raise _invalid(
+            obj, "spec.nonResourceAttributes",
+            "cannot be specified in combination with resourceAttributes",
+            errors.GoText(f"authorization.NonResourceAttributes{{Path:{where}, Verb:{said}}}"),
+        )  # fmt: skip
     if asked is not None:
         return auth.Attributes(
             user, asked.get("verb", ""), "", asked.get("group", ""), asked.get("version", ""),
             asked.get("resource", ""), asked.get("subresource", ""), asked.get("namespace", ""),
             asked.get("name", ""),
         )  # fmt: skip
-    path = spec.get("nonResourceAttributes")
     if path is None:
         raise _invalid(
             obj, "spec.resourceAttributes",
@@ -71,9 +84,20 @@ def _asked(obj: Object, user: User) -> auth.Attributes:
     return auth.Attributes(user, path.get("verb", ""), path.get("path", ""))
 
 
-def _invalid(obj: Object, path: str, why: str) -> errors.ApiError:
+def _check_local(call: Call, obj: Object) -> None:
+    """It asks about its own namespace, and about nothing else."""
+    if obj["spec"].get("nonResourceAttributes") is not None:
+        why = "disallowed on this kind of request"
+        raise _invalid(obj, "spec.nonResourceAttributes", why)
+    asked = (obj["spec"].get("resourceAttributes") or {}).get("namespace", "")
+    if "resourceAttributes" in obj["spec"] and asked != call.namespace:
+        why = "must match metadata.namespace"
+        raise _invalid(obj, "spec.resourceAttributes.namespace", why, asked)
+
+
+def _invalid(obj: Object, path: str, why: str, value: str | None = None) -> errors.ApiError:
     group = obj["apiVersion"].partition("/")[0]
-    finding = errors.invalid_value(path, None, why)
+    finding = errors.invalid_value(path, value, why)
     return errors.invalid(group, obj["kind"], "", [finding])
 
 

@@ -37,6 +37,8 @@ Told = tuple[str, str] | None
 def _gate(record: dict[str, Any], request: dict[str, Any], everything: bool) -> Told:
     if record["verdict"] != "deny":
         return None
+    if not everything and record["gate"] == "etcd" and request.get("verb") in _READS:
+        return None  # something that is not there yet
     detail = record["detail"]
     where = f"{request.get('verb', '')} {request.get('resource', '')}"
     return "refused", f"{where} at {record['gate']}: {detail.get('message', '')}"
