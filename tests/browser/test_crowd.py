@@ -29,7 +29,7 @@ def test_two_hundred_pods_leave_the_page_quick_and_small(look: Look, demo: Demo)
 
     sight.says(sight.page.locator("#funnel"), f"{PODS} wanted")
     ready = (
-        f"([n]) => document.querySelector('#funnel .stage:nth-of-type(4)')?.textContent.includes(n)"
+        "([n]) => document.querySelector('#funnel .stage:nth-of-type(4)')?.textContent.includes(n)"
     )
     sight.until(ready, f"{PODS} ready")
     squares = sight.page.locator(".yard svg [data-key], .yard .me")

@@ -70,7 +70,7 @@ def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
     sight.button(re.compile("^Speed")).click()
     sight.button("max").click()
     kubectl.until(
-        lambda out: out == "Running", *"get pod stepped -o jsonpath={.status.phase}".split()
+        lambda out: out == "Running", *["get", "pod", "stepped", "-o", "jsonpath={.status.phase}"]
     )
     sight.says(sight.moment, "live")
     expect(sight.held).to_have_count(0)

@@ -1,0 +1,100 @@
+"""What a script in the page measures of its layout, its colours and its names."""
+
+from __future__ import annotations
+
+# panels within the window, nothing scrolls sideways, no label is cut, no part lies on another
+LAYOUT = """() => {
+  const wrong = [];
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) wrong.push(`the page is ${root.scrollWidth} px wide`);
+  if (root.scrollHeight > innerHeight) wrong.push(`the page is ${root.scrollHeight} px high`);
+  const name = (e) => `${e.tagName.toLowerCase()}${e.id ? `#${e.id}` : ''}.${[...e.classList].join('.')}`;
+  const panels = [...document.querySelectorAll('#bar, #bench, #map, #inspector, #timeline')];
+  for (const panel of panels) {
+    const box = panel.getBoundingClientRect();
+    if (box.left < -1 || box.top < -1 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1) {
+      wrong.push(`${name(panel)} leaves the window`);
+    }
+    if (panel.scrollWidth > panel.clientWidth + 1) wrong.push(`${name(panel)} is too wide inside`);
+  }
+  const apart = (list) => list.forEach((a, i) => list.slice(i + 1).forEach((b) => {
+    const [p, q] = [a.getBoundingClientRect(), b.getBoundingClientRect()];
+    const x = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+    const y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+    if (x > 1.5 && y > 1.5) wrong.push(`${name(a)} lies on ${name(b)} (${Math.round(x)} × ${Math.round(y)} px)`);
+  }));
+  apart(panels);
+  apart([...document.querySelectorAll('#bar > *')]);
+  apart([...document.querySelectorAll('#map .comp, #map .tape, #map .banner')]);
+  apart([...document.querySelectorAll('.tape .cap > *, .tape .cell')]);
+  document.querySelectorAll('.corridor .gate .line').forEach((line) => apart([...line.children]));
+  apart([...document.querySelectorAll('.corridor .gates > .gate')]);
+  apart([...document.querySelectorAll('.timeline .names li')].map((e) => e));
+  document.querySelectorAll('.ticket').forEach((ticket) => {
+    const box = ticket.getBoundingClientRect();
+    const cut = [...ticket.querySelectorAll('*')].filter((e) => {
+      const own = e.getBoundingClientRect();
+      return own.right > box.right - 3 || own.bottom > box.bottom + 1;
+    }).filter((e) => e.matches('.punch .v, .new'));
+    if (cut.length) wrong.push(`${cut.length} parts of the ticket leave it`);
+  });
+  const whole = '.gate .name, .gate .verdict, .comp h2, #bar button, #bar .state, #inspector h1,'
+    + '#inspector [role=tab], .tape .cap span, .banner span, .act, .go, .stage .n, .names li';
+  for (const e of document.querySelectorAll(whole)) {
+    if (!e.checkVisibility() || !e.textContent) continue;
+    if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline') {
+      wrong.push(`"${e.textContent}" is cut in ${name(e)}`);
+    }
+    const box = e.getBoundingClientRect();
+    if (box.left < -1 || box.right > innerWidth + 1) wrong.push(`${name(e)} leaves the window`);
+  }
+  return [...new Set(wrong)];
+}"""
+
+# text against what is painted behind it, by the formula of WCAG 2
+CONTRAST = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const rgba = (text) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
+  const light = (c) => {
+    const [r, g, b] = c.slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const wrong = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || e.closest('svg, script, style, noscript, option, :disabled')) continue;
+    if (!e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    if (e.closest('.skip, .narrator, .ghost, .traveller, [aria-hidden=true]')) continue;
+    const chain = [];
+    let strength = 1;
+    for (let p = e; p; p = p.parentElement) {
+      const style = getComputedStyle(p);
+      chain.push(rgba(style.backgroundColor));
+      strength *= Number(style.opacity);
+    }
+    const ground = chain.reverse().reduce((under, top) => over(top, under), [255, 255, 255, 1]);
+    const own = rgba(getComputedStyle(e).color);
+    const ink = over([own[0], own[1], own[2], own[3] * strength], ground);
+    const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) wrong.push(`${ratio.toFixed(2)}: "${walker.currentNode.data.trim().slice(0, 30)}" in ${e.tagName.toLowerCase()}.${e.className}`);
+  }
+  return [...new Set(wrong)];
+}"""
+
+# what the keyboard is on is marked: an outline of two pixels or more
+FOCUS_RING = """() => {
+  const e = document.activeElement;
+  const style = getComputedStyle(e);
+  const seen = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+  return [e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 20), seen];
+}"""

@@ -1,0 +1,125 @@
+"""The page fits its window, can be read and operated, in each size, theme and language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, ROOMY, Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+SIZES = (ROOMY, (1366, 768), COMPACT)
+THEMES = ("light", "dark", "projector")
+LANGUAGES = ("en", "zh")
+ACTIVE = {"button", "link", "textbox", "combobox", "slider", "tab", "checkbox", "option"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def told(demo: Demo) -> Iterator[None]:
+    """A rollout, a refusal, and now a pod held inside admission."""
+    asking.run(demo, "nginx")
+    asking.apply(demo, asking.deployment("mine", 1, "default"), "student")
+    stop = {"id": "token", "kind": "plugin", "plugin": "ServiceAccount", "phase": "mutating"}
+    asking.control(demo, action="breakpoint", set=[stop])
+    waiting = demo.connect()
+    waiting.request("POST", f"{asking.CLUSTER}/apply", asking.pod("held").encode())
+    asking.until(lambda: asking.state(demo)["held"])
+    yield
+    waiting.close()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_nothing_overlaps_is_cut_or_hard_to_read(look: Look, theme: str) -> None:
+    wrong: list[str] = []
+    for language in LANGUAGES:
+        sight = look(query=f"theme={theme}&lang={language}")
+        for moment, go in MOMENTS.items():
+            go(sight)
+            for width, height in SIZES:
+                sight.page.set_viewport_size({"width": width, "height": height})
+                sight.settle()
+                for measure in (measures.LAYOUT, measures.CONTRAST):
+                    found = sight.page.evaluate(measure)
+                    wrong += [f"{language} {width}x{height}, {moment}: {one}" for one in found]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def back_to(sight: Sight, part: str) -> None:
+    """Back, request by request, until that part is seen."""
+    for _ in range(60):
+        if sight.page.locator(part).count():
+            return
+        sight.press("Shift+ArrowLeft", "ArrowLeft")
+        sight.settle()
+    raise AssertionError(f"{part} was never seen")
+
+
+# in this order, each from where the one before ended
+MOMENTS: dict[str, Callable[[Sight], None]] = {
+    "held": lambda sight: expect(sight.held).to_be_visible(),
+    "refused": lambda sight: back_to(sight, ".gate.is-deny"),
+    "at rest": lambda sight: back_to(sight, ".slim"),
+    "decision": lambda sight: back_to(sight, ".board table"),
+    "gates": lambda sight: sight.page.locator("#api h2 button").click(),
+    "live": lambda sight: sight.press("l"),
+    "objects": lambda sight: sight.page.locator(".bench [role=tab]").last.click(),
+    "help": lambda sight: sight.press("?"),
+}
+
+
+@pytest.mark.parametrize("size", [ROOMY, COMPACT])
+def test_the_keyboard_is_seen_and_everything_has_a_name(look: Look, size: tuple[int, int]) -> None:
+    sight = look(size)
+    sight.press("ArrowLeft")
+
+    unnamed = [
+        line for line in sight.page.locator("body").aria_snapshot().splitlines()
+        if (found := re.match(r"\s*- (\w+)(.*)", line))
+        and found[1] in ACTIVE and '"' not in found[2] and "/" not in found[2]
+    ]  # fmt: skip
+    assert not unnamed
+    seen = set()
+    for _ in range(120):
+        sight.press("Tab")
+        what, ring = sight.page.evaluate(measures.FOCUS_RING)
+        if what.startswith("BODY"):
+            break
+        assert ring, f"no focus ring on {what}"
+        seen.add(what)
+    assert len(seen) > 25
+
+
+def test_each_step_is_announced_in_the_headlines_words(look: Look) -> None:
+    sight = look()
+    told = sight.page.get_by_role("status").last
+    expect(told).to_have_attribute("aria-live", "polite")
+    said = set()
+    for _ in range(5):
+        sight.press("ArrowLeft")
+        sight.settle()
+        headline = sight.headline.inner_text().replace("\n", " ")
+        expect(told).to_contain_text(headline.split(".")[0])
+        said.add(headline)
+    assert len(said) > 2
+
+
+def test_reduced_motion_moves_nothing(look: Look) -> None:
+    sight = look(reduced_motion="reduce")
+    sight.page.evaluate(
+        """() => {
+          window.moved = 0;
+          const see = () => {
+            window.moved += document.getAnimations().filter((a) => a.effect.getTiming().duration > 1).length;
+            requestAnimationFrame(see);
+          };
+          see();
+        }"""
+    )
+    sight.press(*["ArrowLeft"] * 4, *["Shift+ArrowLeft"] * 4, *["ArrowRight"] * 4)
+    sight.settle()
+    assert sight.page.evaluate("window.moved") == 0
