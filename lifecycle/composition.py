@@ -105,12 +105,22 @@ class Cluster:
         loopback = self.client("system:apiserver", "kube-apiserver", ("system:masters",))
         await bootstrap.ensure(loopback, self.state.version, self.state.epoch, self.inputs.ca_pem)
         self.recorder.tell("component", "apiserver", "synced", {}, span=0)
-        self.ready = True
-        self.on_ready()
         for role in self.roles.values():
             role.wanted()
         self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
         self.kernel.spawn("etcd/compactor", self._compact(), background=True)
+        await self._until_nodes_take_pods()
+        self.ready = True
+        self.on_ready()
+
+    async def _until_nodes_take_pods(self) -> None:
+        """Whoever is told that the cluster is ready may send a pod at once."""
+        end = self.kernel.now + NODES_SECONDS_MAX * kernels.SECOND
+        while self.kernel.now < end:
+            taking = sum(_takes_pods(node) for node in self.cache.list("nodes"))
+            if taking >= self.inputs.nodes:
+                return
+            await self.kernel.sleep(NODES_LOOK_SECONDS)
 
     def role(self, name: str, action: str, **details: Any) -> None:
         """start, stop, fail or wake a role: controllers, scheduler, kubelet."""
@@ -254,5 +264,15 @@ def _place(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
+def _takes_pods(node: Object) -> bool:
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    taints = node["spec"].get("taints") or ()
+    return ready and all(taint["key"] != NOT_READY for taint in taints)
+
+
+# how long a cluster waits for its nodes before it says that it is ready all the same
+NOT_READY = "node.kubernetes.io/not-ready"
+NODES_SECONDS_MAX, NODES_LOOK_SECONDS = 10, 0.02
 COMPACT_SECONDS = 300
 COMPACT_KEEP = 100_000  # revisions behind the head that time travel can still reach

@@ -20,6 +20,7 @@ from apiserver_app.machinery.meta import Object
 SERVICE_IP = "10.96.0.1"
 SERVICE_CIDR = "10.96.0.0/12"
 SECURE_PORT = 6443
+ADVERTISED_IP = "10.0.0.10"  # of the control plane, beside the nodes
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -366,6 +367,36 @@ def _networking(profile: tuple[int, int], now: int) -> Iterator[Item]:
                 "internalTrafficPolicy": "Cluster",
             },
             status={"loadBalancer": {}},
+        ),
+    )
+    yield from _endpoints()
+
+
+def _endpoints() -> Iterator[Item]:
+    """Where the `kubernetes` Service leads: the server itself, as its reconciler publishes it."""
+    metadata = {"name": "kubernetes", "namespace": "default"}
+    mirrored = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    port = {"name": "https", "port": SECURE_PORT, "protocol": "TCP"}
+    yield (
+        "endpoints",
+        "default",
+        _object(
+            "v1",
+            "Endpoints",
+            {**metadata, "labels": mirrored},
+            subsets=[{"addresses": [{"ip": ADVERTISED_IP}], "ports": [port]}],
+        ),
+    )
+    yield (
+        "endpointslices.discovery.k8s.io",
+        "default",
+        _object(
+            "discovery.k8s.io/v1",
+            "EndpointSlice",
+            {**metadata, "labels": {"kubernetes.io/service-name": "kubernetes"}},
+            addressType="IPv4",
+            endpoints=[{"addresses": [ADVERTISED_IP], "conditions": {"ready": True}}],
+            ports=[port],
         ),
     )
 

@@ -49,7 +49,8 @@ class DeploymentController(Controller):
         wait = statuses.seconds_to_deadline(
             rollout.deployment, rollout.deployment.get("status") or {}, self.kernel.now
         )
-        return Result(_said(rollout), requeue_after=wait)
+        # a deadline is no reason for a fast clock to hurry: nothing is under way until then
+        return Result(_said(rollout), requeue_after=wait, background=True)
 
     async def _decide(self, rollout: Rollout) -> None:
         """Which of upstream's ways applies: deleted, paused, scaled, recreate or rolling."""

@@ -24,6 +24,7 @@ from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.tasks import TaskGroup
 
+PATCH_RELEASE = 1  # the one the API server says it is
 REGISTER_RETRY_SECONDS, REGISTER_RETRY_SECONDS_MAX = 0.1, 7
 
 
@@ -51,7 +52,7 @@ class Kubelet:
         self.name = name
         self.number = number
         self.lane = f"kubelet/{name}"
-        self.version = f"v{version}.0"
+        self.version = f"v{version}.{PATCH_RELEASE}"
         self.capacity = dict(capacity or {})
         self.address = _address(number)
         self.cidr = _cidr(number)

@@ -45,8 +45,7 @@ class ClusterHost:
         self._outside_done = False
         self._inside_owed = 0.0
         self._state_sent: dict[str, Any] = {}
-        self.paused = bool(cluster.state.control.get("paused"))
-        self.kernel.frozen = self.paused
+        self.paused = False  # a worker that starts must boot, whatever was going on before
 
     # -- inputs ---------------------------------------------------------------------------------
 

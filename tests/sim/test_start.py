@@ -1,0 +1,37 @@
+"""What holds when a cluster says that it is ready, and after a restart."""
+
+from __future__ import annotations
+
+from lifecycle.trace.scripted import Session
+from tests.sim.test_story import DEPLOYMENTS, deployment, pods
+
+
+def test_a_cluster_is_ready_when_its_nodes_take_pods() -> None:
+    session = Session()
+    seen: list[int] = []
+    other = session.cluster.__class__(session.inputs, type(session.backend)())
+    other.on_ready = lambda: seen.append(
+        sum(not node["spec"].get("taints") for node in other.cache.list("nodes"))
+    )
+    other.start()
+    while not seen and (other.kernel.run_ready(1000) or other.kernel.fire_timer(0, jump=True)):
+        pass
+    assert seen == [3]
+
+
+def test_an_unschedulable_deployment_does_not_make_a_fast_clock_hurry() -> None:
+    session = Session()
+    body = deployment(replicas=1)
+    body["spec"]["template"]["spec"]["nodeSelector"] = {"no": "such-node"}
+    before = session.cluster.kernel.now
+    session.request("POST", DEPLOYMENTS, body)
+    assert session.cluster.kernel.now - before < 60_000_000
+
+
+def test_a_cluster_that_was_paused_starts_again_running() -> None:
+    session = Session()
+    session.host.pause()
+    session.request("POST", DEPLOYMENTS, deployment(replicas=1))
+    session.restart()
+    assert session.cluster.ready
+    assert pods(session) == [], "the request was never admitted, so nobody was answered"
