@@ -15,7 +15,7 @@ CLUSTER = "/viz/v1/clusters/demo"
 
 def state(demo: Demo) -> dict[str, Any]:
     """The clock, what holds it, and how far the trace is."""
-    return _json(demo, CLUSTER)
+    return dict(_json(demo, CLUSTER))
 
 
 def control(demo: Demo, **body: Any) -> dict[str, Any]:

@@ -8,11 +8,12 @@ LAYOUT = """() => {
   const root = document.documentElement;
   if (root.scrollWidth > innerWidth) wrong.push(`the page is ${root.scrollWidth} px wide`);
   if (root.scrollHeight > innerHeight) wrong.push(`the page is ${root.scrollHeight} px high`);
-  const name = (e) => `${e.tagName.toLowerCase()}${e.id ? `#${e.id}` : ''}.${[...e.classList].join('.')}`;
+  const name = (e) => [e.tagName.toLowerCase(), e.id && `#${e.id}`, ...e.classList].join('.');
   const panels = [...document.querySelectorAll('#bar, #bench, #map, #inspector, #timeline')];
   for (const panel of panels) {
     const box = panel.getBoundingClientRect();
-    if (box.left < -1 || box.top < -1 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1) {
+    const [right, bottom] = [box.right - innerWidth, box.bottom - innerHeight];
+    if (box.left < -1 || box.top < -1 || right > 1 || bottom > 1) {
       wrong.push(`${name(panel)} leaves the window`);
     }
     if (panel.scrollWidth > panel.clientWidth + 1) wrong.push(`${name(panel)} is too wide inside`);
@@ -21,7 +22,8 @@ LAYOUT = """() => {
     const [p, q] = [a.getBoundingClientRect(), b.getBoundingClientRect()];
     const x = Math.min(p.right, q.right) - Math.max(p.left, q.left);
     const y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-    if (x > 1.5 && y > 1.5) wrong.push(`${name(a)} lies on ${name(b)} (${Math.round(x)} × ${Math.round(y)} px)`);
+    const size = `${Math.round(x)} × ${Math.round(y)} px`;
+    if (x > 1.5 && y > 1.5) wrong.push(`${name(a)} lies on ${name(b)} (${size})`);
   }));
   apart(panels);
   apart([...document.querySelectorAll('#bar > *')]);
@@ -61,7 +63,8 @@ CONTRAST = """() => {
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
   };
-  const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
+  const over = ([r, g, b, a], under) =>
+    [r, g, b].map((v, i) => v * a + under[i] * (1 - a)).concat(1);
   const light = (c) => {
     const [r, g, b] = c.slice(0, 3).map((v) => v / 255)
       .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
@@ -71,7 +74,8 @@ CONTRAST = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const e = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || e.closest('svg, script, style, noscript, option, :disabled')) continue;
+    const text = walker.currentNode.data.trim().slice(0, 30);
+    if (!text || e.closest('svg, script, style, noscript, option, :disabled')) continue;
     if (!e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     if (e.closest('.skip, .narrator, .ghost, .traveller, [aria-hidden=true]')) continue;
     const chain = [];
@@ -86,7 +90,7 @@ CONTRAST = """() => {
     const ink = over([own[0], own[1], own[2], own[3] * strength], ground);
     const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
     const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) wrong.push(`${ratio.toFixed(2)}: "${walker.currentNode.data.trim().slice(0, 30)}" in ${e.tagName.toLowerCase()}.${e.className}`);
+    if (ratio < 4.5) wrong.push(`${ratio.toFixed(2)}: "${text}" in ${e.tagName}.${e.className}`);
   }
   return [...new Set(wrong)];
 }"""

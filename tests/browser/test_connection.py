@@ -80,8 +80,8 @@ def assert_back(sight: Sight, demo: Demo, name: str) -> None:
     assert len(pods) == 2
     for pod in pods:
         expect(sight.page.get_by_title(f"Pod {pod}", exact=True).first).to_be_visible()
-    heads = [one for one in asking.records(demo)]
-    assert [one["seq"] for one in heads] == list(range(1, len(heads) + 1))
+    seqs = [one["seq"] for one in asking.records(demo)]
+    assert seqs == list(range(1, len(seqs) + 1))
 
 
 def worker_of(demo: Demo) -> int:

@@ -114,7 +114,8 @@ def test_reduced_motion_moves_nothing(look: Look) -> None:
         """() => {
           window.moved = 0;
           const see = () => {
-            window.moved += document.getAnimations().filter((a) => a.effect.getTiming().duration > 1).length;
+            const long = (a) => a.effect.getTiming().duration > 1;
+            window.moved += document.getAnimations().filter(long).length;
             requestAnimationFrame(see);
           };
           see();
