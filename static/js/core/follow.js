@@ -72,6 +72,19 @@ export function currentAt(index, follow, seq) {
 }
 
 /**
+ * A request that belongs to no way, a read mostly, but at which the cluster is held: then this is
+ * where we are. Null otherwise.
+ * @param {Index} index @param {{at: number}|null} held @returns {Current|null}
+ */
+export function heldAside(index, held) {
+  const record = held && index.record(held.at);
+  const span = record ? index.spanOf(record) : null;
+  if (!record || !span || span.type !== 'request' || span.roots.length) return null;
+  if (!(/** @type {any} */ (span.open).outside)) return null;
+  return { root: span.seq, hop: record, span, request: span, work: null };
+}
+
+/**
  * The next stop after seq in a direction, 0 if there is none.
  * @param {Index} index @param {Follow} follow @param {number} seq @param {1|-1} direction
  * @param {boolean} byRequest

@@ -3,7 +3,7 @@
  * The page put together: one player, one context for all views, one frame for all drawing. Views
  * are called only when something they show may have changed, and never call each other.
  */
-import { currentAt } from '../core/follow.js';
+import { currentAt, heldAside } from '../core/follow.js';
 import { History } from '../core/history.js';
 import { Player } from '../core/player.js';
 import { wordsFor } from '../i18n/index.js';
@@ -111,10 +111,12 @@ export class App {
   /** @returns {import('./parts.js').Context} */
   context() {
     const state = this.player.state();
-    const current = currentAt(this.history.index, this.player.follow, state.seq);
+    const { index } = this.history;
+    const current =
+      heldAside(index, state.held) || currentAt(index, this.player.follow, state.seq);
     const context = {
       player: this.player,
-      index: this.history.index,
+      index,
       state,
       current,
       words: this._words,
