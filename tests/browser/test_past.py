@@ -30,6 +30,7 @@ def test_back_by_key_shows_the_revision_and_what_is_dotted(
     sight.says(sight.moment, "paused")
 
     sight.press("ArrowLeft", *["Shift+ArrowLeft"] * 3)
+    sight.settle()
 
     banner = banner_of(sight)
     sight.says(banner, re.compile(rf"Revision \d+ .*ive is {live}"))

@@ -76,6 +76,28 @@ def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
     expect(sight.held).to_have_count(0)
 
 
+def test_a_held_read_is_shown_though_it_changes_nothing(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    sight = look()
+    kubectl("get", "pods")
+    sight.press("Space")
+    sight.says(sight.moment, "paused")
+    reading = kubectl.open("get", "pods", "--output=name")
+    server = sight.page.locator("#api")
+    for _ in range(20):
+        with one_step(sight, demo):
+            sight.press("ArrowRight")
+        if "GET /api/v1/namespaces/default/pods" in str(server.text_content()):
+            break
+    sight.says(server, "GET /api/v1/namespaces/default/pods")
+    sight.says(sight.page.locator("#client"), "kubectl")
+    assert reading.poll() is None
+    sight.press("Space")
+    assert reading.communicate(timeout=20)[1] == ""
+    assert reading.returncode == 0
+
+
 def test_a_pennant_holds_the_whole_cluster_inside_admission(look: Look, demo: Demo) -> None:
     sight = look(COMPACT)
     sight.button("API server").click()  # the gates take the centre
