@@ -33,6 +33,8 @@ from controllers_app.scheduler.queue import Queued, SchedulingQueue
 NAME = follow.NAME
 PROFILE = follow.PROFILE
 FLUSH_SECONDS = 30
+# always the same: it is the only candidate, so after a restart it leads again at once
+IDENTITY = "control-plane_00000000-0000-4000-8000-000000000002"
 POPS_BACKOFF_SINCE = 33  # SchedulerPopFromBackoffQ, on by default since 1.33
 
 
@@ -92,7 +94,7 @@ class Scheduler:
         await self._informers.synced()
         elector = LeaderElector(
             self._kernel, self._client, self._probe, self._election, "kube-scheduler",
-            f"control-plane_{self._rand.uuid()}",
+            IDENTITY,
         )  # fmt: skip
         await elector.acquire()
         self._probe.tell("component", NAME, "synced", {"nodes": len(self.cache.nodes)})

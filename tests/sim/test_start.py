@@ -35,3 +35,12 @@ def test_a_cluster_that_was_paused_starts_again_running() -> None:
     session.restart()
     assert session.cluster.ready
     assert pods(session) == [], "the request was never admitted, so nobody was answered"
+
+
+def test_a_restarted_scheduler_does_not_wait_for_its_own_lease() -> None:
+    session = Session()
+    session.restart()
+    before = session.cluster.kernel.now
+    session.request("POST", DEPLOYMENTS, deployment(replicas=1))
+    assert [pod["status"]["phase"] for pod in pods(session)] == ["Running"]
+    assert session.cluster.kernel.now - before < 10_000_000
