@@ -18,7 +18,7 @@ from apiserver_app import gatedetails
 from apiserver_app.auth import impersonation
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
-from apiserver_app.handlers import deprecations, listoptions, reviews, subresources, writes
+from apiserver_app.handlers import bodies, deprecations, listoptions, reviews, subresources, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
@@ -50,7 +50,7 @@ class Pipeline:
         info = call.info
         task.span = await self.probe.hop(
             "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
-            info.key if info else "", call.subresource, call.namespace, call.name,
+            info.key if info else "", call.subresource, call.namespace, bodies.name_in(call),
         )  # fmt: skip
         answered = False
         try:

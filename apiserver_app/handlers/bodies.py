@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import client, errors, jsonbody, protobuf
@@ -79,6 +81,22 @@ _JSON_TYPES: tuple[tuple[type, str], ...] = (
     (bool, "bool"), (int, "number"), (float, "number"), (str, "string"), (list, "array"),
     (dict, "object"),
 )  # fmt: skip
+
+
+def name_in(call: Call) -> str:
+    """The name a request is about, as far as can be told before any gate: for the trace only."""
+    if call.name or call.verb != "create":
+        return call.name
+    body: Any = call.body
+    if isinstance(body, bytes):
+        is_protobuf = call.content_type.startswith(_PROTOBUF)
+        try:
+            body = protobuf.decode(body) if is_protobuf else orjson.loads(body)
+        except (errors.ApiError, orjson.JSONDecodeError):
+            return ""  # YAML, or nothing that can be read: the decode gate will say which
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def read_patch(cluster: ClusterContext, call: Call) -> Any:

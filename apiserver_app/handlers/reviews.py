@@ -160,4 +160,3 @@ _ANSWERS: dict[str, Callable[[ClusterContext, Call, Object], Awaitable[None]]] =
     "SelfSubjectReview": _self,
     "TokenReview": _token,
 }
-

@@ -24,7 +24,6 @@ from lifecycle.trace import storage
 
 CHUNK_STEPS = 64
 INSIDE_SHARE_SECONDS_MIN = 0.0005
-INBOX_MAX = 4096
 
 Message = tuple[Any, ...]
 _encode = msgspec.msgpack.Encoder().encode

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.handlers import bodies
+from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import Credential
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
@@ -264,3 +267,23 @@ def test_the_deployments_path_serves_what_it_created() -> None:
     }  # fmt: skip
     assert session.request("POST", DEPLOYMENTS, body).status == 201
     assert session.request("GET", f"{DEPLOYMENTS}/x").json()["spec"]["replicas"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "name"),
+    [
+        ({"metadata": {"name": "web"}}, "application/json", "web"),
+        (b'{"metadata": {"name": "web"}}', "application/json", "web"),
+        (b'{"metadata": {"generateName": "web-"}}', "application/json", ""),
+        (b"metadata: {name: web}", "application/yaml", ""),
+        (b"k8s\x00\xff", "application/vnd.kubernetes.protobuf", ""),
+        (b"[]", "application/json", ""),
+        (b'{"metadata": {"name": 3}}', "application/json", ""),
+        (None, "", ""),
+    ],
+)
+def test_the_name_a_create_is_about_is_told_before_the_gates_where_it_can_be_read(
+    body: Any, content_type: str, name: str
+) -> None:
+    call = Call("create", "/", Credential(), "t", body=body, content_type=content_type)
+    assert bodies.name_in(call) == name
