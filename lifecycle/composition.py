@@ -258,6 +258,8 @@ class Cluster:
             revision = self.store.revision - COMPACT_KEEP
             if revision > self.store.compacted:
                 self.store.compact(revision)
+            if self.recorder.seq > TRACE_KEEP:
+                self.store.backend.forget(self.recorder.seq - TRACE_KEEP)
 
 
 def _place(error: BaseException) -> str:
@@ -275,4 +277,5 @@ def _takes_pods(node: Object) -> bool:
 NOT_READY = "node.kubernetes.io/not-ready"
 NODES_SECONDS_MAX, NODES_LOOK_SECONDS = 10, 0.02
 COMPACT_SECONDS = 300
+TRACE_KEEP = 2_000_000  # records; an idle cluster makes as many in a day
 COMPACT_KEEP = 100_000  # revisions behind the head that time travel can still reach

@@ -95,6 +95,10 @@ class Backend(Protocol):
 
     def compact(self, revision: int) -> int: ...
 
+    def forget(self, seq: int) -> int:
+        """Drop trace segments and inputs wholly before record `seq`; how many segments went."""
+        ...
+
     def segments(self, first: int, last: int) -> Iterable[Segment]:
         """The segments that hold records first..last, in order."""
         ...
@@ -160,6 +164,12 @@ class MemoryBackend:
         gone = len(self.rows) - len(keep)
         self.rows = keep
         return gone
+
+    def forget(self, seq: int) -> int:
+        before = len(self._segments)
+        self._segments = [one for one in self._segments if one.last >= seq]
+        self._inputs = [one for one in self._inputs if one.seq >= seq]
+        return before - len(self._segments)
 
     def segments(self, first: int, last: int) -> Iterable[Segment]:
         return [one for one in self._segments if one.last >= first and one.first <= last]

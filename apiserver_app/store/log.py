@@ -121,17 +121,25 @@ class DatabaseBackend:
 
     def compact(self, revision: int) -> int:
         """In batches, so that no transaction is long."""
-        gone = 0
         dead = (
             f"SELECT id FROM {_LOG} AS old WHERE cluster_id=%s AND revision<=%s AND (deleted OR "
             f"EXISTS (SELECT 1 FROM {_LOG} AS new WHERE new.cluster_id=old.cluster_id AND "
             "new.key=old.key AND new.revision>old.revision AND new.revision<=%s)) LIMIT %s"
         )
+        return self._delete(_LOG, dead, (self._id, revision, revision))
+
+    def forget(self, seq: int) -> int:
+        old = "SELECT id FROM {} WHERE cluster_id=%s AND {}<%s LIMIT %s"
+        self._delete(_INPUTS, old.format(_INPUTS, "seq"), (self._id, seq))
+        return self._delete(_SEGMENTS, old.format(_SEGMENTS, "last"), (self._id, seq))
+
+    def _delete(self, table: str, which: str, values: tuple[Any, ...]) -> int:
+        """Delete the rows a query names, batch by batch; how many went."""
+        gone = 0
         while True:
             with connections[self.alias].cursor() as cursor:
                 cursor.execute(
-                    f"DELETE FROM {_LOG} WHERE id IN ({dead})",
-                    (self._id, revision, revision, COMPACT_BATCH),
+                    f"DELETE FROM {table} WHERE id IN ({which})", (*values, COMPACT_BATCH)
                 )
                 gone += cursor.rowcount
                 if cursor.rowcount < COMPACT_BATCH:

@@ -191,6 +191,16 @@ def test_what_was_committed_is_there_after_a_restart_and_nothing_else(stored: St
     assert stored.backend.values(1, 1) == {1: b"1"}
 
 
+def test_old_records_and_inputs_are_forgotten_whole_segments_at_a_time(stored: Stored) -> None:
+    for number in range(3):
+        first = number * 10 + 1
+        segment = Segment(first, first + 9, 0, b"%d" % number)
+        stored.commit(segment, [InputRow(number, 1, 1, first, b"in")])
+    assert stored.backend.forget(15) == 1
+    assert [one.first for one in stored.backend.segments(1, 99)] == [11, 21]
+    assert [one.seq for one in stored.backend.inputs()] == [21]
+
+
 def test_a_transaction_does_the_one_or_the_other(stored: Stored) -> None:
     etcd = stored.etcd
     absent = Compare(POD + "lock", "version", "=", 0)
