@@ -37,7 +37,7 @@ def thawed(session: Session) -> None:
 @pytest.mark.parametrize(
     ("kind", "wanted"),
     [
-        ("request", {"verb": "create", "resource": "configmaps", "name": ""}),
+        ("request", {"verb": "create", "resource": "configmaps", "name": "a"}),
         ("request", {"client": "script/1", "outside": True}),
         ("request", {"path": CONFIGMAPS}),
         ("gate", {"gate": "mutating"}),
