@@ -335,8 +335,21 @@ function asking(app) {
 
 /** @param {string} manifest */
 function summary(manifest) {
-  const kinds = [...manifest.matchAll(/^\s*"?kind"?:\s*"?(\w+)/gm)].map((m) => m[1]);
+  const kinds =
+    kindsInJson(manifest) ||
+    [...manifest.matchAll(/^\s*"?kind"?:\s*"?(\w+)/gm)].map((m) => m[1]);
   return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
+}
+
+/** The kinds in a manifest that is JSON, however it is broken into lines. @param {string} manifest */
+function kindsInJson(manifest) {
+  try {
+    const object = JSON.parse(manifest);
+    const list = Array.isArray(object.items) ? object.items : [object];
+    return list.map((/** @type {any} */ one) => one.kind).filter(Boolean);
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -376,8 +389,8 @@ export function answerLines(body, manifest = '') {
 function groupsIn(manifest) {
   /** @type {Record<string, string>} */ const groups = {};
   for (const document of manifest.split(/^---/m)) {
-    const group = /^\s*"?apiVersion"?:\s*"?([\w.]+)\/\w+/m.exec(document);
-    const kind = /^\s*"?kind"?:\s*"?(\w+)/m.exec(document);
+    const group = /(?:^|[{,])\s*"?apiVersion"?:\s*"?([\w.]+)\/\w+/m.exec(document);
+    const kind = /(?:^|[{,])\s*"?kind"?:\s*"?(\w+)/m.exec(document);
     if (group && kind) groups[kind[1]] = `.${group[1]}`;
   }
   return groups;
