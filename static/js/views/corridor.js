@@ -334,7 +334,12 @@ function pluginBox(ctx, model, row) {
 /** Plugins that have nothing to say come together. @param {any} words @param {any} p */
 function pluginName(words, p) {
   const count = p.plugin.split(',').length;
-  return count > 1 ? words.t('word.others', { n: count }) : p.plugin;
+  if (count > 1) return words.t('word.others', { n: count });
+  // a long name breaks between its words
+  const parts = p.plugin.split(/(?<=[a-z])(?=[A-Z])/);
+  return parts.map((/** @type {string} */ part, /** @type {number} */ i) =>
+    i ? [h('wbr', null), part] : part,
+  );
 }
 
 /** @param {string[]} rest */
