@@ -9,6 +9,9 @@ const TYPING = new Set(['INPUT', 'TEXTAREA', 'SELECT']);
 
 /** @param {App} app */
 export function listenToKeys(app) {
+  /** the button focused by a click: Space is not for it */
+  let clicked = /** @type {Element|null} */ (null);
+  let taken = false;
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.key === 'Escape') {
@@ -19,16 +22,40 @@ export function listenToKeys(app) {
     if (TYPING.has(target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
     const pressed = KEYS[event.key];
     if (!pressed || (app.ui.dialog && event.key !== '?')) return;
-    if (event.key === ' ' && target.tagName === 'BUTTON' && !target.classList.contains('main'))
-      return;
+    if (event.key === ' ' && isForButton(target, clicked)) return;
     if (event.key.startsWith('Arrow') && target.getAttribute('role') === 'tab') return;
     event.preventDefault();
+    if (event.key === ' ') {
+      taken = true;
+      if (event.repeat) return;
+    }
     pressed(app, event, target);
+  });
+  document.addEventListener('keyup', (event) => {
+    // some browsers press a focused button when Space is let go
+    if (event.key === ' ' && taken) event.preventDefault();
+    if (event.key === ' ') taken = false;
+  });
+  document.addEventListener('focusout', () => {
+    clicked = null;
+  });
+  document.addEventListener('click', (event) => {
+    const button = /** @type {HTMLElement} */ (event.target).closest('button');
+    // a click from the keyboard has no count
+    if (event.detail && button === document.activeElement) clicked = button;
   });
   document.addEventListener('pointerdown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (app.ui.menu && !target.closest('.anchor')) app.act.menu('');
   });
+}
+
+/**
+ * Space presses a button that was reached by keyboard; the main one is play and pause anyway.
+ * @param {HTMLElement} target @param {Element|null} clicked
+ */
+function isForButton(target, clicked) {
+  return target.tagName === 'BUTTON' && !target.classList.contains('main') && target !== clicked;
 }
 
 /** @type {Record<string, (app: App, event: KeyboardEvent, target: HTMLElement) => void>} */
