@@ -49,6 +49,7 @@ export class Player {
     this.quick = false;
     /** many pods are on view: counts are shown as they are, nothing is told */
     this.crowded = false;
+    /** the last step asked of the cluster went on by a whole request */ this.byRequest = false;
     this._rest = 0;
   }
 
@@ -170,6 +171,7 @@ export class Player {
   step(direction, byRequest = false) {
     this.playing = false;
     if (direction > 0 && !this.behind) {
+      this.byRequest = byRequest;
       if (this.live) this.control({ action: byRequest ? 'step-request' : 'step' });
       this.playing = true;
       return;

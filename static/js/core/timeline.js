@@ -313,8 +313,9 @@ export function rangeAt(index, follow, seq, zoom) {
   const at = lastAtMost(trail, seq);
   // long after its last hop a way is shown as it came to rest, not as a speck in the past
   const now = index.record(seq)?.t || 0;
-  const t = Math.min(now, at < 0 ? Infinity : restOf(index, trail, at));
-  if (at < 0) return { from: 0, to: 0, origin: 0, t: 0, empty: true };
+  if (at < 0) return { from: 0, to: 0, origin: 0, t: 0, empty: true, rests: false };
+  const isLast = at === trail.length - 1;
+  const t = isLast ? Math.min(now, restOf(index, trail, at)) : now;
   const origin = index.record(trail[0])?.t || 0;
   const isPast = now > t;
   const back = isPast ? origin : index.record(trail[Math.max(0, at - 170)])?.t || origin;
@@ -322,7 +323,7 @@ export function rangeAt(index, follow, seq, zoom) {
   const room = Math.min(Math.max(ahead - t, (t - back) * 0.35), (t - back) * 0.6 + 300);
   const width = niceWidth(Math.max(WIDTH_US_MIN, (t - back + room) * 1.08)) / zoom;
   const from = t - origin < width * 0.8 ? origin : t - width * 0.68;
-  return { from, to: from + width, origin, t, empty: false };
+  return { from, to: from + width, origin, t, empty: false, rests: isPast };
 }
 
 /** @param {Index} index @param {number[]} trail @param {number} at */

@@ -171,7 +171,8 @@ export function momentOf(ctx) {
   if (player.past) return ['past', 'back', 'moment.past', { time: late }];
   if (!player.live) return ['past', 'list', player.behind ? 'moment.recorded' : 'moment.end', {}];
   if (state.held && !player.behind) {
-    return ['hold', 'hold', state.held.breakpoint === 'step' ? 'moment.step' : 'moment.held', {}];
+    const stepped = player.byRequest ? 'moment.stepRequest' : 'moment.step';
+    return ['hold', 'hold', state.held.breakpoint === 'step' ? stepped : 'moment.held', {}];
   }
   if (player.behind) return ['hold', 'play', 'moment.telling', { time: late }];
   if (player.stopped) {

@@ -40,7 +40,7 @@ export function scaleOf(range, size, count) {
  */
 export function drawing(ctx, model, range, size) {
   const scale = scaleOf(range, size, model.lanes.length);
-  const head = range.empty ? range.origin : ctx.state.t;
+  const head = range.empty ? range.origin : range.rests ? range.t : ctx.state.t;
   const known = ctx.index.record(ctx.index.last)?.t || head;
   const ghost = ctx.player.behind && known > head;
   const where = new Map(
@@ -134,7 +134,11 @@ function ticks(ctx, range, size, scale, head) {
  */
 function laneBars(ctx, lane, i, scale, size, head) {
   if (lane.area) return area(lane, i, scale, size, head);
-  const wide = 0.56 * scale.rem;
+  // a bar lower than text has its label beside it, in smaller type; a lane lower still has none
+  const isLow = scale.bar < 0.95 * scale.rem;
+  const small = isLow ? Math.min(0.8, (scale.row * 0.95) / scale.rem) : 0;
+  const isTiny = isLow && small < 0.7;
+  const wide = (isLow ? 0.5 : 0.56) * scale.rem;
   let free = -1e9;
   const bars = [...lane.bars].sort((a, b) => a.from - b.from);
   return bars.map((bar, n) => {
@@ -159,7 +163,7 @@ function laneBars(ctx, lane, i, scale, size, head) {
       h('title', null, bar.title),
     );
     const next = bars[n + 1];
-    if (lane.marks.length && bar.tone === 'deny') return drawn;
+    if (isTiny || (lane.marks.length && bar.tone === 'deny')) return drawn;
     const label = barLabel(
       bar,
       x,
@@ -168,6 +172,7 @@ function laneBars(ctx, lane, i, scale, size, head) {
       wide,
       free,
       scale.x(head),
+      !isLow,
     );
     if (!label) return drawn;
     free = label.x + bar.label.length * wide;
@@ -175,7 +180,12 @@ function laneBars(ctx, lane, i, scale, size, head) {
       drawn,
       h(
         `text.${label.cls}`,
-        { key: `x${lane.id}${bar.seq}`, x: label.x, y: scale.y(i) + 0.32 * scale.rem },
+        {
+          key: `x${lane.id}${bar.seq}`,
+          x: label.x,
+          y: scale.y(i) + (isLow ? 0.36 * small : 0.32) * scale.rem,
+          style: isLow ? { 'font-size': `${small}rem` } : null,
+        },
         bar.label,
       ),
     ];
@@ -185,11 +195,12 @@ function laneBars(ctx, lane, i, scale, size, head) {
 /**
  * @param {any} bar @param {number} x @param {number} width @param {number} next
  * @param {number} wide @param {number} free @param {number} headX
+ * @param {boolean} inside  whether the bar is high enough for text
  */
-function barLabel(bar, x, width, next, wide, free, headX) {
+function barLabel(bar, x, width, next, wide, free, headX, inside) {
   if (!bar.label) return null;
   const needed = bar.label.length * wide;
-  if (needed < width - 6)
+  if (inside && needed < width - 6)
     return { cls: bar.tone === 'ghost' ? 'ghostlabel' : 'inlabel', x: Math.max(x, 0) + 6 };
   const end = x + width;
   if (end < free + 4 || needed > next - end - 4) return null;
@@ -306,7 +317,9 @@ function headLine(ctx, range, size, scale, head) {
     ? ctx.words.t('time.now')
     : ctx.player.past
       ? `r${ctx.state.rev}`
-      : `+${duration(head - range.origin)}`;
+      : range.rests
+        ? ctx.words.t('time.rest')
+        : `+${duration(head - range.origin)}`;
   const x = Math.max(0, Math.min(scale.x(head), size.width));
   const width = label.length * 0.58 * scale.rem + scale.rem;
   const left = Math.max(0, Math.min(x - width / 2, size.width - width));

@@ -40,7 +40,9 @@ export function renderTimeline(host, ctx) {
         'aria-valuemin': String(ctx.index.first),
         'aria-valuemax': String(ctx.index.last),
         'aria-valuenow': String(ctx.state.seq),
-        'aria-valuetext': duration(ctx.state.t - range.origin),
+        'aria-valuetext': range.rests
+          ? ctx.words.t('time.rest')
+          : duration(ctx.state.t - range.origin),
       },
       range.empty
         ? h('p.empty', { key: 'empty' }, h('span', null, ctx.words.t('time.empty')))
@@ -52,7 +54,7 @@ export function renderTimeline(host, ctx) {
 
 /**
  * @type {{from: number, to: number, origin: number, t: number, empty: boolean, zoom: number,
- *   root: number}|null}
+ *   rests: boolean, root: number}|null}
  */
 let kept = null;
 
@@ -71,11 +73,12 @@ export function rangeOf(ctx) {
     };
   }
   const width = range.to - range.from;
-  if (kept && ui.dragging) return kept;
+  if (kept && ui.dragging) return { ...kept, t, rests: false };
   if (kept && kept.zoom === ui.zoom && kept.root === current.root) {
     const old = kept.to - kept.from;
     const inside = t >= kept.from + old * 0.06 && t <= kept.from + old * 0.86;
-    if (inside && width < old * 2.3 && width > old * 0.35) return kept;
+    if (inside && width < old * 2.3 && width > old * 0.35)
+      return { ...kept, t, rests: range.rests };
   }
   kept = { ...range, zoom: ui.zoom, root: current.root };
   return kept;
@@ -108,11 +111,22 @@ function lanesOf(ctx, range) {
       lane.marks.length ||
       (!compact && ['kubectl', 'apiserver', 'etcd'].includes(lane.id)),
   );
-  while (lanes.length > most) {
-    const spare = lanes.findLastIndex(
-      (lane) => !lane.on && !['apiserver', 'etcd'].includes(lane.id),
+  if (lanes.length > most) {
+    // those where something happened last
+    const latest = (/** @type {any} */ lane) =>
+      lane.on || ['apiserver', 'etcd'].includes(lane.id)
+        ? Infinity
+        : lane.bars.reduce(
+            (/** @type {number} */ t, /** @type {any} */ bar) =>
+              bar.tone === 'ghost' ? t : Math.max(t, bar.from),
+            -Infinity,
+          );
+    const at = new Map(lanes.map((lane) => [lane.id, latest(lane)]));
+    const time = (/** @type {{id: string}} */ lane) => /** @type {number} */ (at.get(lane.id));
+    const kept = new Set(
+      [...lanes].sort((a, b) => (time(a) === time(b) ? 0 : time(b) - time(a))).slice(0, most),
     );
-    lanes = lanes.filter((_, i) => i !== (spare < 0 ? lanes.length - 1 : spare));
+    lanes = lanes.filter((lane) => kept.has(lane));
   }
   return {
     lanes: lanes.map((lane) => ({ ...lane, name: laneName(ctx, lane.id) })),
