@@ -155,6 +155,7 @@ class Pipeline:
             if call.verb == "watch":
                 raise errors.method_not_allowed(info.group, info.plural, call.verb)
             raise errors.no_such_method()
+        subresources.check_simulated(info, call.subresource)
         if call.check_answer is not None:
             call.check_answer()
         if call.outside:

@@ -277,3 +277,9 @@ def test_what_is_not_simulated_is_refused_by_name(session: Session, subresource:
     answer = session.request("GET", f"{PODS}/p/{subresource}")
     assert answer.status == 501
     assert f"pods/{subresource} is not simulated" in answer.json()["message"]
+    refusals = [
+        one["gate"]
+        for one in session.records()
+        if one["kind"] == "gate" and f"pods/{subresource} is" in one["detail"].get("message", "")
+    ]
+    assert refusals == ["routing"]
