@@ -314,8 +314,8 @@ export function rangeAt(index, follow, seq, zoom) {
   // long after its last hop a way is shown as it came to rest, not as a speck in the past
   const now = index.record(seq)?.t || 0;
   if (at < 0) return { from: 0, to: 0, origin: 0, t: 0, empty: true, rests: false };
-  const isLast = at === trail.length - 1;
-  const t = isLast ? Math.min(now, restOf(index, trail, at)) : now;
+  const isOver = at === trail.length - 1 && !isAtWork(index, trail, at);
+  const t = isOver ? Math.min(now, restOf(index, trail, at)) : now;
   const origin = index.record(trail[0])?.t || 0;
   const isPast = now > t;
   const back = isPast ? origin : index.record(trail[Math.max(0, at - 170)])?.t || origin;
@@ -324,6 +324,22 @@ export function rangeAt(index, follow, seq, zoom) {
   const width = niceWidth(Math.max(WIDTH_US_MIN, (t - back + room) * 1.08)) / zoom;
   const from = t - origin < width * 0.8 ? origin : t - width * 0.68;
   return { from, to: from + width, origin, t, empty: false, rests: isPast };
+}
+
+/**
+ * Whether a kubelet is still at a step of this way, such as pulling an image.
+ * @param {Index} index @param {number[]} trail @param {number} at
+ */
+function isAtWork(index, trail, at) {
+  const ended = new Set();
+  for (let i = at; i >= 0 && i > at - LOOK_BACK; i -= 1) {
+    const record = /** @type {any} */ (index.record(trail[i]));
+    if (!record || record.kind !== 'kubelet') continue;
+    const id = `${record.pod} ${record.step}`;
+    if (record.state === 'begin' && !ended.has(id)) return true;
+    ended.add(id);
+  }
+  return false;
 }
 
 /** @param {Index} index @param {number[]} trail @param {number} at */
