@@ -341,7 +341,7 @@ function summary(manifest) {
   return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
 }
 
-/** The kinds in a manifest that is JSON, however it is broken into lines. @param {string} manifest */
+/** The kinds in a manifest that is JSON, on however many lines. @param {string} manifest */
 function kindsInJson(manifest) {
   try {
     const object = JSON.parse(manifest);
