@@ -126,9 +126,6 @@ class Cluster:
         """start, stop, fail or wake a role: controllers, scheduler, kubelet."""
         self.roles[name].act(action, **details)
 
-    def committed(self) -> None:
-        """What was told is durable now."""
-
     def value_of(self, revision: int) -> bytes:
         """The bytes written at a revision of the slice that is about to be committed."""
         pending = self.store.pending

@@ -243,9 +243,6 @@ class Etcd:
                 listener(event)
         self._listeners.append((prefix, listener))
 
-    def unwatch(self, listener: Listener) -> None:
-        self._listeners = [pair for pair in self._listeners if pair[1] is not listener]
-
     def history(self, prefix: str, after: int) -> list[Event]:
         """The changes behind revision `after`, in order, from the log."""
         if after < self.compacted:

@@ -148,7 +148,7 @@ class ClusterHost:
         state.revision, state.compacted = store.revision, store.compacted
         state.now, state.steps = self.kernel.now, self.kernel.steps
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
-        state.control = self._control_state()
+        state.control = {"inputs": self._input_count}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []
         segment = None
@@ -156,7 +156,6 @@ class ClusterHost:
             data = storage.pack(batch.stored)
             segment = Segment(batch.first, batch.last, batch.t, data)
         store.backend.commit(state, rows, segment, inputs)
-        cluster.committed()
         if batch is not None:
             self.staged.append(("trace", cluster.name, batch.first, batch.last, batch.live))
         return self._released()
@@ -205,11 +204,3 @@ class ClusterHost:
         recorder.arm(stepping=stepping)
         recorder.thaw()
         self.clock.rebase()
-
-    def _control_state(self) -> dict[str, Any]:
-        return {
-            "inputs": self._input_count,
-            "paused": self.paused,
-            "mode": self.clock.mode,
-            "speed": self.clock.speed,
-        }

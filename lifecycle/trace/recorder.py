@@ -144,9 +144,6 @@ class Recorder:
 
     # -- host -----------------------------------------------------------------------------------
 
-    def has_records(self) -> bool:
-        return bool(self._records)
-
     def take(self, value: Value) -> Batch | None:
         """The records since the last take; `value(revision)` gives a stored object's bytes."""
         records = self._records

@@ -10,8 +10,6 @@ const query = new URLSearchParams(location.search);
 const { cluster = '', version = '' } = document.body.dataset;
 const app = new App(hosts, { cluster: query.get('cluster') || cluster || 'demo', version });
 app.start();
-// a handle for tests and for the console
-Object.assign(window, { __app: app });
 const recording = query.get('trace');
 if (recording) app.openSaved(recording).catch(() => app.openLive());
 else app.openLive();
