@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver_app import bootstrap, flowcontrol
+from apiserver_app import bootstrap, flags, flowcontrol
 from apiserver_app.admission import chain, plugins
 from apiserver_app.auth import protocols
 from apiserver_app.auth import tokens as jwt
@@ -51,7 +51,7 @@ class Inputs:
     ca_pem: str = ""
     service_account_key: bytes = b""
     token_file: str = ""
-    authorization_modes: tuple[str, ...] = authz_union.DEFAULT_MODES
+    flags: flags.Flags = field(default_factory=flags.Flags)
     # further inputs of single parts, by name
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -160,7 +160,7 @@ class Cluster:
         authentication = authn_union.Union(
             (x509.X509(),), bearer.BearerTokens(token_authenticators), anonymous.Anonymous()
         )
-        authorization = authz_union.build(inputs.authorization_modes, self.cache)
+        authorization = authz_union.build(inputs.flags.authorization_mode, self.cache)
 
         def allows(user: User, verb: str, group: str, plural: str, name: str) -> bool:
             asked = protocols.Attributes(

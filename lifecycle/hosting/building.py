@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
+from apiserver_app import flags
 from apiserver_app.auth import pki
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store.log import DatabaseBackend
@@ -33,6 +35,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         ca_pem=keys.ca.certificate.decode(),
         service_account_key=keys.service_account_key,
         token_file=keys.tokens_csv,
+        flags=flags.parse(options.apiserver_args, _read),
         options={"kubelet": {"images": catalog.images()}},
     )
     cluster = Cluster(inputs, DatabaseBackend(options.cluster))
@@ -43,6 +46,10 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     cluster.on_bug = lambda line: host.staged.append(("log", line))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     return driver
+
+
+def _read(name: str) -> str:
+    return Path(name).expanduser().read_text()
 
 
 def ready_info(cluster: Cluster) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Options:
     browser: bool = True
     single_process: bool = False
     cluster: str = "demo"
+    apiserver_args: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "data_dir": str(self.data_dir)})
@@ -54,6 +55,7 @@ class Options:
     def from_json(cls, text: str) -> Options:
         values: dict[str, Any] = json.loads(text)
         values["data_dir"] = Path(values["data_dir"])
+        values["apiserver_args"] = tuple(values["apiserver_args"])
         return cls(**values)
 
 
@@ -74,6 +76,7 @@ def parse(arguments: Sequence[str]) -> Options:
         profile=given.profile,
         browser=not given.no_browser,
         single_process=given.single_process,
+        apiserver_args=tuple(given.apiserver_arg),
     )
 
 
@@ -140,6 +143,13 @@ def parser() -> argparse.ArgumentParser:
         default="",
         metavar="NAME",
         help="a version profile by name",
+    )
+    add(
+        "--apiserver-arg",
+        action="append",
+        default=[],
+        metavar="FLAG=VALUE",
+        help="a flag of kube-apiserver, such as authorization-mode=ABAC,RBAC; may be repeated",
     )
     add("--no-browser", action="store_true", help="do not open the page in a browser")
     add("--single-process", action="store_true", help="edge and worker in one process")

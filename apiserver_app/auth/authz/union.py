@@ -15,7 +15,6 @@ from apiserver_app.auth.protocols import Attributes, Authorizer, Decision, Try
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
 
-DEFAULT_MODES = ("Node", "RBAC")
 _NOT_SIMULATED = ("ABAC", "Webhook")
 
 

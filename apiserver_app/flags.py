@@ -1,0 +1,96 @@
+"""The flags of kube-apiserver that change what a cluster decides, under upstream's names.
+
+`parse` reads `name=value` pairs (`demo --apiserver-arg name=value`), as the real program reads its
+command line. A flag that is not here is refused by name. A flag that names a file holds the file's
+text afterwards: whoever starts the cluster reads it, nothing inside does.
+
+Adding a flag is adding a field; its name with dashes is the flag's name.
+
+Models kubernetes pkg/kubeapiserver/options and staging/src/k8s.io/apiserver/pkg/server/options.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NewType
+
+# the text of a file that was named; empty when none was
+FileText = NewType("FileText", str)
+
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
+_PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+class FlagError(ValueError):
+    """A flag that cannot be; the text is the program's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """One API server's command line, parsed. Durations are seconds."""
+
+    anonymous_auth: bool = True
+    authorization_mode: tuple[str, ...] = ("Node", "RBAC")
+    enable_admission_plugins: tuple[str, ...] = ("NodeRestriction",)
+    disable_admission_plugins: tuple[str, ...] = ()
+
+
+def names() -> tuple[str, ...]:
+    """Every flag there is, in order."""
+    return tuple(one.name.replace("_", "-") for one in dataclasses.fields(Flags))
+
+
+def parse(arguments: Iterable[str], read: Callable[[str], str]) -> Flags:
+    """`name=value` pairs, with or without leading dashes; `read` gives the text of a file.
+    A flag given twice holds the last value, except a list, which grows."""
+    fields = {one.name.replace("_", "-"): one for one in dataclasses.fields(Flags)}
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        name, equals, text = argument.lstrip("-").partition("=")
+        found = fields.get(name)
+        if found is None:
+            raise FlagError(f"unknown flag: --{name}")
+        value = _value(name, str(found.type), text if equals else None, read)
+        if isinstance(value, tuple):
+            value = values.get(found.name, ()) + value
+        values[found.name] = value
+    return Flags(**values)
+
+
+def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -> Any:
+    if kind == "bool":
+        if text in (None, "true", "1", "True"):
+            return True
+        if text in ("false", "0", "False"):
+            return False
+        raise _invalid(name, text, "not a boolean")
+    if text is None:
+        raise FlagError(f"flag needs an argument: --{name}")
+    if kind == "FileText":
+        try:
+            return FileText(read(text))
+        except OSError as error:
+            raise FlagError(f"--{name}: open {text}: {error.strerror}") from error
+    if kind == "int":
+        if not re.fullmatch(r"-?\d+", text):
+            raise _invalid(name, text, "not a whole number")
+        return int(text)
+    if kind == "float":
+        if not _DURATION.fullmatch(text):
+            raise _invalid(name, text, f"time: invalid duration {_quoted(text)}")
+        return sum(float(number) * _UNITS[unit] for number, unit in _PARTS.findall(text))
+    if kind.startswith("tuple"):
+        return tuple(part for part in text.split(",") if part)
+    return text
+
+
+def _invalid(name: str, text: str | None, why: str) -> FlagError:
+    return FlagError(f'invalid argument {_quoted(text or "")} for "--{name}" flag: {why}')
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'
