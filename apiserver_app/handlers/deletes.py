@@ -74,13 +74,13 @@ async def delete_one(
 ) -> Outcome:
     """Through admission; then gone, or marked for whoever must finish it."""
     dry_run = bool(options.get("dryRun"))
+    check_preconditions(info, old, options)
     attributes = gates.attributes(cluster, call, info, DELETE, None, old, dry_run)
     attributes.name = meta.name_of(old)
     attributes.options = options
     await gates.mutating(cluster, attributes)
-    call.gate = "etcd"
-    check_preconditions(info, old, options)
     await gates.validating(cluster, attributes)
+    call.gate = "etcd"
     return await finish(cluster, info, old, options)
 
 

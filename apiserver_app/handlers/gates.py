@@ -41,6 +41,8 @@ async def decode(
         raise
     strategy = cluster.strategy(info)
     strategy.default(obj)
+    if call.verb != "patch":
+        without_twins(call, obj, admitted=False)
     set_: list[Object] = []
     if old is None and call.verb != "update":
         if info.storage != "events":  # many, and nobody asks what was filled in
@@ -143,6 +145,29 @@ async def mutating(cluster: ClusterContext, attributes_: Attributes) -> None:
     await _admit(cluster, "mutating", attributes_)
 
 
+async def mutate(cluster: ClusterContext, call: Call, attributes_: Attributes) -> Object:
+    """The mutating phase of a write that is stored; the object as it leaves it. Entries of
+    managedFields that a plugin spoiled are put back, and owners that it doubled are not."""
+    assert attributes_.obj is not None, "something is to be stored"
+    before = attributes_.obj["metadata"].get("managedFields")
+    await _admit(cluster, "mutating", attributes_)
+    obj = attributes_.obj
+    after = obj["metadata"].get("managedFields")
+    if after is not before:
+        why = managedfields.finding(after)
+        if why:
+            obj["metadata"]["managedFields"] = before
+            call.warnings.append(f"{_SPOILED}: {why}")
+    without_twins(call, obj, admitted=True)
+    return obj
+
+
+_SPOILED = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an "
+    "outdated mutating admission controller; please fix your requests"
+)
+
+
 async def validating(cluster: ClusterContext, attributes_: Attributes) -> None:
     await _admit(cluster, "validating", attributes_)
 
@@ -192,40 +217,78 @@ def before_create(cluster: ClusterContext, ctx: Context, info: ResourceInfo, obj
 def before_update(obj: Object, old: Object) -> None:
     """Carry over what a client may leave out but never change."""
     metadata, was = obj["metadata"], old["metadata"]
-    for name in ("uid", "creationTimestamp"):
-        if not metadata.get(name):
+    if not metadata.get("uid"):
+        metadata["uid"] = was["uid"]
+    for name in ("creationTimestamp", "generation", "deletionTimestamp"):
+        if name in was:
             metadata[name] = was[name]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
-        if name in was and name not in metadata:
-            metadata[name] = was[name]
+        elif name == "generation":
+            metadata.pop(name, None)
+    grace = was.get("deletionGracePeriodSeconds")
+    if grace is not None and metadata.get("deletionGracePeriodSeconds") is None:
+        metadata["deletionGracePeriodSeconds"] = grace
 
 
-def check_preconditions(info: ResourceInfo, strategy: Strategy, obj: Object, old: Object) -> None:
-    """The resourceVersion and uid a client names must be the stored ones."""
+def check_uid(info: ResourceInfo, call: Call, obj: Object, old: Object | None) -> None:
+    """The uid in the body of a PUT is a precondition: asked for before all else, even before
+    whether there is such an object."""
+    uid = obj["metadata"].get("uid")
+    have = meta.uid_of(old) if old is not None else ""
+    if uid and uid != have:
+        key = info.etcd_key(call.namespace, call.name)
+        raise errors.conflict(info.group, info.plural, call.name, wrong_uid(key, uid, have))
+
+
+def check_revision(info: ResourceInfo, strategy: Strategy, obj: Object, old: Object) -> None:
+    """The resourceVersion a client names must be the stored one; some kinds want one named."""
     metadata, was = obj["metadata"], old["metadata"]
     name = was["name"]
     asked = metadata.get("resourceVersion")
     if not asked or asked == "0":
         if not strategy.unconditional_update:
-            raise errors.invalid(
-                info.group,
-                info.kind,
-                name,
-                [
-                    errors.invalid_value(
-                        "metadata.resourceVersion", 0, "must be specified for an update"
-                    )
-                ],
-            )
+            why = "must be specified for an update"
+            found = [errors.invalid_value("metadata.resourceVersion", errors.GoText("0x0"), why)]
+            raise errors.invalid(info.group, info.plural, name, found)
         metadata["resourceVersion"] = was["resourceVersion"]
     elif asked != was["resourceVersion"]:
         raise errors.conflict(info.group, info.plural, name, errors.MODIFIED)
-    uid = metadata.get("uid")
-    if uid and uid != was["uid"]:
-        raise errors.conflict(
-            info.group, info.plural, name,
-            wrong_uid(info.etcd_key(was.get("namespace", ""), name), uid, was["uid"]),
-        )  # fmt: skip
+
+
+def wipe(obj: Object) -> None:
+    """What only the server knows is gone from a new object before admission sees it."""
+    metadata = obj["metadata"]
+    for name in _SYSTEM:
+        if name in metadata:
+            del metadata[name]
+
+
+_SYSTEM = (
+    "creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
+)  # fmt: skip
+
+
+def without_twins(call: Call, obj: Object, *, admitted: bool) -> None:
+    """Owner references that are there twice are taken once, with a warning."""
+    owners = obj["metadata"].get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return
+    kept: list[Object] = []
+    twins: list[str] = []
+    for owner in owners:
+        if owner in kept:
+            twins.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    if twins:
+        obj["metadata"]["ownerReferences"] = kept
+        when = " after mutating admission happens" if admitted else ""
+        text = (
+            f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
+            "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+            f"requests; duplicate UID(s) observed: {', '.join(twins)}"
+        )
+        if text not in call.warnings:  # a retry finds the same again
+            call.warnings.append(text)
 
 
 def is_stale(error: ApiError) -> bool:

@@ -3,6 +3,8 @@ and etcd, in that order, each told of.
 
 A write is built on a fresh copy and stored by compare-and-swap; when somebody was faster the
 whole is done again on the newer object, as long as the client did not name a resourceVersion.
+An update notes who set which field, then asks mutating admission, then compares the
+resourceVersion: what a plugin changes belongs to nobody, as upstream.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch}.go,
 pkg/registry/rest/{create,update}.go and pkg/registry/generic/registry/store.go.
@@ -51,15 +53,18 @@ async def create(cluster: ClusterContext, call: Call) -> Outcome:
     return await _create(cluster, call, info, obj)
 
 
-async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object) -> Outcome:
-    """A decoded, defaulted object through the gates behind `decode`."""
+async def _create(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, *, instead: bool = False
+) -> Outcome:
+    """A decoded, defaulted object through the gates behind `decode`. `instead` of an update or an
+    apply of nothing: then its sender must be allowed to create."""
     assert call.user is not None
     dry_run = options.dry_run(call)
     strategy = cluster.strategy(info)
     ctx = cluster.context(call.user, call.namespace)
+    gates.wipe(obj)
     attributes = gates.attributes(cluster, call, info, CREATE, obj, None, dry_run)
-    await gates.mutating(cluster, attributes)
-    obj = attributes.obj or obj
+    obj = await gates.mutate(cluster, call, attributes)
     call.gate = "prepare"
     metadata = obj["metadata"]
     if not (metadata.get("name") or metadata.get("generateName")):
@@ -77,6 +82,9 @@ async def _create(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: 
     await gates.validation(cluster, info, metadata["name"], found)
     call.warnings += strategy.warnings(ctx, obj, None)
     attributes.name = metadata["name"]
+    if instead:
+        call.gate = "authorization"
+        gates.check_may_create(cluster, call, info)
     await gates.validating(cluster, attributes)
     try:
         if revised:
@@ -98,10 +106,11 @@ async def update(cluster: ClusterContext, call: Call) -> Outcome:
         call.gate = "etcd"
         named = obj["metadata"].get("resourceVersion") not in (None, "", "0")
         old = cluster.storage.find(info, call.namespace, call.name)
+        gates.check_uid(info, call, obj, old)
         if old is None:
             if cluster.strategy(info).create_on_update and not call.subresource:
                 gates.track(cluster, call, info, obj, None)
-                return await _create_instead(cluster, call, info, obj)
+                return await _create(cluster, call, info, obj, instead=True)
             raise errors.not_found(info.group, info.plural, call.name)
         try:
             return await _update(cluster, call, info, obj, old)
@@ -172,16 +181,7 @@ async def _apply_new(
             f"uid mismatch: the provided object specified uid {uid}, and no existing object was "
             "found",
         )  # fmt: skip
-    return await _create_instead(cluster, call, info, obj)
-
-
-async def _create_instead(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object
-) -> Outcome:
-    """What an update or an apply makes when there is nothing yet: its sender must be allowed to."""
-    call.gate = "authorization"
-    gates.check_may_create(cluster, call, info)
-    return await _create(cluster, call, info, obj)
+    return await _create(cluster, call, info, obj, instead=True)
 
 
 async def _update(
@@ -191,18 +191,18 @@ async def _update(
     dry_run = options.dry_run(call)
     strategy = cluster.strategy(info)
     ctx = cluster.context(call.user, call.namespace, call.subresource)
-    gates.check_preconditions(info, strategy, obj, old)
+    gates.track(cluster, call, info, obj, old)
+    attributes = gates.attributes(cluster, call, info, UPDATE, obj, old, dry_run)
+    obj = await gates.mutate(cluster, call, attributes)
+    call.gate = "etcd"
+    gates.check_revision(info, strategy, obj, old)
+    call.gate = "prepare"
     gates.before_update(obj, old)
     on_status = call.subresource == "status"
     if on_status:
         strategy.prepare_for_status_update(ctx, obj, old)
     else:
         strategy.prepare_for_update(ctx, obj, old)
-    gates.track(cluster, call, info, obj, old)
-    attributes = gates.attributes(cluster, call, info, UPDATE, obj, old, dry_run)
-    await gates.mutating(cluster, attributes)
-    obj = attributes.obj or obj
-    call.gate = "prepare"
     await cluster.probe.hop("gate", "prepare", "allow", _PREPARED)
     found = objectmeta.validate_object_meta_update(obj, old)
     if on_status:

@@ -79,18 +79,23 @@ def _before(old: Object | None, new: Object, subresource: str) -> Entries:
         return before
     if not given or given == [{}]:
         return []
-    valid: Entries = given if all(map(_is_valid, given)) else before
+    valid: Entries = before if finding(given) else given
     return valid
 
 
-def _is_valid(entry: Any) -> bool:
-    return (
-        isinstance(entry, dict)
-        and entry.get("operation") in (UPDATE, APPLY)
-        and bool(entry.get("apiVersion"))
-        and entry.get("fieldsType") == "FieldsV1"
-        and isinstance(entry.get("fieldsV1") or {}, dict)
-    )
+def finding(entries: Any) -> str:
+    """What is wrong with entries that somebody else wrote; empty when nothing is."""
+    for index, entry in enumerate(entries or ()):
+        if entry.get("operation") not in (UPDATE, APPLY):
+            return "operation must be `Apply` or `Update`"
+        if not entry.get("apiVersion"):
+            return "apiVersion must not be empty"
+        kind = entry.get("fieldsType", "")
+        if not kind:
+            return f"missing fieldsType in managed fields entry {index}"
+        if kind != "FieldsV1":
+            return f'invalid fieldsType "{kind}" in managed fields entry {index}'
+    return ""
 
 
 def _updated(

@@ -66,8 +66,8 @@ def test_a_kind_that_needs_a_revision_says_so() -> None:
     answer = session.request("PUT", f"{LEASES}/l", lease)
     assert (answer.status, answer.json()["message"]) == (
         422,
-        'Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: '
-        "Invalid value: 0: must be specified for an update",
+        'leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: '
+        "Invalid value: 0x0: must be specified for an update",
     )
 
 
