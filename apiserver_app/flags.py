@@ -37,6 +37,8 @@ class Flags:
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
     enable_admission_plugins: tuple[str, ...] = ("NodeRestriction",)
     disable_admission_plugins: tuple[str, ...] = ()
+    # ours: where programs outside the simulation may be asked (webhooks, issuers, servers)
+    outbound_allowed_addresses: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
 
 
 def names() -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
+from apiserver_app.machinery import carriers, kinds, meta, types
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery import kinds, meta, types
 from apiserver_app.machinery.meta import Credential, Object, TlsPeer, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
@@ -87,6 +87,9 @@ class Cluster:
         self.resources = kinds.Resources(state.version)
         self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
         self.tokens = jwt.Tokens(inputs.service_account_key)
+        self.outbound = carriers.Carriers(
+            self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem
+        )
         self.context = self._context()
         self.cache.start()
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
@@ -184,6 +187,7 @@ class Cluster:
             authorization=authorization,
             flow=flowcontrol.Classifier(self.cache),
             chain=chain.Chain(plugins.build(allows, state.version), self.kernel.sleep),
+            outbound=self.outbound,
             issue_token=self._issue_token,
             jwks=self.tokens.jwks,
             openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),

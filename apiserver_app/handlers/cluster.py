@@ -16,6 +16,7 @@ from apiserver_app.machinery import errors, fields, labels
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.machinery.outbound import Outbound
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.types import Types
@@ -59,6 +60,7 @@ class ClusterContext:
     authorization: authz_union.Union
     flow: FlowControl
     chain: Chain
+    outbound: Outbound
     issue_token: Callable[[Object, Object, int], Object]
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict

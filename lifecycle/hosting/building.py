@@ -17,6 +17,7 @@ from lifecycle.hosting.clock import parse_speed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.hosting.driver import Driver, Send
 from lifecycle.hosting.options import Options
+from lifecycle.hosting.outbound import Network
 
 DEFAULT_SEED = 1
 
@@ -45,6 +46,8 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     cluster.on_ready = lambda: host.staged.append(("ready", ready_info(cluster)))
     cluster.on_bug = lambda line: host.staged.append(("log", line))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
+    allowed = inputs.flags.outbound_allowed_addresses
+    cluster.outbound.network = Network(loop, host, driver.wake, allowed)
     return driver
 
 

@@ -44,6 +44,7 @@ class ClusterHost:
         self._outside_done = False
         self._inside_owed = 0.0
         self._state_sent: dict[str, Any] = {}
+        self.asking = 0  # calls to the network under way: virtual time does not leap past them
         self.paused = False  # a worker that starts must boot, whatever was going on before
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -116,9 +117,10 @@ class ClusterHost:
         if kernel.frozen or kernel.has_ready():
             return not kernel.frozen
         stepping = bool(self.cluster.recorder.stepping)
-        if kernel.fire_timer(self.clock.target(), jump=self.clock.jumps or stepping):
+        if kernel.fire_timer(self.clock.target(), jump=self._jumps()):
             return True
-        if stepping:  # nothing but housekeeping is left: that is the next step then
+        if stepping and not self.asking:
+            # nothing but housekeeping is left: that is the next step then
             due = kernel.next_due(jump=False)
             return due is not None and kernel.fire_timer(due, jump=True)
         return False
@@ -129,11 +131,14 @@ class ClusterHost:
             return None
         if self._inbox:
             return 0.0
-        stepping = bool(self.cluster.recorder.stepping)
-        due = self.kernel.next_due(jump=self.clock.jumps or stepping)
+        due = self.kernel.next_due(jump=self._jumps())
         if due is None:
             return None
         return 0.0 if due == 0 else self.clock.wall_seconds_until(due)
+
+    def _jumps(self) -> bool:
+        stepping = bool(self.cluster.recorder.stepping)
+        return (self.clock.jumps or stepping) and not self.asking
 
     # -- commits --------------------------------------------------------------------------------
 
