@@ -13,12 +13,31 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NewType
+from types import MappingProxyType
+from typing import Any
 
-# the text of a file that was named; empty when none was
-FileText = NewType("FileText", str)
+from apiserver_app.machinery import kubeconfigs
+
+
+class FileText(str):
+    """The text of a file that was named, and its name; both empty when none was."""
+
+    name: str = ""
+
+
+class KubeconfigText(FileText):
+    """The same of a kubeconfig, with the certificates and keys that it names in it."""
+
+
+class ConfigText(FileText):
+    """The same of a configuration that names kubeconfigs; `files` has their texts by name."""
+
+    files: Mapping[str, str] = MappingProxyType({})
+
+
+NO_FILE, NO_KUBECONFIG, NO_CONFIG = FileText(), KubeconfigText(), ConfigText()
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -35,6 +54,12 @@ class Flags:
 
     anonymous_auth: bool = True
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
+    authorization_policy_file: FileText = NO_FILE
+    authorization_webhook_config_file: KubeconfigText = NO_KUBECONFIG
+    authorization_webhook_version: str = "v1beta1"
+    authorization_webhook_cache_authorized_ttl: float = 300.0
+    authorization_webhook_cache_unauthorized_ttl: float = 30.0
+    authorization_config: ConfigText = NO_CONFIG
     enable_admission_plugins: tuple[str, ...] = ("NodeRestriction",)
     disable_admission_plugins: tuple[str, ...] = ()
     # ours: where programs outside the simulation may be asked (webhooks, issuers, servers)
@@ -72,11 +97,8 @@ def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -
         raise _invalid(name, text, "not a boolean")
     if text is None:
         raise FlagError(f"flag needs an argument: --{name}")
-    if kind == "FileText":
-        try:
-            return FileText(read(text))
-        except OSError as error:
-            raise FlagError(f"--{name}: open {text}: {error.strerror}") from error
+    if kind in ("FileText", "KubeconfigText", "ConfigText"):
+        return _file(name, kind, text, read)
     if kind == "int":
         if not re.fullmatch(r"-?\d+", text):
             raise _invalid(name, text, "not a whole number")
@@ -88,6 +110,26 @@ def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -
     if kind.startswith("tuple"):
         return tuple(part for part in text.split(",") if part)
     return text
+
+
+def _file(name: str, kind: str, path: str, read: Callable[[str], str]) -> FileText:
+    try:
+        found: FileText
+        if kind == "KubeconfigText":
+            found = KubeconfigText(kubeconfigs.inlined(read(path), path, read))
+        elif kind == "ConfigText":
+            found = config = ConfigText(read(path))
+            config.files = {
+                one: kubeconfigs.inlined(read(one), one, read) for one in kubeconfigs.named(config)
+            }
+        else:
+            found = FileText(read(path))
+    except OSError as error:
+        raise FlagError(f"--{name}: open {error.filename or path}: {error.strerror}") from error
+    except ValueError as error:
+        raise FlagError(f"--{name}: {error}") from error
+    found.name = path
+    return found
 
 
 def _invalid(name: str, text: str | None, why: str) -> FlagError:

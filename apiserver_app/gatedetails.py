@@ -78,6 +78,8 @@ def _try(one: Try) -> Object:
     out: Object = {"name": one.name, "verdict": one.verdict}
     if one.why:
         out["why"] = one.why
+    if one.error:
+        out["error"] = one.error
     if one.detail:
         out["detail"] = one.detail
     if one.source and one.verdict == "deny":

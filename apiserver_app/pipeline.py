@@ -124,7 +124,7 @@ class Pipeline:
         """Go on as somebody else. A refusal is one of authorization."""
         assert call.user is not None
         authorize = self.cluster.authorization.authorize
-        call.user = impersonation.impersonate(call.user, call.credential.headers, authorize)
+        call.user = await impersonation.impersonate(call.user, call.credential.headers, authorize)
 
     async def _flow_control(self, call: Call) -> None:
         assert call.user is not None
@@ -135,13 +135,13 @@ class Pipeline:
     async def _authorize(self, call: Call) -> None:
         assert call.user is not None
         attributes = attributes_of(call, call.user)
-        decision = self.cluster.authorization.authorize(attributes)
+        decision = await self.cluster.authorization.authorize(attributes)
         if decision.allowed:
             detail = self._details.authorization(decision)
             await self.probe.hop("gate", "authorization", "allow", detail)
             call.gate = "routing"
             return
-        error = forbidden.forbidden_error(attributes, decision.reason)
+        error = forbidden.refusal(attributes, decision, call.uri)
         refused = {**gatedetails.authorization(decision), "message": error.message}
         await self._deny("authorization", error, refused)
         raise error
@@ -221,9 +221,9 @@ def attributes_of(call: Call, user: User) -> auth.Attributes:
         group, version, plural = call.asked
         return auth.Attributes(
             user, call.verb, call.path, group, version, plural, call.subresource,
-            call.namespace, call.name, call.param("fieldSelector"),
+            call.namespace, call.name, call.param("fieldSelector"), call.param("labelSelector"),
         )  # fmt: skip
     return auth.Attributes(
         user, call.verb, call.path, info.group, info.version, info.plural, call.subresource,
-        call.namespace, call.name, call.param("fieldSelector"),
+        call.namespace, call.name, call.param("fieldSelector"), call.param("labelSelector"),
     )  # fmt: skip

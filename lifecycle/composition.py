@@ -13,18 +13,19 @@ from typing import Any
 
 from apiserver_app import bootstrap, flags, flowcontrol
 from apiserver_app.admission import chain, plugins
-from apiserver_app.auth import protocols
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.auth.authn import anonymous, bearer, service_account, token_file, x509
 from apiserver_app.auth.authn import union as authn_union
+from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
+from apiserver_app.auth.authz import webhook as authz_webhook
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
 from apiserver_app.machinery import carriers, kinds, meta, types
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.meta import Credential, Object, TlsPeer, User
+from apiserver_app.machinery.meta import Credential, Object, TlsPeer
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry import generic, watchcache
@@ -163,14 +164,7 @@ class Cluster:
         authentication = authn_union.Union(
             (x509.X509(),), bearer.BearerTokens(token_authenticators), anonymous.Anonymous()
         )
-        authorization = authz_union.build(inputs.flags.authorization_mode, self.cache)
-
-        def allows(user: User, verb: str, group: str, plural: str, name: str) -> bool:
-            asked = protocols.Attributes(
-                user, verb, group=group, version="*", resource=plural, name=name
-            )
-            return authorization.authorize(asked).allowed
-
+        authorization = self._authorization()
         return ClusterContext(
             name=state.name,
             version=state.version,
@@ -186,7 +180,9 @@ class Cluster:
             authentication=authentication,
             authorization=authorization,
             flow=flowcontrol.Classifier(self.cache),
-            chain=chain.Chain(plugins.build(allows, state.version), self.kernel.sleep),
+            chain=chain.Chain(
+                plugins.build(authorization.allows, state.version), self.kernel.sleep
+            ),
             outbound=self.outbound,
             issue_token=self._issue_token,
             jwks=self.tokens.jwks,
@@ -194,6 +190,23 @@ class Cluster:
             is_ready=lambda: self.ready,
             on_bug=self._bug,
         )
+
+    def _authorization(self) -> authz_union.Union:
+        given = self.inputs.flags
+        options = authz_config.Options(
+            modes=given.authorization_mode,
+            policy=given.authorization_policy_file,
+            policy_path=given.authorization_policy_file.name,
+            webhook=given.authorization_webhook_config_file,
+            webhook_version=given.authorization_webhook_version,
+            authorized_seconds=given.authorization_webhook_cache_authorized_ttl,
+            unauthorized_seconds=given.authorization_webhook_cache_unauthorized_ttl,
+            config=given.authorization_config,
+            config_path=given.authorization_config.name,
+            kubeconfigs=given.authorization_config.files,
+        )
+        world = authz_webhook.World(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
+        return authz_config.build(options, self.cache, world)
 
     def _issue_token(self, account: Object, spec: Object, now: int) -> Object:
         namespace, name = meta.namespace_of(account), meta.name_of(account)

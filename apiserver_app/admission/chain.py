@@ -24,7 +24,7 @@ SKIPPED_WHY = "not for this kind or operation"
 
 # (phase, plugin or names joined by commas, verdict, why, ops)
 Tell = Callable[[str, str, str, str, Ops], Awaitable[None]]
-Ask = Callable[[Attributes], Verdict]
+Ask = Callable[[Attributes], Verdict | Awaitable[Verdict]]
 
 
 class _Plan(NamedTuple):
@@ -60,7 +60,8 @@ class Chain:
         changes = 0
         for name, ask in plan.asked:
             try:
-                verdict = ask(attributes)
+                said = ask(attributes)
+                verdict = said if isinstance(said, Verdict) else await said
             except Later as later:
                 verdict = await self._again(phase, name, ask, attributes, later, tell)
             except ApiError as error:
@@ -95,7 +96,8 @@ class Chain:
                 attributes.attempt += 1
                 await self._sleep(later.micros / 1_000_000)
                 try:
-                    return ask(attributes)
+                    said = ask(attributes)
+                    return said if isinstance(said, Verdict) else await said
                 except Later as again:
                     later = again
             raise later.otherwise

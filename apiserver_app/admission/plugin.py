@@ -9,6 +9,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/interfaces.go.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,8 +83,9 @@ def forbidden(attributes: Attributes, why: str) -> ApiError:
 
 
 class Plugin:
-    """Override one or both. `handles` are the operations it is asked for at all, `resources` what
-    it is asked about ("pods", "pods/status"); empty means everything."""
+    """Override one or both; who has to ask somebody makes it `async`. `handles` are the operations
+    it is asked for at all, `resources` what it is asked about ("pods", "pods/status"); empty means
+    everything."""
 
     name = ""
     handles: tuple[str, ...] = (CREATE, UPDATE)
@@ -95,8 +97,8 @@ class Plugin:
     # true when it writes cluster state in `validate` (ResourceQuota): asked last, not on dry run
     has_side_effects = False
 
-    def admit(self, attributes: Attributes) -> Verdict:
+    def admit(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:
         return SKIP
 
-    def validate(self, attributes: Attributes) -> Verdict:
+    def validate(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:
         return SKIP

@@ -9,7 +9,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonati
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from apiserver_app.auth.authn.union import AUTHENTICATED, UNAUTHENTICATED
@@ -19,7 +19,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import User
 
 Headers = Mapping[str, tuple[str, ...]]
-Authorize = Callable[[Attributes], Decision]
+Authorize = Callable[[Attributes], Awaitable[Decision]]
 
 PREFIX = "impersonate-"
 _USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
@@ -45,7 +45,7 @@ def asked(headers: Headers) -> bool:
     return any(name.startswith(PREFIX) for name in headers)
 
 
-def impersonate(user: User, headers: Headers, authorize: Authorize) -> User:
+async def impersonate(user: User, headers: Headers, authorize: Authorize) -> User:
     """Who the request goes on as; 403 at the first part that `user` may not be."""
     parts = _parts(headers)
     if parts and not _first(headers, _USER):
@@ -55,7 +55,7 @@ def impersonate(user: User, headers: Headers, authorize: Authorize) -> User:
             user, "impersonate", group=part.group, version=part.version, resource=part.resource,
             subresource=part.subresource, namespace=part.namespace, name=part.name,
         )  # fmt: skip
-        decision = authorize(attributes)
+        decision = await authorize(attributes)
         if not decision.allowed:
             raise forbidden.forbidden_error(attributes, decision.reason)
     return _acting(headers) if parts else user

@@ -6,8 +6,9 @@ pkg/authorization/authorizer/interfaces.go.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from apiserver_app.machinery.meta import Credential, User
 
@@ -27,6 +28,7 @@ class Try:
     detail: dict[str, Any] = field(default_factory=dict)
     source: str = ""  # upstream file
     reason: str = ""  # an authorizer's reason, worded as upstream does; often empty there too
+    error: str = ""  # why it could not make up its mind
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Attributes:
     namespace: str = ""
     name: str = ""
     fields: str = ""  # the fieldSelector of a list or watch, as it was sent
+    labels: str = ""  # and its labelSelector
 
     @property
     def is_resource(self) -> bool:
@@ -59,6 +62,7 @@ class Decision:
     verdict: str
     reason: str
     tries: tuple[Try, ...]
+    error: str = ""  # what kept authorizers from an opinion
 
     @property
     def allowed(self) -> bool:
@@ -84,13 +88,23 @@ class TokenAuthenticator(Protocol):
         ...
 
 
+class Rules(NamedTuple):
+    """What somebody may do, as far as an authorizer can tell. `error` says why not further."""
+
+    resources: list[Any]
+    paths: list[Any]
+    incomplete: bool = False
+    error: str = ""
+
+
 class Authorizer(Protocol):
     name: str
 
-    def authorize(self, attributes: Attributes) -> Try:
-        """allow, deny or noop. `why` of the Try is for people, `reason` is upstream's text."""
+    def authorize(self, attributes: Attributes) -> Try | Awaitable[Try]:
+        """allow, deny or noop. `why` of the Try is for people, `reason` is upstream's text.
+        Who has to ask somebody else gives what is to be awaited."""
         ...
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Any], list[Any], bool]:
-        """(resourceRules, nonResourceRules, incomplete) for SelfSubjectRulesReview."""
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        """For SelfSubjectRulesReview."""
         ...

@@ -40,8 +40,14 @@ class Call:
     audit_id: str = ""
     duplicates: list[str] = field(default_factory=list)
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
+    query: str = ""  # of an outside request, still percent-encoded
     # of an outside request, lower-case
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uri(self) -> str:
+        """The path and query, as the request line has them."""
+        return f"{self.path}?{self.query}" if self.query else self.path
 
     def param(self, name: str) -> str:
         values = self.params.get(name)

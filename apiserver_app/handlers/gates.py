@@ -110,14 +110,14 @@ def track(
         obj["metadata"].pop("managedFields", None)
 
 
-def check_may_create(cluster: ClusterContext, call: Call, info: ResourceInfo) -> None:
+async def check_may_create(cluster: ClusterContext, call: Call, info: ResourceInfo) -> None:
     """403 unless the user could have created it, too."""
     assert call.user is not None
     asked = auth.Attributes(
         call.user, "create", call.path, info.group, info.version, info.plural, call.subresource,
         call.namespace, call.name,
     )  # fmt: skip
-    decision = cluster.authorization.authorize(asked)
+    decision = await cluster.authorization.authorize(asked)
     if not decision.allowed:
         raise forbidden.forbidden_error(asked, decision.reason)
 

@@ -51,12 +51,14 @@ async def _access(cluster: ClusterContext, call: Call, obj: Object) -> None:
     if kind == "LocalSubjectAccessReview":
         _check_local(call, obj)
     attributes = _asked(obj, user)
-    decision = cluster.authorization.authorize(attributes)
+    decision = await cluster.authorization.authorize(attributes)
     obj["status"] = {"allowed": decision.allowed}
     if decision.verdict == "deny":
         obj["status"]["denied"] = True
     if decision.reason:
         obj["status"]["reason"] = decision.reason
+    if decision.error:
+        obj["status"]["evaluationError"] = decision.error
     await _tell(cluster, f"{user.name}: {'yes' if decision.allowed else 'no'}")
 
 
@@ -106,13 +108,15 @@ async def _rules(cluster: ClusterContext, call: Call, obj: Object) -> None:
     namespace = (obj.get("spec") or {}).get("namespace", "")
     if not namespace:
         raise errors.bad_request("no namespace on request")
-    resources, paths, incomplete = cluster.authorization.rules_for(call.user, namespace)
+    found = cluster.authorization.rules_for(call.user, namespace)
     obj["status"] = {
-        "resourceRules": resources,
-        "nonResourceRules": paths,
-        "incomplete": incomplete,
+        "resourceRules": found.resources,
+        "nonResourceRules": found.paths,
+        "incomplete": found.incomplete,
     }
-    await _tell(cluster, f"{len(resources)} rules")
+    if found.error:
+        obj["status"]["evaluationError"] = found.error
+    await _tell(cluster, f"{len(found.resources)} rules")
 
 
 async def _self(cluster: ClusterContext, call: Call, obj: Object) -> None:

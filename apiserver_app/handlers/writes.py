@@ -84,7 +84,7 @@ async def _create(
     attributes.name = metadata["name"]
     if instead:
         call.gate = "authorization"
-        gates.check_may_create(cluster, call, info)
+        await gates.check_may_create(cluster, call, info)
     await gates.validating(cluster, attributes)
     try:
         if revised:

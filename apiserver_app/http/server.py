@@ -106,6 +106,7 @@ class Server:
             outside=True,
             asked=(asked.group, asked.version, asked.plural) if asked.is_resource else _NOTHING,
             routed=200 if info is None else _routed(request.method, asked, info),
+            query=request.query,
             headers=headers,
         )
 

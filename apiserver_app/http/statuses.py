@@ -19,6 +19,7 @@ from apiserver_app.machinery.errors import ApiError
 
 Headers = list[tuple[str, str]]
 
+TEXT = "text/plain; charset=utf-8"
 NO_CACHE = "no-cache, private"
 WARNING_TOTAL_MAX = 4096  # of all texts of one answer, as upstream bounds them
 WARNING_TEXT_MAX = 256  # of each text once the bound above is passed
@@ -28,11 +29,21 @@ def render(
     error: ApiError, *, yaml: bool = False, pretty: bool = False
 ) -> tuple[int, Headers, bytes]:
     """The refusal as a Status: code, its own headers and body."""
+    if error.plain:
+        return error.code, _plain_headers(error), f"{error.message}\n".encode()
     headers = [("Content-Type", negotiation.YAML if yaml else negotiation.JSON)]
     if error.retry_after:
         headers.append(("Retry-After", str(error.retry_after)))
     headers.extend(error.headers)
     return error.code, headers, _body(error.status(), yaml, pretty)
+
+
+def _plain_headers(error: ApiError) -> Headers:
+    """As Go's http.Error sets them."""
+    headers = [("Content-Type", TEXT), ("X-Content-Type-Options", "nosniff")]
+    if error.retry_after:
+        headers.append(("Retry-After", str(error.retry_after)))
+    return headers
 
 
 def success(details: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -120,6 +120,12 @@ def too_many(field: str, count: int, limit: int) -> FieldError:
     return FieldError("FieldValueTooMany", field, count, f"must have at most {limit} items")
 
 
+def aggregate(messages: Sequence[str]) -> str:
+    """Several errors in one sentence, each once, as upstream's Aggregate prints them."""
+    unique = list(dict.fromkeys(messages))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""
+
+
 class ApiError(Exception):
     """A refusal with its metav1.Status. `retry_after` becomes the Retry-After header."""
 
@@ -142,6 +148,7 @@ class ApiError(Exception):
         self.retry_after = retry_after
         self.headers = headers
         self.gate = ""  # the one that refused, once the trace was told of it
+        self.plain = False  # sent as text instead of as a Status
         self.token = ""  # with which a list that was refused can be continued
         if retry_after:
             self.details.setdefault("retryAfterSeconds", retry_after)
@@ -272,6 +279,19 @@ def timeout(message: str, retry_after: int = 0) -> ApiError:
 
 def too_many_requests(message: str, retry_after: int = 1) -> ApiError:
     return ApiError(429, "TooManyRequests", message, retry_after=retry_after)
+
+
+def plain(code: int, reason: str, message: str, retry_after: int = 0) -> ApiError:
+    """A refusal by one of the outer filters, which answer in plain text."""
+    error = ApiError(code, reason, message, retry_after=retry_after)
+    error.plain = True
+    return error
+
+
+def plain_internal(uri: str, why: str) -> ApiError:
+    """What a filter answers that failed itself."""
+    said = f"Internal Server Error: {go_value(uri)}: {why}"
+    return plain(500, "InternalError", said)
 
 
 def internal(message: str) -> ApiError:

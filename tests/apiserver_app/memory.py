@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any
 
 from apiserver_app.auth import bootstrap
 from apiserver_app.machinery.meta import Object
@@ -47,3 +48,12 @@ def bootstrapped() -> MemoryReader:
         metadata = {**obj["metadata"], "uid": f"uid-{obj['metadata']['name']}"}
         reader.put(resource, {**obj, "metadata": metadata})
     return reader
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine that never has to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("the coroutine waits")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from apiserver_app.admission.plugin import (
     CREATE,
@@ -30,7 +30,7 @@ MASTERS = "system:masters"
 
 
 # (user, verb, group, resource, name): the authorizers' word
-Allows = Callable[[User, str, str, str, str], bool]
+Allows = Callable[[User, str, str, str, str], Awaitable[bool]]
 
 
 class SignerPlugin(Plugin):
@@ -41,12 +41,12 @@ class SignerPlugin(Plugin):
     def __init__(self, allows: Allows) -> None:
         self._allows = allows
 
-    def may(self, user: User, verb: str, signer: str) -> bool:
+    async def may(self, user: User, verb: str, signer: str) -> bool:
         domain = signer.partition("/")[0]
-        return any(
-            self._allows(user, verb, "certificates.k8s.io", "signers", name)
-            for name in (signer, f"{domain}/*")
-        )
+        for name in (signer, f"{domain}/*"):
+            if await self._allows(user, verb, "certificates.k8s.io", "signers", name):
+                return True
+        return False
 
 
 class CertificateApproval(SignerPlugin):
@@ -55,9 +55,9 @@ class CertificateApproval(SignerPlugin):
     resources = (f"{REQUESTS}/approval",)
     source = "plugin/pkg/admission/certificates/approval/admission.go"
 
-    def validate(self, attributes: Attributes) -> Verdict:
+    async def validate(self, attributes: Attributes) -> Verdict:
         signer = _signer(attributes.old)
-        if not self.may(attributes.user, "approve", signer):
+        if not await self.may(attributes.user, "approve", signer):
             raise forbidden(
                 attributes, f'user not permitted to approve requests with signerName "{signer}"'
             )
@@ -70,13 +70,13 @@ class CertificateSigning(SignerPlugin):
     resources = (f"{REQUESTS}/status",)
     source = "plugin/pkg/admission/certificates/signing/admission.go"
 
-    def validate(self, attributes: Attributes) -> Verdict:
+    async def validate(self, attributes: Attributes) -> Verdict:
         old = (attributes.old or {}).get("status") or {}
         new = (attributes.obj or {}).get("status") or {}
         if all(old.get(field) == new.get(field) for field in ("certificate", "conditions")):
             return Verdict("allow", "neither certificate nor conditions change")
         signer = _signer(attributes.old)
-        if not self.may(attributes.user, "sign", signer):
+        if not await self.may(attributes.user, "sign", signer):
             raise forbidden(
                 attributes, f'user not permitted to sign requests with signerName "{signer}"'
             )
@@ -88,11 +88,11 @@ class ClusterTrustBundleAttest(SignerPlugin):
     resources = (BUNDLES,)
     source = "plugin/pkg/admission/certificates/ctbattest/admission.go"
 
-    def validate(self, attributes: Attributes) -> Verdict:
+    async def validate(self, attributes: Attributes) -> Verdict:
         signer = _signer(attributes.obj)
         if not signer:
             return Verdict("allow", "the bundle names no signer")
-        if not self.may(attributes.user, "attest", signer):
+        if not await self.may(attributes.user, "attest", signer):
             raise forbidden(attributes, f'user not permitted to attest for signerName "{signer}"')
         return Verdict("allow", f"may attest for {signer}")
 

@@ -5,7 +5,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/authorization/authorizerfacto
 
 from __future__ import annotations
 
-from apiserver_app.auth.protocols import Attributes, Try
+from apiserver_app.auth.protocols import Attributes, Rules, Try
 from apiserver_app.machinery.meta import Object, User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go"
@@ -19,9 +19,9 @@ class AlwaysAllow:
     def authorize(self, attributes: Attributes) -> Try:
         return self._answer
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
+    def rules_for(self, user: User, namespace: str) -> Rules:
         resource: Object = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-        return [resource], [{"verbs": ["*"], "nonResourceURLs": ["*"]}], False
+        return Rules([resource], [{"verbs": ["*"], "nonResourceURLs": ["*"]}])
 
 
 class AlwaysDeny:
@@ -34,8 +34,8 @@ class AlwaysDeny:
     def authorize(self, attributes: Attributes) -> Try:
         return self._answer
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
-        return [], [], False
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        return Rules([], [])
 
 
 class PrivilegedGroup:
@@ -48,5 +48,5 @@ class PrivilegedGroup:
     def authorize(self, attributes: Attributes) -> Try:
         return self._yes if MASTERS in attributes.user.groups else self._no
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
-        return [], [], False
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        return Rules([], [])

@@ -6,9 +6,16 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewr
 from __future__ import annotations
 
 from apiserver_app.auth.authz.rules import combined
-from apiserver_app.auth.protocols import Attributes
+from apiserver_app.auth.protocols import Attributes, Decision
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import go_value
+
+
+def refusal(attributes: Attributes, decision: Decision, uri: str) -> errors.ApiError:
+    """The answer to a request that nobody allows: 403, or 500 when somebody could not be asked."""
+    if decision.error and not decision.allowed:
+        return errors.plain_internal(uri, decision.error)
+    return forbidden_error(attributes, decision.reason)
 
 
 def forbidden_error(attributes: Attributes, reason: str = "") -> errors.ApiError:

@@ -14,7 +14,7 @@ from typing import Any
 
 from apiserver_app.auth.authz.rules import combined, compile_rules
 from apiserver_app.auth.data import cluster_roles
-from apiserver_app.auth.protocols import Attributes, Try
+from apiserver_app.auth.protocols import Attributes, Rules, Try
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.identity import node_name
@@ -49,6 +49,7 @@ class NodeAuthorizer:
             "serviceaccounts": self._token,
             "leases.coordination.k8s.io": self._lease,
             "csinodes.storage.k8s.io": self._csinode,
+            "resourceslices.resource.k8s.io": self._slice,
             "nodes": self._node,
             "pods": self._pod,
         }
@@ -65,8 +66,10 @@ class NodeAuthorizer:
             return special(name, attributes)
         return self._by_rule(attributes)
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
-        return [], [], node_name(user) is not None
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        if node_name(user) is None:
+            return Rules([], [])
+        return Rules([], [], True, "node authorizer does not support user rule resolution")
 
     def _by_rule(self, attributes: Attributes) -> Try:
         key = (
@@ -144,6 +147,25 @@ class NodeAuthorizer:
             return self._no("can only access CSINode with the same name as the requesting node")
         return self._own
 
+    def _slice(self, node: str, attributes: Attributes) -> Try:
+        if attributes.subresource:
+            return self._no("cannot authorize ResourceSlice subresources")
+        verb = attributes.verb
+        if verb == "create":  # whose it is, NodeRestriction checks
+            return self._any
+        if verb in ("get", "update", "patch", "delete"):
+            return self._related(node, attributes)
+        if verb in ("watch", "list", "deletecollection"):
+            if _selects(attributes.fields, "nodeName", node):
+                return self._own
+            return self._no(
+                "can only list/watch/deletecollection resourceslices with nodeName field selector"
+            )
+        return self._no(
+            "only the following verbs are allowed for a ResourceSlice: "
+            "get, watch, list, create, update, patch, delete, deletecollection"
+        )
+
     def _node(self, node: str, attributes: Attributes) -> Try:
         verb, subresource, name = attributes.verb, attributes.subresource, attributes.name
         if not subresource and verb in ("create", "update", "patch"):
@@ -169,7 +191,7 @@ class NodeAuthorizer:
         if not subresource and verb == "get":
             return self._related(node, attributes)
         if not subresource and verb in ("list", "watch"):
-            if _selects_node(attributes.fields, node):
+            if _selects(attributes.fields, "spec.nodeName", node):
                 return self._own
             if attributes.name:
                 return self._related(node, attributes)
@@ -196,6 +218,10 @@ class NodeAuthorizer:
             found = self.reader.get("volumeattachments.storage.k8s.io", "", name)
             attached = found is not None and found.get("spec", {}).get("nodeName") == node
             return "the volume is attached to this node" if attached else ""
+        if resource == "resourceslices":
+            found = self.reader.get("resourceslices.resource.k8s.io", "", name)
+            own = found is not None and found.get("spec", {}).get("nodeName") == node
+            return "the slice is this node's" if own else ""
         if resource == "persistentvolumes":
             volume = self.reader.get("persistentvolumes", "", name)
             claim = (volume or {}).get("spec", {}).get("claimRef")
@@ -236,6 +262,6 @@ class NodeAuthorizer:
         return Try(self.name, "noop", why, source=SOURCE, reason=reason)
 
 
-def _selects_node(fields: str, node: str) -> bool:
-    wanted = (f"spec.nodeName={node}", f"spec.nodeName=={node}")
+def _selects(fields: str, field: str, node: str) -> bool:
+    wanted = (f"{field}={node}", f"{field}=={node}")
     return any(part in wanted for part in fields.split(","))

@@ -18,9 +18,9 @@ from apiserver_app.auth.authz.rules import (
     smallest_role,
     smallest_rule,
 )
-from apiserver_app.auth.protocols import Attributes, Try
+from apiserver_app.auth.protocols import Attributes, Rules, Try
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.errors import go_value
+from apiserver_app.machinery.errors import aggregate, go_value
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
 
@@ -33,6 +33,8 @@ _CLUSTER_ROLES, _CLUSTER_BINDINGS, _ROLES, _BINDINGS = _KINDS
 _CACHE_LIMIT = 8192
 _RESOURCE_FIELDS = ("verbs", "apiGroups", "resources", "resourceNames")
 _PATH_FIELDS = ("verbs", "nonResourceURLs")
+_FOR_PEOPLE = ("view", "edit", "admin")
+_READ = {"from": "cache", "etcd": 0}  # a Reader has no way to etcd
 
 
 class Grant(NamedTuple):
@@ -105,19 +107,20 @@ class Rbac:
                 return answer
         return self._explain(attributes)
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
+    def rules_for(self, user: User, namespace: str) -> Rules:
         """Every rule that applies to the user, as SelfSubjectRulesReview shows them."""
         self._refresh()
         resource_rules: list[Object] = []
         path_rules: list[Object] = []
-        for grant in self.grants(user, namespace)[0]:
+        grants, failures = self.grants(user, namespace)
+        for grant in grants:
             for rule in grant.rules:
                 raw = rule.raw
                 if raw.get("resources"):
                     resource_rules.append(_kept(raw, _RESOURCE_FIELDS))
                 if raw.get("nonResourceURLs"):
                     path_rules.append(_kept(raw, _PATH_FIELDS))
-        return resource_rules, path_rules, False
+        return Rules(resource_rules, path_rules, False, aggregate(failures))
 
     def grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
         """The bindings that apply, and what upstream says of those whose role is missing."""
@@ -164,7 +167,7 @@ class Rbac:
         answer = self._allowed.get(key)
         if answer is None:
             reason = f"RBAC: allowed by {grant.describe()}"
-            detail = {**grant.data(), "rule": rule.raw}
+            detail = {**grant.data(), "rule": rule.raw, "read": _READ}
             answer = Try(self.name, "allow", reason, detail=detail, source=SOURCE, reason=reason)
             self._allowed[key] = answer
         return answer
@@ -182,13 +185,31 @@ class Rbac:
             "bindings": bindings,
             "smallest_rule": smallest_rule(attributes),
             "smallest_role": smallest_role(attributes),
+            "read": _READ,
         }
+        would_do = self._role_that_would_do(attributes)
+        if would_do:
+            detail["role_that_would_do"] = would_do
         what = combined(attributes) if attributes.is_resource else attributes.path
         why = f"no rule of {len(grants)} bindings allows {attributes.verb} {what}"
         if not grants:
             why = f'no binding applies to "{attributes.user.name}"'
-        reason = f"RBAC: {_aggregate(failures)}" if failures else ""
+        reason = f"RBAC: {aggregate(failures)}" if failures else ""
         return Try(self.name, "noop", why, detail=detail, source=SOURCE, reason=reason)
+
+    def _role_that_would_do(self, attributes: Attributes) -> str:
+        """The least of the roles made for people that allows it; none may."""
+        for name in _FOR_PEOPLE:
+            for rule in self._rules("ClusterRole", name, "") or ():
+                if _matches(rule, attributes) and (
+                    rule.names is None or attributes.name in rule.names
+                ):
+                    return name
+        return ""
+
+    def role_rules(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+        """The rules of a role that a binding in `namespace` names; None when it is missing."""
+        return self._rules(kind, name, namespace)
 
     def _resolve(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
         grants: list[Grant] = []
@@ -268,8 +289,3 @@ def _describe_subject(subject: Object, namespace: str) -> str:
     if subject["kind"] == "ServiceAccount":
         name = f"{name}/{subject.get('namespace') or namespace}"
     return f"{subject['kind']} {go_value(name)}"
-
-
-def _aggregate(messages: list[str]) -> str:
-    unique = list(dict.fromkeys(messages))
-    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"

@@ -1,6 +1,6 @@
 """The configured authorizers in their order: the first with an opinion decides.
 
-Models kubernetes pkg/kubeapiserver/authorizer/config.go, reload.go and
+Models kubernetes pkg/kubeapiserver/authorizer/reload.go and
 staging/src/k8s.io/apiserver/pkg/authorization/union/union.go.
 """
 
@@ -11,32 +11,35 @@ from collections.abc import Sequence
 from apiserver_app.auth.authz.always import AlwaysAllow, AlwaysDeny, PrivilegedGroup
 from apiserver_app.auth.authz.node import NodeAuthorizer
 from apiserver_app.auth.authz.rbac import Rbac
-from apiserver_app.auth.protocols import Attributes, Authorizer, Decision, Try
+from apiserver_app.auth.protocols import Attributes, Authorizer, Decision, Rules, Try
+from apiserver_app.machinery.errors import aggregate
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
 
-_NOT_SIMULATED = ("ABAC", "Webhook")
+NO_MODE = "at least one authorization mode must be passed"
 
 
-def build(modes: Sequence[str], reader: Reader) -> Union:
-    """The union for --authorization-mode. ValueError when the modes are not usable."""
+def build(modes: Sequence[str | Authorizer], reader: Reader) -> Union:
+    """The union of modes by name, and of authorizers that were built from a configuration.
+    ValueError when they are not usable."""
     if not modes:
-        raise ValueError("at least one authorization mode must be passed")
+        raise ValueError(NO_MODE)
     authorizers: list[Authorizer] = [PrivilegedGroup()]
     for mode in modes:
-        if mode == "Node":
-            authorizers.append(NodeAuthorizer(reader))
-        elif mode == "RBAC":
-            authorizers.append(Rbac(reader))
-        elif mode == "AlwaysAllow":
-            authorizers.append(AlwaysAllow())
-        elif mode == "AlwaysDeny":
-            authorizers.append(AlwaysDeny())
-        elif mode in _NOT_SIMULATED:
-            raise ValueError(f"authorization mode {mode} is not simulated")
-        else:
-            raise ValueError(f"unknown authorization mode {mode} specified")
+        authorizers.append(_simple(mode, reader) if isinstance(mode, str) else mode)
     return Union(authorizers)
+
+
+def _simple(mode: str, reader: Reader) -> Authorizer:
+    if mode == "Node":
+        return NodeAuthorizer(reader)
+    if mode == "RBAC":
+        return Rbac(reader)
+    if mode == "AlwaysAllow":
+        return AlwaysAllow()
+    if mode == "AlwaysDeny":
+        return AlwaysDeny()
+    raise ValueError(f"unknown authorization mode {mode} specified")
 
 
 class Union:
@@ -47,35 +50,36 @@ class Union:
     def names(self) -> list[str]:
         return [authorizer.name for authorizer in self.authorizers]
 
-    def authorize(self, attributes: Attributes) -> Decision:
+    async def authorize(self, attributes: Attributes) -> Decision:
         """allow and deny end the walk; without either the verdict is noop, which is a refusal."""
         tries: list[Try] = []
         for authorizer in self.authorizers:
             answer = authorizer.authorize(attributes)
+            if not isinstance(answer, Try):
+                answer = await answer
             tries.append(answer)
             if answer.verdict != "noop":
-                return Decision(answer.verdict, _reasons(tries), tuple(tries))
-        return Decision("noop", _reasons(tries), tuple(tries))
+                return Decision(answer.verdict, answer.reason, tuple(tries), answer.error)
+        reasons = "\n".join(answer.reason for answer in tries if answer.reason)
+        failed = [answer.error for answer in tries if answer.error]
+        return Decision("noop", reasons, tuple(tries), aggregate(failed))
 
-    def allows(self, user: User, verb: str, group: str, resource: str, name: str) -> bool:
+    async def allows(self, user: User, verb: str, group: str, resource: str, name: str) -> bool:
         """Whether the user may do this to a cluster-scoped, possibly virtual resource."""
-        return self.authorize(Attributes(user, verb, "", group, "*", resource, name=name)).allowed
+        asked = Attributes(user, verb, "", group, "*", resource, name=name)
+        return (await self.authorize(asked)).allowed
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Object], list[Object], bool]:
-        """(resourceRules, nonResourceRules, incomplete), each authorizer's behind the other's."""
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        """Each authorizer's behind the other's."""
         resource_rules: list[Object] = []
         path_rules: list[Object] = []
         incomplete = False
+        failed: list[str] = []
         for authorizer in self.authorizers:
-            resources, paths, partial = authorizer.rules_for(user, namespace)
-            resource_rules += resources
-            path_rules += paths
-            incomplete = incomplete or partial
-        return resource_rules, path_rules, incomplete
-
-
-def _reasons(tries: Sequence[Try]) -> str:
-    """An opinion's own reason; without an opinion, everyone's."""
-    if tries[-1].verdict != "noop":
-        return tries[-1].reason
-    return "\n".join(answer.reason for answer in tries if answer.reason)
+            found = authorizer.rules_for(user, namespace)
+            resource_rules += found.resources
+            path_rules += found.paths
+            incomplete = incomplete or found.incomplete
+            if found.error:
+                failed.append(found.error)
+        return Rules(resource_rules, path_rules, incomplete, aggregate(failed))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,7 +14,7 @@ from apiserver_app.auth.authz import union
 from apiserver_app.machinery import kinds
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand
-from tests.apiserver_app.memory import MemoryReader, bootstrapped
+from tests.apiserver_app.memory import MemoryReader, bootstrapped, run
 
 NOW = 1_760_000_000_000_000
 ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
@@ -29,15 +28,6 @@ class Told(NamedTuple):
     verdict: str
     why: str
     ops: Ops
-
-
-def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine that never has to wait."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    raise AssertionError("the coroutine waits")
 
 
 class Cluster:

@@ -9,8 +9,8 @@ from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import CREATE, DELETE, Attributes, Plugin, Verdict
 from apiserver_app.machinery import errors, patches
 from apiserver_app.machinery.rand import Rand
-from tests.apiserver_app.admission.conftest import ADMIN, NOW, RESOURCES, Cluster, pod, run
-from tests.apiserver_app.memory import MemoryReader
+from tests.apiserver_app.admission.conftest import ADMIN, NOW, RESOURCES, Cluster, pod
+from tests.apiserver_app.memory import MemoryReader, run
 
 
 def _asked(cluster: Cluster, phase: str) -> list[str]:
@@ -44,7 +44,10 @@ def test_plugins_stand_in_upstreams_order() -> None:
 
 
 def test_an_old_version_lacks_what_came_later() -> None:
-    names = [one.name for one in plugins.build(lambda *asked: False, "1.26")]
+    async def nobody(*_asked: object) -> bool:
+        return False
+
+    names = [one.name for one in plugins.build(nobody, "1.26")]
 
     assert "ValidatingAdmissionPolicy" not in names
     assert "ClusterTrustBundleAttest" not in names

@@ -10,7 +10,7 @@ from apiserver_app.auth.authz import union as unions
 from apiserver_app.auth.authz.forbidden import forbidden_error
 from apiserver_app.auth.protocols import Attributes, Decision
 from apiserver_app.machinery.meta import User
-from tests.apiserver_app.memory import MemoryReader
+from tests.apiserver_app.memory import MemoryReader, run
 
 KNOWN = "system:authenticated"
 STUDENT = User("student", ("students", KNOWN))
@@ -36,7 +36,9 @@ def ask(authz: unions.Union, user: User, verb: str, what: str, **more: str) -> D
     """`what` is "deployments.apps" or "pods/log"."""
     resource, _, subresource = what.partition("/")
     plural, _, group = resource.partition(".")
-    return authz.authorize(Attributes(user, verb, "", group, "v1", plural, subresource, **more))
+    asked = Attributes(user, verb, "", group, "v1", plural, subresource, **more)
+    decision: Decision = run(authz.authorize(asked))
+    return decision
 
 
 def test_group_binding_is_named_in_upstreams_words(authz: unions.Union) -> None:
@@ -104,9 +106,9 @@ def test_cast_and_components_may_do_what_their_roles_say(
 def test_discovery_is_open_to_the_known_and_version_to_everybody(authz: unions.Union) -> None:
     anonymous = User("system:anonymous", ("system:unauthenticated",))
 
-    assert authz.authorize(Attributes(NOBODY, "get", "/apis/apps/v1")).allowed
-    assert authz.authorize(Attributes(anonymous, "get", "/version")).allowed
-    assert not authz.authorize(Attributes(anonymous, "get", "/apis")).allowed
+    assert run(authz.authorize(Attributes(NOBODY, "get", "/apis/apps/v1"))).allowed
+    assert run(authz.authorize(Attributes(anonymous, "get", "/version"))).allowed
+    assert not run(authz.authorize(Attributes(anonymous, "get", "/apis"))).allowed
 
 
 def test_masters_are_allowed_before_any_mode_is_asked(authz: unions.Union) -> None:
@@ -276,7 +278,7 @@ def test_refused_kubelet_is_told_that_there_is_no_relationship(on_nodes: MemoryR
     authz = unions.build(["Node", "RBAC"], on_nodes)
     asked = Attributes(KUBELET, "get", "", "", "v1", "secrets", "", "a", "theirs")
 
-    error = forbidden_error(asked, authz.authorize(asked).reason)
+    error = forbidden_error(asked, run(authz.authorize(asked)).reason)
 
     assert error.message == (
         'secrets "theirs" is forbidden: User "system:node:node-1" cannot get resource "secrets" '
@@ -338,7 +340,7 @@ def test_forbidden_sentences_are_upstreams() -> None:
 
 
 def test_rules_review_lists_the_students_rules(authz: unions.Union) -> None:
-    resources, paths, incomplete = authz.rules_for(STUDENT, "student")
+    resources, paths, incomplete, _ = authz.rules_for(STUDENT, "student")
 
     assert {"verbs": ["create"], "apiGroups": [""], "resources": ["pods/eviction"]} in resources
     assert any("/healthz" in rule["nonResourceURLs"] for rule in paths)
@@ -346,4 +348,6 @@ def test_rules_review_lists_the_students_rules(authz: unions.Union) -> None:
 
 
 def test_rules_review_of_a_kubelet_is_incomplete(authz: unions.Union) -> None:
-    assert authz.rules_for(KUBELET, "default")[2]
+    found = authz.rules_for(KUBELET, "default")
+    assert found.incomplete
+    assert found.error == "node authorizer does not support user rule resolution"

@@ -8,6 +8,7 @@ from apiserver_app.auth import impersonation
 from apiserver_app.auth.protocols import Attributes, Decision
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import User
+from tests.apiserver_app.memory import run
 
 TEACHER = User("teacher", ("teachers",))
 
@@ -19,7 +20,7 @@ class Asked:
         self.refused = refused
         self.asked: list[tuple[str, str, str, str, str]] = []
 
-    def __call__(self, attributes: Attributes) -> Decision:
+    async def __call__(self, attributes: Attributes) -> Decision:
         self.asked.append((
             attributes.group, attributes.resource, attributes.subresource, attributes.namespace,
             attributes.name,
@@ -36,7 +37,7 @@ def test_every_part_is_authorized_and_authenticated_is_added() -> None:
         "impersonate-uid": ("u1",),
         "impersonate-extra-scopes%2fx": ("a", "b"),
     }
-    user = impersonation.impersonate(TEACHER, headers, authorize)
+    user = run(impersonation.impersonate(TEACHER, headers, authorize))
     assert user == User(
         "jane", ("dev", "ops", "system:authenticated"), "u1", {"scopes/x": ("a", "b")}
     )
@@ -53,7 +54,7 @@ def test_every_part_is_authorized_and_authenticated_is_added() -> None:
 def test_a_service_account_brings_its_groups() -> None:
     authorize = Asked()
     headers = {"impersonate-user": ("system:serviceaccount:team:robot",)}
-    user = impersonation.impersonate(TEACHER, headers, authorize)
+    user = run(impersonation.impersonate(TEACHER, headers, authorize))
     assert user.groups == (
         "system:serviceaccounts", "system:serviceaccounts:team", "system:authenticated",
     )  # fmt: skip
@@ -61,14 +62,16 @@ def test_a_service_account_brings_its_groups() -> None:
 
 
 def test_anonymous_stays_unauthenticated() -> None:
-    user = impersonation.impersonate(TEACHER, {"impersonate-user": ("system:anonymous",)}, Asked())
+    user = run(
+        impersonation.impersonate(TEACHER, {"impersonate-user": ("system:anonymous",)}, Asked())
+    )
     assert user.groups == ("system:unauthenticated",)
 
 
 def test_refusal_has_upstreams_sentence() -> None:
     headers = {"impersonate-user": ("jane",), "impersonate-group": ("system:masters",)}
     with pytest.raises(errors.ApiError) as caught:
-        impersonation.impersonate(TEACHER, headers, Asked("groups"))
+        run(impersonation.impersonate(TEACHER, headers, Asked("groups")))
     assert caught.value.code == 403
     assert caught.value.message == (
         'groups "system:masters" is forbidden: User "teacher" cannot impersonate resource '
@@ -78,9 +81,9 @@ def test_refusal_has_upstreams_sentence() -> None:
 
 def test_groups_without_a_user_are_refused() -> None:
     with pytest.raises(errors.ApiError, match="without impersonating a user"):
-        impersonation.impersonate(TEACHER, {"impersonate-group": ("dev",)}, Asked())
+        run(impersonation.impersonate(TEACHER, {"impersonate-group": ("dev",)}, Asked()))
 
 
 def test_nobody_is_impersonated_unless_asked() -> None:
     assert not impersonation.asked({"x-remote-user": ("jane",)})
-    assert impersonation.impersonate(TEACHER, {}, Asked("users")) is TEACHER
+    assert run(impersonation.impersonate(TEACHER, {}, Asked("users"))) is TEACHER

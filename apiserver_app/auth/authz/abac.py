@@ -1,0 +1,230 @@
+"""ABAC: policies from a file, one JSON object a line; the first that matches allows.
+
+Never denies. Lines without apiVersion and kind are of the oldest format, whose empty fields mean
+everything; a policy that cannot be read is a start-up error that names its line.
+
+Models kubernetes pkg/auth/authorizer/abac/abac.go and pkg/apis/abac/{v0,v1beta1}/conversion.go.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver_app.auth.protocols import Attributes, Rules, Try
+from apiserver_app.machinery.errors import go_value
+from apiserver_app.machinery.meta import Object, User
+
+SOURCE = "pkg/auth/authorizer/abac/abac.go"
+API_VERSION = "abac.authorization.kubernetes.io/v1beta1"
+AUTHENTICATED = "system:authenticated"
+_READS = ("get", "list", "watch")
+_TEXTS = ("user", "group", "apiGroup", "resource", "namespace", "nonResourcePath")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One line of the file. `text` is the line, for people."""
+
+    line: int
+    text: str
+    user: str = ""
+    group: str = ""
+    readonly: bool = False
+    api_group: str = ""
+    resource: str = ""
+    namespace: str = ""
+    path: str = ""
+    answer: Try = field(default_factory=lambda: Try("ABAC", "allow"))
+
+
+class Abac:
+    name = "ABAC"
+
+    def __init__(self, text: str, path: str) -> None:
+        """ValueError with upstream's text when a line of the file is no policy."""
+        self.policies = parse(text, path)
+        why = f"no policy of {len(self.policies)} matches"
+        self._no = Try(self.name, "noop", why, source=SOURCE, reason="No policy matched.")
+
+    def authorize(self, attributes: Attributes) -> Try:
+        for policy in self.policies:
+            if _matches(policy, attributes):
+                return policy.answer
+        return self._no
+
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        resources: list[Object] = []
+        paths: list[Object] = []
+        for policy in self.policies:
+            if not _is_subject(policy, user) or policy.namespace not in ("*", namespace):
+                continue
+            verbs = list(_READS) if policy.readonly else ["*"]
+            if policy.resource:
+                resources.append({
+                    "verbs": verbs, "apiGroups": [policy.api_group], "resources": [policy.resource],
+                })  # fmt: skip
+            if policy.path:
+                paths.append({"verbs": verbs, "nonResourceURLs": [policy.path]})
+        return Rules(resources, paths)
+
+
+def parse(text: str, path: str) -> tuple[Policy, ...]:
+    """Every policy of a file, in its order."""
+    found: list[Policy] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        said = line.strip()
+        if not said or said.startswith("#"):
+            continue
+        try:
+            found.append(_policy(number, line))
+        except ValueError as error:
+            raise ValueError(
+                f"error reading policy file {path}, line {number}: {line}: {error}"
+            ) from error
+    return tuple(found)
+
+
+def _policy(number: int, line: str) -> Policy:
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            "couldn't get version/kind; json parse error: " + _go_error(error, line)
+        ) from error
+    if not isinstance(data, dict):
+        raise ValueError(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal "
+            f"{_go_kind(data)} into Go value of type struct {{ APIVersion string "
+            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        )
+    version, kind = data.get("apiVersion") or "", data.get("kind") or ""
+    if kind == "Policy" and version == API_VERSION:
+        return _made(number, line, _spec(data.get("spec") or {}))
+    return _made(number, line, _oldest(data))
+
+
+def _spec(spec: Any) -> dict[str, Any]:
+    if not isinstance(spec, dict):
+        raise ValueError(
+            f"json: cannot unmarshal {_go_kind(spec)} into Go struct field Policy.spec of type "
+            "v1beta1.PolicySpec"
+        )
+    _check(spec, "PolicySpec.spec", _TEXTS)
+    return _everybody(dict(spec))
+
+
+def _everybody(spec: dict[str, Any]) -> dict[str, Any]:
+    """`*` as user or as group means all who are authenticated."""
+    if "*" in (spec.get("user"), spec.get("group")):
+        spec["user"], spec["group"] = "", AUTHENTICATED
+    return spec
+
+
+def _oldest(data: dict[str, Any]) -> dict[str, Any]:
+    """The unversioned form: no subject is everybody authenticated, no resource is every one."""
+    _check(data, "Policy", ("user", "group", "resource", "namespace"))
+    out: dict[str, Any] = {
+        "user": data.get("user") or "",
+        "group": data.get("group") or "",
+        "readonly": bool(data.get("readonly")),
+        "namespace": data.get("namespace") or "*",
+        "resource": data.get("resource") or "*",
+        "apiGroup": "*",
+    }
+    if not out["user"] and not out["group"]:
+        out["group"] = AUTHENTICATED
+    if not data.get("namespace") and not data.get("resource"):
+        out["nonResourcePath"] = "*"
+    return _everybody(out)
+
+
+def _check(spec: dict[str, Any], where: str, texts: tuple[str, ...]) -> None:
+    for name in texts:
+        value = spec.get(name)
+        if value is not None and not isinstance(value, str):
+            raise ValueError(
+                f"json: cannot unmarshal {_go_kind(value)} into Go struct field "
+                f"{where}.{name} of type string"
+            )
+    readonly = spec.get("readonly")
+    if readonly is not None and not isinstance(readonly, bool):
+        raise ValueError(
+            f"json: cannot unmarshal {_go_kind(readonly)} into Go struct field "
+            f"{where}.readonly of type bool"
+        )
+
+
+def _made(number: int, line: str, spec: dict[str, Any]) -> Policy:
+    why = f"line {number} of the policy file allows it"
+    detail = {"line": number, "policy": spec}
+    return Policy(
+        number, line, spec.get("user") or "", spec.get("group") or "",
+        bool(spec.get("readonly")), spec.get("apiGroup") or "", spec.get("resource") or "",
+        spec.get("namespace") or "", spec.get("nonResourcePath") or "",
+        Try("ABAC", "allow", why, detail=detail, source=SOURCE),
+    )  # fmt: skip
+
+
+def _matches(policy: Policy, attributes: Attributes) -> bool:
+    if not _is_subject(policy, attributes.user):
+        return False
+    if policy.readonly and attributes.verb not in _READS:
+        return False
+    if attributes.is_resource:
+        return (
+            policy.namespace in ("*", attributes.namespace)
+            and policy.resource in ("*", attributes.resource)
+            and policy.api_group in ("*", attributes.group)
+        )
+    path = policy.path
+    if path in ("*", attributes.path):
+        return True
+    return path.endswith("*") and attributes.path.startswith(path.rstrip("*"))
+
+
+def _is_subject(policy: Policy, user: User) -> bool:
+    if policy.user and policy.user not in ("*", user.name):
+        return False
+    if policy.group and policy.group != "*" and policy.group not in user.groups:
+        return False
+    return bool(policy.user or policy.group)
+
+
+def _go_error(error: json.JSONDecodeError, line: str) -> str:
+    """The sentence of Go's decoder for the same place."""
+    if error.pos >= len(line.rstrip()):
+        return "unexpected end of JSON input"
+    return f"invalid character {go_char(line[error.pos])} {_go_place(error.msg)}"
+
+
+def _go_place(message: str) -> str:
+    if message.startswith("Expecting property name"):
+        return "looking for beginning of object key string"
+    if message.startswith("Expecting ':'"):
+        return "after object key"
+    if message.startswith("Expecting ','"):
+        return "after object key:value pair"
+    if message.startswith("Extra data"):
+        return "after top-level value"
+    return "looking for beginning of value"
+
+
+def go_char(char: str) -> str:
+    """A character as Go quotes it in a syntax error."""
+    if char == "'":
+        return "'\\''"
+    if char == '"':
+        return "'\"'"
+    return "'" + go_value(char)[1:-1] + "'"
+
+
+def _go_kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "null"

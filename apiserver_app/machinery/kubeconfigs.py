@@ -1,0 +1,151 @@
+"""Kubeconfigs with which the API server asks others: webhooks that it was given by file.
+
+`inlined` puts the certificates and keys that a file names into its text, so that nothing inside a
+cluster reads a file; `target` is what is asked, as the current context says.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/util/webhook/webhook.go (LoadKubeconfig) and
+staging/src/k8s.io/client-go/tools/clientcmd.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import posixpath
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+_FILES = {
+    "certificate-authority": "certificate-authority-data",
+    "client-certificate": "client-certificate-data",
+    "client-key": "client-key-data",
+}
+
+
+class Target(NamedTuple):
+    """Who is asked and how one proves who one is to them."""
+
+    url: str
+    ca_pem: str = ""
+    client_cert_pem: str = ""
+    client_key_pem: str = ""
+    insecure: bool = False
+    headers: Mapping[str, str] = {}
+
+
+def inlined(text: str, path: str, read: Callable[[str], str]) -> str:
+    """The same kubeconfig with the files it names in it. What is no kubeconfig stays as it is."""
+    config = _load(text)
+    changed = False
+    for entry in _entries(config, "clusters", "cluster") + _entries(config, "users", "user"):
+        for name, data in _FILES.items():
+            file = entry.pop(name, None)
+            if isinstance(file, str) and file and not entry.get(data):
+                there = posixpath.join(posixpath.dirname(path), file)
+                entry[data] = base64.b64encode(read(there).encode()).decode()
+                changed = True
+        file = entry.pop("tokenFile", None)
+        if isinstance(file, str) and file and not entry.get("token"):
+            entry["token"] = read(posixpath.join(posixpath.dirname(path), file)).strip()
+            changed = True
+    if not changed:
+        return text
+    import yaml
+
+    return str(yaml.safe_dump(config, sort_keys=False))
+
+
+def named(text: str) -> list[str]:
+    """The kubeconfig files that a configuration names, wherever it does, in its order."""
+    found: list[str] = []
+    _collect(_load(text), found)
+    return found
+
+
+def _collect(value: Any, found: list[str]) -> None:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if name == "kubeConfigFile" and isinstance(item, str) and item:
+                found.append(item)
+            else:
+                _collect(item, found)
+    elif isinstance(value, list):
+        for item in value:
+            _collect(item, found)
+
+
+def target(text: str) -> Target:
+    """What the current context names. ValueError says why there is nothing to ask."""
+    config = _load(text)
+    context: Mapping[str, Any] = {}
+    wanted = config.get("current-context") or ""
+    for one in config.get("contexts") or ():
+        if one.get("name") == wanted:
+            context = one.get("context") or {}
+    if wanted and not context:
+        raise ValueError(
+            f"invalid configuration: [context was not found for specified context: {wanted}, "
+            "cluster has no server defined]"
+        )
+    cluster = _named(config, "clusters", "cluster", context.get("cluster"))
+    user = _named(config, "users", "user", context.get("user"))
+    server = cluster.get("server")
+    if not server:
+        raise ValueError("invalid configuration: no configuration has been provided")
+    for entry in (cluster, user):
+        for name in _FILES:
+            if entry.get(name):
+                raise ValueError(f"unable to read {name} {entry[name]}")
+    return Target(
+        str(server),
+        _decoded(cluster, "certificate-authority-data"),
+        _decoded(user, "client-certificate-data"),
+        _decoded(user, "client-key-data"),
+        bool(cluster.get("insecure-skip-tls-verify")),
+        _headers(user),
+    )
+
+
+def _headers(user: Mapping[str, Any]) -> dict[str, str]:
+    if user.get("token"):
+        return {"Authorization": f"Bearer {user['token']}"}
+    if user.get("username"):
+        pair = f"{user['username']}:{user.get('password') or ''}"
+        return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+    return {}
+
+
+def _load(text: str) -> dict[str, Any]:
+    import yaml  # only who was given a file needs it
+
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        problem = str(error).replace("\n", " ")
+        raise ValueError(f"error loading config: {problem}") from error
+    if not isinstance(config, dict):
+        raise ValueError("invalid configuration: no configuration has been provided")
+    return config
+
+
+def _entries(config: Mapping[str, Any], plural: str, singular: str) -> list[dict[str, Any]]:
+    listed = config.get(plural)
+    found = [one.get(singular) for one in listed or () if isinstance(one, dict)]
+    return [one for one in found if isinstance(one, dict)]
+
+
+def _named(config: Mapping[str, Any], plural: str, singular: str, name: Any) -> Mapping[str, Any]:
+    for one in config.get(plural) or ():
+        if isinstance(one, dict) and one.get("name") == name:
+            return one.get(singular) or {}
+    return {}
+
+
+def _decoded(entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    if not value:
+        return ""
+    try:
+        return base64.b64decode(str(value), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"illegal base64 data in {name}") from error
