@@ -32,6 +32,7 @@ from apiserver_app.registry import generic, watchcache
 from apiserver_app.registry import kinds as strategies
 from apiserver_app.store import etcd
 from apiserver_app.store.backend import Backend, ClusterState
+from controllers_app.kubelet.nodes import Directory
 from lifecycle import roles
 from lifecycle.trace.recorder import Recorder
 
@@ -91,6 +92,7 @@ class Cluster:
         self.outbound = carriers.Carriers(
             self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem
         )
+        self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
         self.context = self._context()
         self.cache.start()
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
@@ -185,6 +187,7 @@ class Cluster:
             ),
             outbound=self.outbound,
             issue_token=self._issue_token,
+            nodes=self.nodes,
             jwks=self.tokens.jwks,
             openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
             is_ready=lambda: self.ready,

@@ -99,7 +99,16 @@ def build(cluster: Cluster) -> dict[str, Role]:
             f"system:node:{name}", "kubelet", ("system:nodes",), f"kubelet/{name}"
         )
         nodes.append(
-            kubelet.build(kernel, probe, cluster.rand, client, name, number, **_kubelet(inputs))
+            kubelet.build(
+                kernel,
+                probe,
+                cluster.rand,
+                client,
+                name,
+                number,
+                directory=cluster.nodes,
+                **_kubelet(inputs),
+            )
         )
     return {
         CONTROLLERS: Role(kernel, CONTROLLERS, manager, first_only=True),

@@ -16,6 +16,7 @@ from apiserver_app.machinery import errors, fields, labels
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.machinery.nodeapi import Nodes
 from apiserver_app.machinery.outbound import Outbound
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
@@ -62,6 +63,7 @@ class ClusterContext:
     chain: Chain
     outbound: Outbound
     issue_token: Callable[[Object, Object, int], Object]
+    nodes: Nodes
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict
     is_ready: Callable[[], bool] = lambda: True

@@ -8,7 +8,8 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
-from controllers_app.kubelet.kubelet import Kubelet
+from controllers_app.kubelet.kubelet import Kubelet, address_of
+from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
 from controllers_app.runtime.tasks import TaskGroup
 
@@ -22,13 +23,25 @@ def build(
     number: int,
     *,
     version: str,
+    directory: Directory,
     **options: Any,
 ) -> Component:
-    """The kubelet of node `name`; nothing of a former run is left when it starts."""
+    """The kubelet of node `name`; nothing of a former run is left when it starts, but for what is
+    inside of the node's containers."""
+    directory.station(name, address_of(number))
 
     async def main(group: TaskGroup) -> None:
         kubelet = Kubelet(
-            kernel, probe, rand, client, group, name, number, version=version, **options
+            kernel,
+            probe,
+            rand,
+            client,
+            group,
+            name,
+            number,
+            version=version,
+            directory=directory,
+            **options,
         )
         await kubelet.run()
 

@@ -414,6 +414,16 @@ class Containers:
     def _all(self) -> Iterable[ContainerState]:
         return (*self.init, *self.main)
 
+    def find(self, name: str) -> ContainerState | None:
+        return next((one for one in self._all() if one.name == name), None)
+
+    def running(self) -> list[ContainerState]:
+        return [one for one in self._all() if one.is_running]
+
+    def image_of(self, one: ContainerState) -> Behaviour:
+        """What the container's image is and does, with what the pod's annotations change."""
+        return self._behaviour(one, self.spec_of(one))
+
     def spec_of(self, one: ContainerState) -> Object:
         spec = self._worker.pod["spec"]
         group = spec["containers"] if one.kind == MAIN else spec["initContainers"]

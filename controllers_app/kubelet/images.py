@@ -13,16 +13,27 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.nodeapi import STDOUT
 
 PREFIX = "simulation.lifecycle/"
 NEVER = float("inf")
 SECONDS_MAX = 10 * 365 * 86_400.0
+LINE_SECONDS = 0.004  # between two lines of an image's start
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that an image writes, so many seconds after its start."""
+
+    at: float
+    text: str
+    stream: str = STDOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,16 @@ class Behaviour:
     stop_seconds: float = 0.5
     runs_seconds: float | None = None  # None: until it is stopped
     exit_code: int = 0
-    logs: tuple[str, ...] = ()
+    logs: tuple[Line, ...] = ()
+    userland: str = ""  # whose commands there are: busybox, debian, none; "": nothing is known
+    tools: tuple[str, ...] = ()  # sets of commands of its own
+    entrypoint: tuple[str, ...] = ()
+    cmd: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # path -> text
+    ports: Mapping[int, str] = field(default_factory=dict)  # port -> the simulated server there
+    workdir: str = "/"
+    user: str = "root"
 
 
 FIELDS = frozenset(one.name for one in fields(Behaviour)) - {"name"}
@@ -70,9 +90,25 @@ class Catalog:
     def _build(self, name: str) -> Behaviour:
         entry = self._entries.get(name) or self._entries.get(repository(name) + ":*") or {}
         values = dict(entry)
-        values["logs"] = tuple(values.get("logs") or ())
+        values["logs"] = _lines(values.get("logs") or ())
+        for key in ("tools", "entrypoint", "cmd"):
+            values[key] = tuple(values.get(key) or ())
         values.setdefault("digest", f"sha256:{hashlib.sha256(name.encode()).hexdigest()}")
         return Behaviour(name, **values)
+
+
+def _lines(given: Sequence[Any]) -> tuple[Line, ...]:
+    """A plain text is written soon after the one before it; {at, text, stream} says when."""
+    out: list[Line] = []
+    at = 0.0
+    for one in given:
+        at = one.get("at", at) if isinstance(one, Mapping) else at
+        if isinstance(one, Mapping):
+            out.append(Line(at, one["text"], one.get("stream", STDOUT)))
+        else:
+            out.append(Line(at, one))
+        at += LINE_SECONDS
+    return tuple(out)
 
 
 def _seconds(text: str) -> float:

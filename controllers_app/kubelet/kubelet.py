@@ -17,6 +17,7 @@ from apiserver_app.machinery.rand import Rand
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.images import Catalog
 from controllers_app.kubelet.node import Node
+from controllers_app.kubelet.nodes import Directory
 from controllers_app.kubelet.podworker import PodWorker
 from controllers_app.kubelet.runtime import Runtime
 from controllers_app.kubelet.volumes import Volumes
@@ -42,6 +43,7 @@ class Kubelet:
         number: int,
         *,
         version: str,
+        directory: Directory,
         images: Mapping[str, Any] | None = None,
         capacity: Mapping[str, str] | None = None,
     ) -> None:
@@ -54,8 +56,10 @@ class Kubelet:
         self.lane = f"kubelet/{name}"
         self.version = f"v{version}.{PATCH_RELEASE}"
         self.capacity = dict(capacity or {})
-        self.address = _address(number)
+        self.address = address_of(number)
         self.cidr = _cidr(number)
+        self.began = kernel.now
+        self.station = directory.station(name, self.address)
         self.recorder = Recorder(kernel, client, "kubelet", name)
         self.runtime = Runtime(kernel, rand, Catalog(images), self.cidr)
         self.volumes = Volumes(kernel, client)
@@ -67,6 +71,7 @@ class Kubelet:
 
     async def run(self) -> None:
         """Register, then follow the node's pods for as long as the component lives."""
+        self.station.enter(self)
         self.group.spawn(f"{self.lane}/events", self.recorder.run())
         await self._register()
         self.group.spawn(f"{self.lane}/status", self.node.heartbeat(), background=True)
@@ -88,6 +93,7 @@ class Kubelet:
     def dropped(self, worker: PodWorker) -> None:
         """Nothing of the pod is left on the node."""
         self.workers.pop(worker.uid, None)
+        self.station.forget(worker.uid)
 
     def _added(self, pod: Object, revision: int) -> None:
         worker = self.workers.get(meta.uid_of(pod))
@@ -108,7 +114,7 @@ class Kubelet:
             worker.removed(revision)
 
 
-def _address(number: int) -> str:
+def address_of(number: int) -> str:
     """10.0.0.11 is node-1."""
     value = 10 + number
     return f"10.0.{value // 250}.{value % 250}"
