@@ -11,7 +11,21 @@ _HERE = Path(__file__).parent
 
 
 def images() -> dict[str, dict[str, Any]]:
-    """The image catalog: normalized name -> fields of controllers_app.kubelet.images.Behaviour."""
+    """The image catalog: normalized name -> fields of controllers_app.kubelet.images.Behaviour.
+    Sets of files are given as the files that they are."""
+    found: dict[str, dict[str, Any]] = _read("images.yaml")["images"]
+    sets: dict[str, dict[str, str]] = _read("files.yaml")["files"]
+    for entry in found.values():
+        if "files" in entry:
+            entry["files"] = {
+                path: text for one in entry["files"] for path, text in sets[one].items()
+            }
+        if not entry.get("digest"):
+            entry.pop("digest", None)
+    return found
+
+
+def _read(name: str) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data: dict[str, dict[str, Any]] = yaml.load((_HERE / "images.yaml").read_bytes(), loader)
-    return data["images"]
+    data: dict[str, Any] = yaml.load((_HERE / name).read_bytes(), loader)
+    return data

@@ -6,11 +6,13 @@ import dataclasses
 
 import pytest
 
-from controllers_app.kubelet import images
+from apiserver_app.machinery.nodeapi import STDERR, STDOUT
+from controllers_app.kubelet import images, servers
 from controllers_app.kubelet.images import Behaviour, Catalog
 from lifecycle import catalog
 
 ENTRIES = catalog.images()
+STREAMS = (STDOUT, STDERR)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -27,7 +29,19 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
         elif kinds[key] == "int":
             assert isinstance(value, int) and value >= 0
         elif key == "logs":
-            assert all(isinstance(line, str) for line in value)
+            assert all(
+                isinstance(line, str) or set(line) <= {"at", "text", "stream"} for line in value
+            )
+            assert all(line.at >= 0 and line.stream in STREAMS for line in images._lines(value))
+        elif key in ("tools", "entrypoint", "cmd"):
+            assert value and all(isinstance(one, str) for one in value)
+        elif key in ("env", "files"):
+            assert all(isinstance(one, str) for pair in value.items() for one in pair)
+        elif key == "ports":
+            assert set(value.values()) <= {one.name for one in servers.SERVERS}
+            assert all(0 < port < 65536 for port in value)
+        elif key == "userland":
+            assert value in ("busybox", "debian", "none")
         else:
             assert isinstance(value, str) and value
 
