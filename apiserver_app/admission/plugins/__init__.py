@@ -21,7 +21,6 @@ from apiserver_app.admission.plugins.default_ingress_class import DefaultIngress
 from apiserver_app.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver_app.admission.plugins.dynamic import (
     MutatingAdmissionWebhook,
-    ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
 )
 from apiserver_app.admission.plugins.limit_ranger import LimitRanger
@@ -38,6 +37,7 @@ from apiserver_app.admission.plugins.storage import (
     StorageObjectInUseProtection,
 )
 from apiserver_app.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
+from apiserver_app.admission.plugins.validating_policy import ValidatingAdmissionPolicy
 
 # webhooks, policies and quota stay at the end, as upstream demands
 PLUGINS: tuple[type[Plugin], ...] = (

@@ -1,0 +1,67 @@
+"""CEL, the Common Expression Language, as Kubernetes has it.
+
+    program = cel.compile("object.spec.replicas <= params.max", ["object", "params"])
+    program({"object": deployment, "params": limits})
+
+Nothing of the language is loaded before the first expression is compiled. Evaluation is bounded by
+upstream's cost limits; regular expressions are RE2's. Values are plain JSON, unless a `schema`
+says what its texts and numbers are.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/cel and github.com/google/cel-go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from apiserver_app.cel.errors import (
+    CompileError,
+    CostExceeded,
+    EvaluationError,
+    ResultTypeError,
+)
+
+if TYPE_CHECKING:
+    from apiserver_app.cel.program import Program
+    from apiserver_app.cel.types import Type
+
+PER_CALL_LIMIT = 1_000_000
+# of all expressions of one binding, or of one custom resource, together
+RUNTIME_BUDGET = 10_000_000
+MATCH_CONDITIONS_BUDGET = 2_500_000
+
+
+def compile(
+    expression: str,
+    variables: Sequence[str],
+    *,
+    types: Mapping[str, Type] | None = None,
+    schemas: Mapping[str, Mapping[str, Any]] | None = None,
+    structs: Mapping[str, Type] | None = None,
+    wants: Sequence[str] = (),
+    version: str = "1.33",
+) -> Program:
+    """A program, or CompileError.
+
+    `types` tells the type of a variable (dyn otherwise), `schemas` its OpenAPI schema, by which
+    its values are taken too; `structs` are the messages that may be constructed; `wants` are the
+    types of which the value has to be one (`bool`, `string`), dyn passing none but `dyn`.
+    """
+    from apiserver_app.cel.program import compiled
+
+    return compiled(
+        expression, variables, types or {}, schemas or {}, structs or {}, wants, version
+    )
+
+
+__all__ = [
+    "MATCH_CONDITIONS_BUDGET",
+    "PER_CALL_LIMIT",
+    "RUNTIME_BUDGET",
+    "CompileError",
+    "CostExceeded",
+    "EvaluationError",
+    "ResultTypeError",
+    "compile",
+]

@@ -1,0 +1,341 @@
+"""Checked expressions as Python closures, and the cost of running them.
+
+Every step adds to the cost as upstream's tracker does, and whoever reaches the limit is stopped,
+so no expression can run for long. `&&`, `||`, `all` and `exists` absorb errors as upstream's do.
+
+Models cel-go interpreter/{planner,interpretable,runtimecost}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apiserver_app.cel import operators
+from apiserver_app.cel.checker import TYPE_NAMES, qualified
+from apiserver_app.cel.errors import CostExceeded, EvaluationError
+from apiserver_app.cel.folds import FOLDS
+from apiserver_app.cel.functions import FUNCTIONS, NO_OVERLOAD, Function
+from apiserver_app.cel.tree import (
+    Bind,
+    Call,
+    Const,
+    Fold,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    Select,
+    Struct,
+)
+from apiserver_app.cel.values import Message, Optional, TypeValue
+
+LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
+
+
+class Env:
+    """One evaluation: the variables, what it has cost, and what it may cost."""
+
+    __slots__ = ("cost", "limit", "names")
+
+    def __init__(self, names: dict[str, Any], limit: int) -> None:
+        self.names = names
+        self.limit = limit
+        self.cost = 0
+
+    def spend(self, cost: int) -> None:
+        self.cost += cost
+        if self.cost > self.limit:
+            raise CostExceeded
+
+
+Step = Callable[[Env], Any]
+
+
+class Planner:
+    """Makes the closures. `dotted` are declared variables with a dot in their name."""
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self._variables = variables
+        self._bound: list[str] = []
+
+    def plan(self, node: Node) -> Step:
+        if isinstance(node, Const):
+            value = node.value
+            return lambda env: value
+        if isinstance(node, Ident):
+            return self._ident(node.name)
+        if isinstance(node, Select):
+            return self._select(node)
+        if isinstance(node, Call):
+            return self._call(node)
+        if isinstance(node, ListNode):
+            return self._list(node)
+        if isinstance(node, MapNode):
+            return self._map(node)
+        if isinstance(node, Fold):
+            return self._fold(node)
+        if isinstance(node, Bind):
+            return self._bind(node)
+        assert isinstance(node, Struct)
+        return self._struct(node)
+
+    def _ident(self, name: str) -> Step:
+        if name not in self._variables and name not in self._bound and name in TYPE_NAMES:
+            value = TypeValue(name)
+            return lambda env: value
+
+        def ident(env: Env) -> Any:
+            env.cost += 1
+            try:
+                return env.names[name]
+            except KeyError:
+                raise EvaluationError(f"no such attribute(s): {name}") from None
+
+        return ident
+
+    def _select(self, node: Select) -> Step:
+        dotted = qualified(node)
+        if "." in dotted and dotted in self._variables:
+            return self._ident(dotted)
+        if dotted in TYPE_NAMES:
+            return self._ident(dotted)
+        operand, name = self.plan(node.operand), node.field
+        if node.test:
+            return lambda env: operators.has_field(operand(env), name)
+        if node.optional:
+            return lambda env: operators.field_optional(operand(env), name)
+        get = operators.field
+
+        def select(env: Env) -> Any:
+            holder = operand(env)
+            env.cost += 1
+            if type(holder) is dict and name in holder:
+                return holder[name]
+            return get(holder, name)
+
+        return select
+
+    # -- calls ------------------------------------------------------------------------------
+
+    def _call(self, node: Call) -> Step:
+        name = node.name
+        args = [self.plan(arg) for arg in node.args]
+        if name == "_&&_":
+            return _logical(args, False)
+        if name == "_||_":
+            return _logical(args, True)
+        if name == "_?_:_":
+            return _conditional(*args)
+        if name in ("or", "orValue") and node.target is not None and len(args) == 1:
+            return _otherwise(self.plan(node.target), args[0], name)
+        if node.target is None and name in operators.DIRECT:
+            return _direct(name, args)
+        if node.target is not None:
+            args.insert(0, self.plan(node.target))
+        return _function(FUNCTIONS[name], node.target is not None, args)
+
+    def _list(self, node: ListNode) -> Step:
+        items = [(self.plan(item), optional) for item, optional in node.items]
+
+        def build(env: Env) -> list[Any]:
+            out: list[Any] = []
+            for item, optional in items:
+                _put(out, item(env), optional)
+            env.spend(LIST_COST)
+            return out
+
+        return build
+
+    def _map(self, node: MapNode) -> Step:
+        entries = [
+            (self.plan(key), self.plan(value), optional) for key, value, optional in node.entries
+        ]
+
+        def build(env: Env) -> dict[Any, Any]:
+            out: dict[Any, Any] = {}
+            for get_key, get_value, optional in entries:
+                key, value = get_key(env), get_value(env)
+                if not isinstance(key, (str, int)):
+                    raise EvaluationError("unsupported key type")
+                if optional:
+                    if not isinstance(value, Optional):
+                        raise EvaluationError(
+                            f"cannot initialize optional entry '{key}' from non-optional value"
+                        )
+                    if not value.has:
+                        continue
+                    value = value.value
+                if key in out:
+                    raise EvaluationError(f"Failed with repeated key {key}")
+                out[key] = value
+            env.spend(MAP_COST)
+            return out
+
+        return build
+
+    def _struct(self, node: Struct) -> Step:
+        fields = [(name, self.plan(value), optional) for _, name, value, optional in node.fields]
+        type_name = node.name
+
+        def build(env: Env) -> Message:
+            out = Message(type_name)
+            for name, get, optional in fields:
+                value = get(env)
+                if optional:
+                    if not value.has:
+                        continue
+                    value = value.value
+                out[name] = value
+            env.spend(STRUCT_COST)
+            return out
+
+        return build
+
+    # -- macros -----------------------------------------------------------------------------
+
+    def _fold(self, node: Fold) -> Step:
+        ranged = self.plan(node.range)
+        self._bound += node.names
+        body = self.plan(node.body)
+        keep = self.plan(node.filter) if node.filter is not None else None
+        del self._bound[-len(node.names) :]
+        run = FOLDS[node.kind]
+        names = tuple(node.names)
+
+        def fold(env: Env) -> Any:
+            over, outer = ranged(env), env.names
+            env.names = dict(outer)
+            try:
+                return run(env, over, names, keep, body)
+            finally:
+                env.names = outer
+
+        return fold
+
+    def _bind(self, node: Bind) -> Step:
+        value = self.plan(node.value)
+        self._bound.append(node.name)
+        body = self.plan(node.body)
+        self._bound.pop()
+        name, flat = node.name, node.kind == "optFlatMap"
+
+        def bind(env: Env) -> Any:
+            holder = value(env)
+            if not isinstance(holder, Optional):
+                raise EvaluationError(NO_OVERLOAD)
+            if not holder.has:
+                return holder
+            names = env.names
+            env.names = {**names, name: holder.value}
+            try:
+                result = body(env)
+            finally:
+                env.names = names
+            return result if flat else Optional(result)
+
+        return bind
+
+
+def _put(out: list[Any], value: Any, optional: bool) -> None:
+    if not optional:
+        out.append(value)
+    elif not isinstance(value, Optional):
+        raise EvaluationError("cannot initialize optional list element from non-optional value")
+    elif value.has:
+        out.append(value.value)
+
+
+def _logical(terms: list[Step], decisive: bool) -> Step:
+    """`||` when `decisive` is true, `&&` when it is false: that value wins over any error."""
+
+    def logical(env: Env) -> bool:
+        failed: EvaluationError | None = None
+        for term in terms:
+            try:
+                value = term(env)
+            except CostExceeded:
+                raise
+            except EvaluationError as error:
+                failed = failed or error
+                continue
+            if value is decisive:
+                return decisive
+            if type(value) is not bool:
+                failed = failed or EvaluationError(NO_OVERLOAD)
+        if failed is not None:
+            raise failed
+        return not decisive
+
+    return logical
+
+
+def _conditional(test: Step, yes: Step, no: Step) -> Step:
+    def conditional(env: Env) -> Any:
+        value = test(env)
+        if type(value) is not bool:
+            raise EvaluationError(NO_OVERLOAD)
+        return yes(env) if value else no(env)
+
+    return conditional
+
+
+def _otherwise(target: Step, other: Step, name: str) -> Step:
+    """`opt.or(opt)` and `opt.orValue(value)`: the other side only when it is needed."""
+
+    def otherwise(env: Env) -> Any:
+        holder = target(env)
+        if not isinstance(holder, Optional):
+            raise EvaluationError(NO_OVERLOAD)
+        env.cost += 1
+        if holder.has:
+            return holder.value if name == "orValue" else holder
+        return other(env)
+
+    return otherwise
+
+
+def _direct(name: str, args: list[Step]) -> Step:
+    run = operators.DIRECT[name]
+    cost = operators.COSTS.get(name)
+    if len(args) == 1:
+        (one,) = args
+
+        def unary(env: Env) -> Any:
+            env.cost += 1
+            return run(one(env))
+
+        return unary
+    left, right = args
+    if cost is None:
+
+        def plain(env: Env) -> Any:
+            env.cost += 1
+            return run(left(env), right(env))
+
+        return plain
+
+    def binary(env: Env) -> Any:
+        one, other = left(env), right(env)
+        if type(one) is int:
+            env.cost += 1 if name != "@in" else cost(one, other, None)
+        else:
+            env.spend(cost(one, other, None))
+        return run(one, other)
+
+    return binary
+
+
+def _function(function: Function, member: bool, args: list[Step]) -> Step:
+    resolve = function.resolve
+
+    def call(env: Env) -> Any:
+        given = [arg(env) for arg in args]
+        found = resolve(member, given)
+        if found.cost is None:
+            env.spend(1)
+        else:
+            env.spend(found.cost(*given))
+        return found.impl(*given)
+
+    return call

@@ -1,0 +1,138 @@
+"""The macros over lists and maps: all, exists, map, filter and those with two variables.
+
+The cost of a round is that of the loop which upstream's parser makes of the macro.
+
+Models cel-go parser/macro.go, ext/comprehensions.go and interpreter/interpretable.go (evalFold).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from apiserver_app.cel.errors import CostExceeded, EvaluationError
+from apiserver_app.cel.functions import NO_OVERLOAD
+
+
+class Scope(Protocol):
+    """What a fold needs of an evaluation."""
+
+    names: dict[str, Any]
+    cost: int
+
+    def spend(self, cost: int) -> None: ...
+
+
+Step = Callable[[Any], Any]
+Names = tuple[str, ...]
+
+
+def _rounds(env: Scope, ranged: Any, names: Names, cost: int) -> Iterator[Any]:
+    """Sets the variables for each round; the caller keeps the outer ones."""
+    inner = env.names
+    if isinstance(ranged, dict):
+        for key in ranged:
+            env.spend(cost)
+            inner[names[0]] = key
+            if len(names) > 1:
+                inner[names[1]] = ranged[key]
+            yield key
+    elif isinstance(ranged, list):
+        for index, item in enumerate(ranged):
+            env.spend(cost)
+            if len(names) > 1:
+                inner[names[0]] = index
+            inner[names[-1]] = item
+            yield item
+    else:
+        raise EvaluationError(NO_OVERLOAD)
+
+
+def _quantified(decisive: bool, cost: int) -> Callable[..., bool]:
+    def run(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> bool:
+        failed: EvaluationError | None = None
+        env.spend(1)
+        for _ in _rounds(env, ranged, names, cost):
+            try:
+                value = body(env)
+            except CostExceeded:
+                raise
+            except EvaluationError as error:
+                failed = failed or error
+                continue
+            if value is decisive:
+                return decisive
+            if type(value) is not bool:
+                failed = failed or EvaluationError(NO_OVERLOAD)
+        if failed is not None:
+            raise failed
+        return not decisive
+
+    return run
+
+
+def _test(env: Scope, step: Step) -> bool:
+    value = step(env)
+    if type(value) is not bool:
+        raise EvaluationError(NO_OVERLOAD)
+    return value
+
+
+def _exists_one(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> bool:
+    env.spend(2)
+    return sum([_test(env, body) for _ in _rounds(env, ranged, names, 1)]) == 1
+
+
+def _map(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> list[Any]:
+    out: list[Any] = []
+    env.spend(1)
+    for _ in _rounds(env, ranged, names, 12):
+        if keep is None or _test(env, keep):
+            out.append(body(env))
+    return out
+
+
+def _filter(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> list[Any]:
+    env.spend(1)
+    return [item for item in _rounds(env, ranged, names, 12) if _test(env, body)]
+
+
+def _transform_map(
+    env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step
+) -> dict[Any, Any]:
+    out: dict[Any, Any] = {}
+    env.spend(1)
+    for _ in _rounds(env, ranged, names, 12):
+        if keep is None or _test(env, keep):
+            value = body(env)
+            out[env.names[names[0]]] = value
+    return out
+
+
+def _transform_entry(
+    env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step
+) -> dict[Any, Any]:
+    out: dict[Any, Any] = {}
+    env.spend(1)
+    for _ in _rounds(env, ranged, names, 12):
+        if keep is None or _test(env, keep):
+            entry = body(env)
+            if not isinstance(entry, dict):
+                raise EvaluationError(NO_OVERLOAD)
+            for key in entry:
+                if key in out:
+                    raise EvaluationError(f"insert failed: key {key} already exists")
+                out[key] = entry[key]
+    return out
+
+
+FOLDS: dict[str, Callable[..., Any]] = {
+    "all": _quantified(False, 3),
+    "exists": _quantified(True, 4),
+    "existsOne": _exists_one,
+    "map": _map,
+    "filter": _filter,
+    "transformList": _map,
+    "transformMap": _transform_map,
+    "transformMapEntry": _transform_entry,
+}

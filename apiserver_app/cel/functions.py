@@ -1,0 +1,148 @@
+"""Functions that expressions can call: signatures, what they do, what they cost.
+
+A library declares with `declare("string.charAt(int) string", implementation)`. Which overload a
+call means is decided by the classes of its arguments, remembered per combination of classes.
+
+Models cel-go common/decls and interpreter/runtimecost.go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver_app.cel import types, values
+from apiserver_app.cel.errors import EvaluationError
+from apiserver_app.cel.types import Type
+
+Impl = Callable[..., Any]
+Cost = Callable[..., int]  # of the arguments and the result
+
+NO_OVERLOAD = "no such overload"
+TRAVERSAL = 0.1  # per character of a text
+
+
+@dataclass(slots=True)
+class Overload:
+    member: bool
+    params: tuple[Type, ...]
+    result: Type
+    impl: Impl
+    cost: Cost | None = None
+    since: tuple[int, int] = (1, 0)
+
+
+@dataclass(slots=True)
+class Function:
+    name: str
+    overloads: list[Overload] = field(default_factory=list)
+    _found: dict[tuple[Any, ...], Overload | None] = field(default_factory=dict)
+
+    def resolve(self, member: bool, args: Sequence[Any]) -> Overload:
+        """The overload for these values. Raises EvaluationError."""
+        key = (member, *map(type, args))
+        try:
+            found = self._found[key]
+        except KeyError:
+            found = self._found[key] = self._search(member, args)
+        if found is None:
+            raise EvaluationError(NO_OVERLOAD)
+        return found
+
+    def _search(self, member: bool, args: Sequence[Any]) -> Overload | None:
+        names = [type_name(arg) for arg in args]
+        for one in self.overloads:
+            if one.member == member and len(one.params) == len(args):
+                if all(map(_fits, one.params, names)):
+                    return one
+        return None
+
+
+FUNCTIONS: dict[str, Function] = {}
+
+
+def declare(
+    signature: str, impl: Impl, cost: Cost | None = None, since: tuple[int, int] = (1, 0)
+) -> None:
+    """`string.f(int) bool` is a member, `f(string, int) bool` is not."""
+    head, _, tail = signature.rpartition(") ")
+    before, params = _head(head)
+    receiver, dot, name = before.rpartition(".")
+    member = bool(dot) and not receiver.startswith("$")
+    if not member:
+        name = before.lstrip("$")
+    wanted = [receiver] if member else []
+    wanted += types.split(params)
+    FUNCTIONS.setdefault(name, Function(name)).overloads.append(
+        Overload(member, tuple(map(types.parse, wanted)), types.parse(tail), impl, cost, since)
+    )
+
+
+def _head(head: str) -> tuple[str, str]:
+    """The name, and the text between the parentheses of its parameters."""
+    depth = 0
+    for index in range(len(head) - 1, -1, -1):
+        depth += (head[index] == ")") - (head[index] == "(")
+        if depth < 0:
+            return head[:index], head[index + 1 :]
+    raise ValueError(head)
+
+
+def _fits(wanted: Type, name: str) -> bool:
+    return wanted.name == name or wanted.name == "dyn" or types.is_variable(wanted)
+
+
+_NAMES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    values.UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    values.Duration: "google.protobuf.Duration",
+    values.Timestamp: "google.protobuf.Timestamp",
+    values.TypeValue: "type",
+    values.Optional: "optional_type",
+}
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type."""
+    name = _NAMES.get(type(value))
+    if name is not None:
+        return name
+    if isinstance(value, values.Message):
+        return value.type_name
+    if isinstance(value, dict):
+        return "map"
+    if isinstance(value, list):
+        return "list"
+    return str(getattr(value, "cel_type", type(value).__name__))
+
+
+def size(value: Any) -> int:
+    """How large a value counts."""
+    if isinstance(value, (str, bytes, list, dict)):
+        return len(value)
+    if isinstance(value, values.Optional) and value.has:
+        return size(value.value)
+    return 1
+
+
+def traversal(*given: Any) -> int:
+    """Reading the first argument once."""
+    return math.ceil(size(given[0]) * TRAVERSAL)
+
+
+def matching(*given: Any) -> int:
+    """A regular expression over a text."""
+    text = math.ceil((1 + size(given[0])) * TRAVERSAL)
+    return text * math.ceil(size(given[1]) * 0.25)
+
+
+def items(*given: Any) -> int:
+    """Every item of a list once."""
+    return size(given[0])

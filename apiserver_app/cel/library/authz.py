@@ -1,0 +1,147 @@
+"""Asking the authorizers from an expression: `authorizer.group('apps').resource('deployments')...`.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/cel/library/authz.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from apiserver_app.cel.errors import EvaluationError
+from apiserver_app.cel.functions import declare
+from apiserver_app.machinery import names
+from apiserver_app.machinery.meta import User
+
+CHECK_COST = 350_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What is asked: a resource, or a path when there is no resource."""
+
+    user: User
+    verb: str = ""
+    path: str = ""
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    fields: str = ""
+    labels: str = ""
+
+
+class Decision(NamedTuple):
+    allowed: bool
+    reason: str = ""
+    error: str = ""
+
+
+Ask = Callable[[Check], Decision]
+
+
+class Authorizer:
+    cel_type = "kubernetes.authorization.Authorizer"
+
+    def __init__(self, user: User, ask: Ask) -> None:
+        self.user = user
+        self.ask = ask
+
+    def resource(self, group: str, resource: str, subresource: str, namespace: str,
+                 name: str) -> ResourceCheck:  # fmt: skip
+        """`authorizer.requestResource`: what the request itself is about."""
+        check = Check(self.user, "", "", group, resource, subresource, namespace, name)
+        return ResourceCheck(check, self.ask)
+
+
+class _Checking:
+    def __init__(self, check: Check, ask: Ask) -> None:
+        self.check = check
+        self.ask = ask
+
+
+class PathCheck(_Checking):
+    cel_type = "kubernetes.authorization.PathCheck"
+
+
+class GroupCheck(_Checking):
+    cel_type = "kubernetes.authorization.GroupCheck"
+
+
+class ResourceCheck(_Checking):
+    cel_type = "kubernetes.authorization.ResourceCheck"
+
+
+class DecisionValue:
+    cel_type = "kubernetes.authorization.Decision"
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+
+
+def _path(authorizer: Authorizer, path: str) -> PathCheck:
+    if not path.strip():
+        raise EvaluationError("path must not be empty")
+    return PathCheck(Check(authorizer.user, path=path), authorizer.ask)
+
+
+def _group(authorizer: Authorizer, group: str) -> GroupCheck:
+    return GroupCheck(Check(authorizer.user, group=group), authorizer.ask)
+
+
+def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
+    if names.dns1123_subdomain_errors(name):
+        raise EvaluationError("Invalid service account name")
+    if names.dns1123_label_errors(namespace):
+        raise EvaluationError("Invalid service account namespace")
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    user = User(f"system:serviceaccount:{namespace}:{name}", groups)
+    return Authorizer(user, authorizer.ask)
+
+
+def _resource(group: GroupCheck, resource: str) -> ResourceCheck:
+    if not resource.strip():
+        raise EvaluationError("resource must not be empty")
+    return ResourceCheck(replace(group.check, resource=resource), group.ask)
+
+
+def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
+    def narrow(check: ResourceCheck, value: str) -> ResourceCheck:
+        return ResourceCheck(replace(check.check, **{field: value}), check.ask)
+
+    return narrow
+
+
+def _check(checking: _Checking, verb: str) -> DecisionValue:
+    return DecisionValue(checking.ask(replace(checking.check, verb=verb)))
+
+
+def _check_cost(*given: object) -> int:
+    return CHECK_COST
+
+
+def _declare() -> None:
+    since = (1, 27)
+    declare("authorizer.path(string) pathCheck", _path, None, since)
+    declare("authorizer.group(string) groupCheck", _group, None, since)
+    declare("authorizer.serviceAccount(string, string) authorizer", _service_account, None, since)
+    declare("groupCheck.resource(string) resourceCheck", _resource, None, since)
+    for field in ("subresource", "namespace", "name"):
+        declare(f"resourceCheck.{field}(string) resourceCheck", _narrowed(field), None, since)
+    for word, field in (("fieldSelector", "fields"), ("labelSelector", "labels")):
+        declare(f"resourceCheck.{word}(string) resourceCheck", _narrowed(field), None, (1, 31))
+    declare("pathCheck.check(string) decision", _check, _check_cost, since)
+    declare("resourceCheck.check(string) decision", _check, _check_cost, since)
+    answers = {
+        "errored() bool": lambda value: bool(value.decision.error),
+        "error() string": lambda value: value.decision.error,
+        "allowed() bool": lambda value: value.decision.allowed,
+        "reason() string": lambda value: value.decision.reason,
+    }
+    for signature, impl in answers.items():
+        declare(f"decision.{signature}", impl, None, since)
+
+
+_declare()

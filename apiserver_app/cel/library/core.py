@@ -1,0 +1,280 @@
+"""CEL's own functions: conversions, sizes, texts, times, optionals and sets.
+
+Models cel-go common/stdlib/standard.go, cel/library.go (optionals) and ext/sets.go.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import zoneinfo
+from collections.abc import Callable
+from typing import Any
+
+from apiserver_app.cel import functions
+from apiserver_app.cel.errors import EvaluationError
+from apiserver_app.cel.functions import declare, traversal
+from apiserver_app.cel.library.regex import compiled
+from apiserver_app.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    NANOS,
+    NONE,
+    UINT_MAX,
+    Duration,
+    Optional,
+    Timestamp,
+    TypeValue,
+    UInt,
+    checked_uint,
+    contains,
+    double_text,
+    duration,
+    timestamp,
+)
+
+
+def _size(value: Any) -> int:
+    return len(value)
+
+
+def _int(value: Any) -> int:
+    if isinstance(value, float):
+        if not INT_MIN < value < INT_MAX:
+            raise EvaluationError("integer overflow")
+        return int(value)
+    if isinstance(value, str):
+        return _whole(value, "int", INT_MIN, INT_MAX)
+    if isinstance(value, Timestamp):
+        return value.nanos // NANOS
+    if isinstance(value, Duration):
+        return value.nanos
+    if value > INT_MAX:
+        raise EvaluationError("integer overflow")
+    return int(value)
+
+
+def _uint(value: Any) -> UInt:
+    if isinstance(value, float):
+        if not -1 < value < UINT_MAX:
+            raise EvaluationError("unsigned integer overflow")
+        return UInt(int(value))
+    if isinstance(value, str):
+        return UInt(_whole(value, "uint", 0, UINT_MAX))
+    return checked_uint(int(value))
+
+
+def _whole(text: str, kind: str, least: int, most: int) -> int:
+    body = text[1:] if text[:1] in ("-", "+") and kind == "int" else text
+    if body.isdigit() and body.isascii() and len(body) < 25 and least <= int(text) <= most:
+        return int(text)
+    name = "ParseInt" if kind == "int" else "ParseUint"
+    why = "value out of range" if body.isdigit() and body.isascii() else "invalid syntax"
+    raise EvaluationError(f'strconv.{name}: parsing "{text}": {why}')
+
+
+def _double(value: Any) -> float:
+    if not isinstance(value, str):
+        return float(value)
+    try:
+        if value != value.strip() or "_" in value:
+            raise ValueError
+        return float(value)
+    except ValueError:
+        raise EvaluationError(f'strconv.ParseFloat: parsing "{value}": invalid syntax') from None
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return double_text(value)
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
+    return str(int(value)) if isinstance(value, int) else str(value)
+
+
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in _TRUE or value in _FALSE:
+        return value in _TRUE
+    raise EvaluationError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
+
+
+def _timestamp(value: Any) -> Timestamp:
+    if isinstance(value, str):
+        return timestamp(value)
+    return value if isinstance(value, Timestamp) else Timestamp(value * NANOS)
+
+
+def _duration(value: Any) -> Duration:
+    if isinstance(value, str):
+        return duration(value)
+    return value if isinstance(value, Duration) else Duration(value)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return compiled(pattern).search(text) is not None
+
+
+# -- times --------------------------------------------------------------------------------------
+
+
+def _zone(name: str) -> datetime.tzinfo:
+    if ":" in name:
+        sign = -1 if name.startswith("-") else 1
+        hours, _, minutes = name.lstrip("+-").partition(":")
+        try:
+            return datetime.timezone(
+                sign * datetime.timedelta(hours=int(hours), minutes=int(minutes))
+            )
+        except ValueError:
+            raise EvaluationError(f"unknown time zone {name}") from None
+    try:
+        return zoneinfo.ZoneInfo(name or "UTC")
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        raise EvaluationError(f"unknown time zone {name}") from None
+
+
+_PARTS: dict[str, Callable[[datetime.datetime], int]] = {
+    "getFullYear": lambda moment: moment.year,
+    "getMonth": lambda moment: moment.month - 1,
+    "getDayOfYear": lambda moment: moment.timetuple().tm_yday - 1,
+    "getDayOfMonth": lambda moment: moment.day - 1,
+    "getDate": lambda moment: moment.day,
+    "getDayOfWeek": lambda moment: moment.isoweekday() % 7,
+    "getHours": lambda moment: moment.hour,
+    "getMinutes": lambda moment: moment.minute,
+    "getSeconds": lambda moment: moment.second,
+}
+
+
+def _part(get: Callable[[datetime.datetime], int]) -> Callable[..., int]:
+    def part(moment: Timestamp, zone: str = "UTC") -> int:
+        try:
+            return get(moment.moment(_zone(zone)))
+        except OverflowError:
+            raise EvaluationError("timestamp overflow") from None
+
+    return part
+
+
+def _truncated(unit: int) -> Callable[[Duration], int]:
+    def count(value: Duration) -> int:
+        whole = abs(value.nanos) // unit
+        return whole if value.nanos >= 0 else -whole
+
+    return count
+
+
+# -- optionals and sets -------------------------------------------------------------------------
+
+
+def _is_zero(value: Any) -> bool:
+    if isinstance(value, (Duration, Timestamp)):
+        return value.nanos == 0
+    return not value
+
+
+def _value(holder: Optional) -> Any:
+    if not holder.has:
+        raise EvaluationError("optional.none() dereference")
+    return holder.value
+
+
+def _set_contains(one: list[Any], other: list[Any]) -> bool:
+    return all(contains(one, item) for item in other)
+
+
+def _set_equivalent(one: list[Any], other: list[Any]) -> bool:
+    return _set_contains(one, other) and _set_contains(other, one)
+
+
+def _set_intersects(one: list[Any], other: list[Any]) -> bool:
+    return any(contains(one, item) for item in other)
+
+
+def _product(one: list[Any], other: list[Any], *result: Any) -> int:
+    return max(1, len(one) * len(other))
+
+
+def _declare() -> None:
+    for kind in ("string", "bytes", "list(A)", "map(A, B)"):
+        declare(f"size({kind}) int", _size)
+        declare(f"{kind}.size() int", _size)
+    for kind in ("int", "uint", "double", "string", "timestamp", "duration"):
+        declare(f"int({kind}) int", _int)
+    for kind in ("int", "uint", "double", "string"):
+        declare(f"uint({kind}) uint", _uint)
+        declare(f"double({kind}) double", _double)
+    for kind in ("string", "bool", "int", "uint", "double", "bytes", "timestamp", "duration"):
+        declare(f"string({kind}) string", _string, traversal if kind == "bytes" else None)
+    declare("bool(bool) bool", _bool)
+    declare("bool(string) bool", _bool)
+    declare("bytes(bytes) bytes", lambda value: value)
+    declare("bytes(string) bytes", str.encode, traversal)
+    declare("dyn(A) dyn", lambda value: value)
+    declare("type(A) type(A)", lambda value: TypeValue(functions.type_name(value)))
+    for kind in ("string", "int", "timestamp"):
+        declare(f"timestamp({kind}) timestamp", _timestamp)
+    for kind in ("string", "int", "duration"):
+        declare(f"duration({kind}) duration", _duration)
+    declare("string.contains(string) bool", lambda text, part: part in text, _contains_cost)
+    declare("string.startsWith(string) bool", lambda text, part: text.startswith(part), traversal)
+    declare("string.endsWith(string) bool", lambda text, part: text.endswith(part), traversal)
+    declare("string.matches(string) bool", _matches, functions.matching)
+    declare("matches(string, string) bool", _matches, functions.matching)
+    for name, get in _PARTS.items():
+        declare(f"timestamp.{name}() int", _part(get))
+        declare(f"timestamp.{name}(string) int", _part(get))
+    declare("timestamp.getMilliseconds() int", lambda moment: moment.nanos // 1_000_000 % 1000)
+    declare(
+        "timestamp.getMilliseconds(string) int",
+        lambda moment, zone: moment.nanos // 1_000_000 % 1000,
+    )
+    declare("duration.getHours() int", _truncated(3600 * NANOS))
+    declare("duration.getMinutes() int", _truncated(60 * NANOS))
+    declare("duration.getSeconds() int", _truncated(NANOS))
+    declare(
+        "duration.getMilliseconds() int",
+        lambda value: int(math.fmod(value.nanos, NANOS)) // 1_000_000,
+    )
+    _declare_optionals()
+    for name, impl in _SETS.items():
+        declare(f"$sets.{name}(list(A), list(A)) bool", impl, _product, (1, 29))
+
+
+_SETS = {
+    "contains": _set_contains,
+    "equivalent": _set_equivalent,
+    "intersects": _set_intersects,
+}
+
+
+def _declare_optionals() -> None:
+    since = (1, 28)
+    declare("$optional.of(A) optional(A)", Optional, None, since)
+    declare("$optional.none() optional(A)", lambda: NONE, None, since)
+    declare(
+        "$optional.ofNonZeroValue(A) optional(A)",
+        lambda value: NONE if _is_zero(value) else Optional(value), None, since,
+    )  # fmt: skip
+    declare("optional(A).hasValue() bool", lambda holder: holder.has, None, since)
+    declare("optional(A).value() A", _value, None, since)
+    declare("optional(A).or(optional(A)) optional(A)", lambda one, other: one, None, since)
+    declare("optional(A).orValue(A) A", lambda one, other: one.value, None, since)
+
+
+def _contains_cost(text: str, part: str, *result: Any) -> int:
+    return traversal(text) * traversal(part)
+
+
+_declare()

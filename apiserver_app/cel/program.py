@@ -1,0 +1,108 @@
+"""Compiled expressions.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/{compile,condition}.go.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import apiserver_app.cel.library  # noqa: F401  declares the functions
+from apiserver_app.cel import parser, schema
+from apiserver_app.cel.checker import Checker
+from apiserver_app.cel.errors import (
+    CompileError,
+    CostExceeded,
+    EvaluationError,
+    Issue,
+    ResultTypeError,
+)
+from apiserver_app.cel.evaluator import Env, Planner, Step
+from apiserver_app.cel.types import DYN, Type
+from apiserver_app.cel.validators import literal_issues
+from apiserver_app.cel.values import plain
+
+PER_CALL_LIMIT = 1_000_000
+
+
+class Program:
+    """One expression, ready to run. `type` is the type of its value, as upstream writes it."""
+
+    __slots__ = ("_adapters", "_step", "expression", "output", "type")
+
+    def __init__(
+        self,
+        expression: str,
+        step: Step,
+        output: Type,
+        adapters: Mapping[str, Callable[[Any], Any]],
+    ) -> None:
+        self.expression = expression
+        self.output = output
+        self.type = str(output)
+        self._step = step
+        self._adapters = adapters
+
+    def __call__(self, bindings: Mapping[str, Any]) -> Any:
+        """The value as plain Python. Raises EvaluationError."""
+        return plain(self.run(bindings)[0])
+
+    def run(self, bindings: Mapping[str, Any], budget: int = PER_CALL_LIMIT) -> tuple[Any, int]:
+        """(value, cost); the value is CEL's. Raises EvaluationError, CostExceeded."""
+        names = dict(bindings)
+        for name, adapt in self._adapters.items():
+            if name in names:
+                names[name] = adapt(names[name])
+        env = Env(names, min(budget, PER_CALL_LIMIT))
+        try:
+            value = self._step(env)
+        except RecursionError:
+            raise EvaluationError(parser.TOO_DEEP) from None
+        if env.cost > env.limit:
+            raise CostExceeded
+        return value, env.cost
+
+
+def compiled(
+    expression: str,
+    variables: Sequence[str],
+    types: Mapping[str, Type],
+    schemas: Mapping[str, Mapping[str, Any]],
+    structs: Mapping[str, Type],
+    wants: Sequence[str],
+    version: str,
+) -> Program:
+    """Parse, check, plan. Raises CompileError."""
+    declared = {name: types.get(name, DYN) for name in variables}
+    adapters: dict[str, Callable[[Any], Any]] = {}
+    for name, one in schemas.items():
+        declared[name] = schema.type_of(one)
+        if schema.adapts(one):
+            adapters[name] = functools.partial(schema.adapt, one)
+    try:
+        step, output = _planned(expression, declared, structs, version)
+    except RecursionError:
+        raise CompileError(expression, [Issue(-1, parser.TOO_DEEP)]) from None
+    if wants and str(output) not in wants:
+        if len(wants) == 1:
+            raise ResultTypeError(f"must evaluate to {wants[0]} but got {output}")
+        raise ResultTypeError(f"must evaluate to one of [{' '.join(wants)}] but got {output}")
+    return Program(expression, step, output, adapters)
+
+
+def _planned(
+    expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: str
+) -> tuple[Step, Type]:
+    tree = parser.parse(expression)
+    major, minor = version.lstrip("v").split(".")[:2]
+    profile = (int(major), int(minor))
+    checker = Checker(declared, profile, structs)
+    output = checker.check(tree)
+    issues = checker.issues
+    if not issues and profile >= (1, 29):
+        issues = literal_issues(tree)
+    if issues:
+        raise CompileError(expression, issues)
+    return Planner(declared).plan(tree), output

@@ -1,0 +1,145 @@
+"""The types of expressions, and signatures written as text: `list(A).indexOf(A) int`.
+
+Models cel-go common/types/types.go and checker/types.go (assignability), simplified: whatever is
+not known is dyn, and dyn fits everything.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type by name. `fields` are those of an object type; None when any field may be."""
+
+    name: str
+    params: tuple[Type, ...] = ()
+    fields: Mapping[str, Type] | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        name = _SHOWN.get(self.name, self.name)
+        if not self.params:
+            return name
+        return f"{name}({', '.join(map(str, self.params))})"
+
+
+_SHOWN = {
+    "null_type": "null",
+    "google.protobuf.Timestamp": "timestamp",
+    "google.protobuf.Duration": "duration",
+}
+
+DYN = Type("dyn")
+INT = Type("int")
+UINT = Type("uint")
+DOUBLE = Type("double")
+BOOL = Type("bool")
+STRING = Type("string")
+BYTES = Type("bytes")
+NULL = Type("null_type")
+TIMESTAMP = Type("google.protobuf.Timestamp")
+DURATION = Type("google.protobuf.Duration")
+TYPE = Type("type")
+ERROR = Type("*error*")
+
+_BY_WORD = {
+    "timestamp": TIMESTAMP,
+    "duration": DURATION,
+    "null": NULL,
+    "URL": Type("kubernetes.URL"),
+    "quantity": Type("kubernetes.Quantity"),
+    "format": Type("kubernetes.NamedFormat"),
+    "IP": Type("net.IP"),
+    "CIDR": Type("net.CIDR"),
+    "semver": Type("kubernetes.Semver"),
+    "authorizer": Type("kubernetes.authorization.Authorizer"),
+    "pathCheck": Type("kubernetes.authorization.PathCheck"),
+    "groupCheck": Type("kubernetes.authorization.GroupCheck"),
+    "resourceCheck": Type("kubernetes.authorization.ResourceCheck"),
+    "decision": Type("kubernetes.authorization.Decision"),
+    "optional": Type("optional_type"),
+}
+
+
+def list_of(item: Type) -> Type:
+    return Type("list", (item,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    return Type("map", (key, value))
+
+
+def optional_of(value: Type) -> Type:
+    return Type("optional_type", (value,))
+
+
+def is_variable(one: Type) -> bool:
+    return len(one.name) == 1
+
+
+@functools.cache
+def parse(text: str) -> Type:
+    """`list(map(string, A))` and the like; one capital letter is a type that may be any."""
+    name, paren, inner = text.strip().partition("(")
+    base = _BY_WORD.get(name, Type(name))
+    if not paren:
+        return base
+    return Type(base.name, tuple(parse(part) for part in split(inner[:-1])))
+
+
+def split(text: str) -> list[str]:
+    """At the commas outside of parentheses."""
+    parts: list[str] = []
+    depth = start = 0
+    for index, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if char == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    if text.strip():
+        parts.append(text[start:])
+    return [part.strip() for part in parts]
+
+
+def assignable(wanted: Type, given: Type, known: dict[str, Type]) -> bool:
+    """Whether a value of one type can stand where another is wanted; learns type variables."""
+    if is_variable(wanted):
+        bound = known.get(wanted.name)
+        if bound is None or bound.name == "dyn" or _has_dyn(bound):
+            if bound is None or assignable(bound, given, {}):
+                known[wanted.name] = given if bound is None else bound
+                return True
+            return False
+        return assignable(bound, given, known)
+    if wanted.name in ("dyn", "*error*") or given.name in ("dyn", "*error*"):
+        return True
+    if wanted.name != given.name:
+        return given.name == "null_type" and wanted.name.startswith(("google.", "kubernetes."))
+    if not wanted.params or not given.params:
+        return True
+    return all(map(lambda one, its: assignable(one, its, known), wanted.params, given.params))
+
+
+def _has_dyn(one: Type) -> bool:
+    return one.name == "dyn" or any(map(_has_dyn, one.params))
+
+
+def filled(one: Type, known: Mapping[str, Type]) -> Type:
+    """A result type with its variables replaced; unknown ones are dyn."""
+    if is_variable(one):
+        return known.get(one.name, DYN)
+    if not one.params:
+        return one
+    return Type(one.name, tuple(filled(param, known) for param in one.params), one.fields)
+
+
+def joined(one: Type, other: Type) -> Type:
+    """The type of what may be either."""
+    if one == other or other.name in ("*error*",):
+        return one
+    if one.name == other.name and len(one.params) == len(other.params) and one.params:
+        return Type(one.name, tuple(map(joined, one.params, other.params)))
+    return DYN

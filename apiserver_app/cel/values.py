@@ -1,0 +1,316 @@
+"""The values of expressions.
+
+Plain JSON values stand for themselves: dict, list, str, bool, None, float, int (whole numbers are
+CEL's int). What JSON does not know has a class here. Nothing is copied or converted on the way in.
+
+Models cel-go common/types.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from apiserver_app.cel.errors import EvaluationError
+
+INT_MAX = (1 << 63) - 1
+INT_MIN = -(1 << 63)
+UINT_MAX = (1 << 64) - 1
+NANOS = 1_000_000_000
+_TIME_MIN = -62135596800 * NANOS
+_TIME_MAX = 253402300799 * NANOS + NANOS - 1
+_RFC3339 = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_UNITS = {
+    "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": NANOS,
+    "m": 60 * NANOS, "h": 3600 * NANOS,
+}  # fmt: skip
+
+
+class UInt(int):
+    """A whole number that is CEL's uint."""
+
+
+class Duration:
+    """Nanoseconds."""
+
+    __slots__ = ("nanos",)
+
+    def __init__(self, nanos: int) -> None:
+        if not INT_MIN <= nanos <= INT_MAX:
+            raise EvaluationError("duration overflow")
+        self.nanos = nanos
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Duration) and self.nanos == other.nanos
+
+    def __hash__(self) -> int:
+        return hash(self.nanos)
+
+    def __str__(self) -> str:
+        whole, rest = divmod(abs(self.nanos), NANOS)
+        part = f".{rest:09d}".rstrip("0") if rest else ""
+        return f"{'-' if self.nanos < 0 else ''}{whole}{part}s"
+
+
+class Timestamp:
+    """Nanoseconds since 1970, in UTC."""
+
+    __slots__ = ("nanos",)
+
+    def __init__(self, nanos: int) -> None:
+        if not _TIME_MIN <= nanos <= _TIME_MAX:
+            raise EvaluationError("timestamp overflow")
+        self.nanos = nanos
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timestamp) and self.nanos == other.nanos
+
+    def __hash__(self) -> int:
+        return hash(self.nanos)
+
+    def moment(self, zone: datetime.tzinfo = datetime.UTC) -> datetime.datetime:
+        seconds = self.nanos // NANOS
+        zero = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        return (zero + datetime.timedelta(seconds=seconds)).astimezone(zone)
+
+    def __str__(self) -> str:
+        rest = self.nanos % NANOS
+        part = f".{rest:09d}".rstrip("0") if rest else ""
+        moment = self.moment()
+        return f"{moment.year:04d}{moment.strftime('-%m-%dT%H:%M:%S')}{part}Z"
+
+
+class TypeValue:
+    """A type as a value: `type(1)`, `int`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypeValue) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Optional:
+    """A value that may be missing; `NONE` is the missing one."""
+
+    __slots__ = ("has", "value")
+
+    def __init__(self, value: Any, has: bool = True) -> None:
+        self.value = value
+        self.has = has
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Optional) or self.has != other.has:
+            return False
+        return not self.has or equal(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.has)
+
+
+NONE = Optional(None, False)
+
+
+class Message(dict[str, Any]):
+    """A constructed object, `Object.spec{...}`; unset fields are absent."""
+
+    def __init__(self, type_name: str) -> None:
+        super().__init__()
+        self.type_name = type_name
+
+
+class Lazy(dict[str, Any]):
+    """A map whose values are found when they are asked for, once: `variables`."""
+
+    def __init__(self, names: frozenset[str], resolve: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.names = names
+        self._resolve = resolve
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self.names:
+            raise KeyError(key)
+        value = self[key] = self._resolve(key)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.names))
+
+
+class SetList(list[Any]):
+    """x-kubernetes-list-type: set. Equal in any order; `+` keeps what is there."""
+
+
+class MapList(list[Any]):
+    """x-kubernetes-list-type: map. Equal in any order; `+` replaces by key."""
+
+    keys: tuple[str, ...] = ()
+
+    def key_of(self, item: Any) -> tuple[Any, ...]:
+        return tuple(item.get(key) if isinstance(item, dict) else None for key in self.keys)
+
+
+_PLAIN = frozenset((str, int, bool, bytes, type(None)))
+_NUMBERS = (int, float)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """CEL's `==`: numbers by amount whatever their type, other types never equal each other."""
+    kind = type(one)
+    if kind is type(other) and kind in _PLAIN:
+        return bool(one == other)
+    if isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
+        return isinstance(one, bool) == isinstance(other, bool) and one == other
+    if isinstance(one, dict):
+        if not isinstance(other, dict) or len(one) != len(other):
+            return False
+        return all(key in other and equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        if not isinstance(other, list) or len(one) != len(other):
+            return False
+        if isinstance(one, (SetList, MapList)) or isinstance(other, (SetList, MapList)):
+            return _same_items(one, other)
+        return all(map(equal, one, other))
+    return kind is type(other) and bool(one == other)
+
+
+def _same_items(one: list[Any], other: list[Any]) -> bool:
+    if isinstance(one, SetList) or isinstance(other, SetList):
+        return all(contains(other, item) for item in one)
+    holder = one if isinstance(one, MapList) else other
+    assert isinstance(holder, MapList)
+    return all(
+        any(holder.key_of(item) == holder.key_of(its) and equal(item, its) for its in other)
+        for item in one
+    )
+
+
+def contains(items: list[Any], item: Any) -> bool:
+    if type(item) is str:
+        return item in items
+    return any(equal(item, one) for one in items)
+
+
+def plus(one: list[Any], other: list[Any]) -> list[Any]:
+    """`+` of lists; sets and maps of the API merge."""
+    if isinstance(one, SetList):
+        joined: list[Any] = SetList(one)
+        joined += [item for item in other if not contains(one, item)]
+        return joined
+    if isinstance(one, MapList):
+        return _merged(one, other)
+    return [*one, *other]
+
+
+def _merged(one: MapList, other: list[Any]) -> MapList:
+    merged = MapList(one)
+    merged.keys = one.keys
+    places = {repr(one.key_of(item)): index for index, item in enumerate(one)}
+    for item in other:
+        index = places.get(repr(one.key_of(item)))
+        if index is None:
+            merged.append(item)
+        else:
+            merged[index] = item
+    return merged
+
+
+def checked(number: int) -> int:
+    """An int's result; beyond 64 bits there is none."""
+    if INT_MIN <= number <= INT_MAX:
+        return number
+    raise EvaluationError("integer overflow")
+
+
+def checked_uint(number: int) -> UInt:
+    if 0 <= number <= UINT_MAX:
+        return UInt(number)
+    raise EvaluationError("unsigned integer overflow")
+
+
+def timestamp(text: str) -> Timestamp:
+    """RFC 3339. Raises EvaluationError."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        raise EvaluationError("invalid timestamp")
+    year, month, day, hour, minute, second, part, zone = match.groups()
+    try:
+        moment = datetime.datetime(
+            int(year), int(month), int(day), int(hour), int(minute), int(second),
+            tzinfo=datetime.UTC,
+        )  # fmt: skip
+    except ValueError:
+        raise EvaluationError("invalid timestamp") from None
+    delta = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    seconds = delta.days * 86_400 + delta.seconds
+    if zone not in "Zz":
+        offset = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
+        seconds += -offset if zone[0] == "+" else offset
+    return Timestamp(seconds * NANOS + int((part or "")[:9].ljust(9, "0")))
+
+
+def duration(text: str) -> Duration:
+    """Go's durations: `1h30m`, `-2.5s`. Raises EvaluationError."""
+    body = text[1:] if text[:1] in ("+", "-") else text
+    if body == "0":
+        return Duration(0)
+    total = at = 0
+    while at < len(body):
+        match = _DURATION_PART.match(body, at)
+        if match is None or len(match.group(1)) > 40:
+            raise EvaluationError(f'time: invalid duration "{text}"')
+        whole, _, part = match.group(1).partition(".")
+        unit = _UNITS[match.group(2)]
+        total += int(whole or 0) * unit
+        total += int(part or 0) * unit // 10 ** len(part)
+        at = match.end()
+    if not body:
+        raise EvaluationError(f'time: invalid duration "{text}"')
+    return Duration(-total if text[0] == "-" else total)
+
+
+def double_text(value: float) -> str:
+    """A double as Go's %g in its shortest form prints it."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value)) if value or math.copysign(1, value) > 0 else "-0"
+    text = repr(value)
+    if "e" not in text and abs(value) < 1e-4:
+        text = f"{value:e}"
+    return text
+
+
+def plain(value: Any) -> Any:
+    """A value as plain Python: JSON types, texts for times, None for a missing optional."""
+    kind = type(value)
+    if kind in _PLAIN or kind is float:
+        return value
+    if isinstance(value, dict):
+        return {plain(key): plain(value[key]) for key in value}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, Optional):
+        return plain(value.value)
+    if isinstance(value, UInt):
+        return int(value)
+    return str(value)

@@ -1,0 +1,1 @@
+"""CEL: the language, its libraries, its texts and its limits."""

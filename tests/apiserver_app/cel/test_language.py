@@ -1,0 +1,181 @@
+"""Expressions have the values, and the errors, that upstream gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver_app import cel
+
+DEPLOYMENT = {
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 6,
+        "template": {"spec": {"containers": [{"name": "a", "image": "example.com/a"}]}},
+    },
+}
+
+VALUES: tuple[tuple[str, Any], ...] = (
+    ("object.spec.replicas <= 5", False),
+    ("object.spec.template.spec.containers.all(c, c.image.startsWith('example.com/'))", True),
+    ("has(object.spec.paused)", False),
+    ("object.?spec.?paused.orValue(true)", True),
+    ("object.metadata[?'labels'].hasValue()", False),
+    ("true || 1 / 0 > 1", True),
+    ("1 / 0 > 1 || true", True),
+    ("false && 1 / 0 > 1", False),
+    ("[1, 2, 0].exists(x, 4 / x == 2)", True),
+    ("[1, 2, 3].all(i, v, v > i)", True),
+    ("[1, 2, 3].transformList(i, v, i * v)", [0, 2, 6]),
+    ("{'a': 1}.transformMap(k, v, k + string(v))", {"a": "a1"}),
+    ("[1, 2, 3].map(x, x > 1, x * 2)", [4, 6]),
+    ("[1, 2, 2].exists_one(x, x == 2)", False),
+    ("dyn(1) == 1.0 && 1 < 1.5 && dyn(true) != 1", True),
+    ("-5 % 3", -2),
+    ("'ä'.size()", 1),
+    ("b'ä'.size()", 2),
+    ("type(object) == map && type(1) == int", True),
+    ("[1, 2].sum() == 3 && [3, 1].min() == 1 && [1, 2, 1].lastIndexOf(1) == 2", True),
+    ("'a-b'.split('-').join('+').upperAscii()", "A+B"),
+    ("'hello'.substring(1, 3) + 'x'.charAt(0)", "elx"),
+    ("'%s is %s'.format(['a', 'b'])", "a is b"),
+    ("'abc 123'.find('[0-9]+')", "123"),
+    ("'a1b2'.findAll('[0-9]', 1)", ["1"]),
+    ("quantity('1Gi').isGreaterThan(quantity('500Mi'))", True),
+    ("quantity('1500m').asApproximateFloat()", 1.5),
+    ("cidr('10.0.0.0/8').containsIP('10.2.3.4') && ip('::1').isLoopback()", True),
+    ("url('https://a.example:80/x?y=1').getQuery()", {"y": ["1"]}),
+    ("format.dns1123Label().validate('web').hasValue()", False),
+    ("sets.contains([1, 2], [1]) && sets.intersects([1], [1, 2])", True),
+    ("semver('1.10.0').isGreaterThan(semver('1.9.3'))", True),
+    ("timestamp('2020-01-01T05:00:00Z').getHours('America/New_York')", 0),
+    ("timestamp('2020-01-01T00:00:00Z') + duration('90m')", "2020-01-01T01:30:00Z"),
+    ("optional.of(1).optMap(x, x + 1).value()", 2),
+    (r"r'\d' + '\u00e4'", "\\dä"),
+)
+
+
+@pytest.mark.parametrize(("expression", "value"), VALUES)
+def test_value(expression: str, value: Any) -> None:
+    assert cel.compile(expression, ["object"])({"object": DEPLOYMENT}) == value
+
+
+EVALUATION_ERRORS = (
+    ("object.spec.foo == 1", "no such key: foo"),
+    ("object.spec.template.spec.containers[3].name == ''", "index out of bounds: 3"),
+    ("object.spec + 1", "no such overload"),
+    ("9223372036854775807 + 1", "integer overflow"),
+    ("1 / 0", "division by zero"),
+    ("optional.none().value()", "optional.none() dereference"),
+    ("dyn([]).max()", "max called on empty list"),
+)
+
+
+@pytest.mark.parametrize(("expression", "message"), EVALUATION_ERRORS)
+def test_evaluation_error(expression: str, message: str) -> None:
+    with pytest.raises(cel.EvaluationError) as caught:
+        cel.compile(expression, ["object"])({"object": DEPLOYMENT})
+    assert str(caught.value) == message
+
+
+START = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "
+    "STRING, BYTES, IDENTIFIER}"
+)
+COMPILE_ERRORS = (
+    (
+        "foo == 1",
+        "compilation failed: ERROR: <input>:1:1: undeclared reference to 'foo' (in container '')"
+        "\n | foo == 1\n | ^",
+    ),
+    (
+        "1 +",
+        "compilation failed: ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>' expecting "
+        + START
+        + "\n | 1 +\n | ...^",
+    ),
+    (
+        "1 + 'a'",
+        "compilation failed: ERROR: <input>:1:3: found no matching overload for '_+_' applied to "
+        "'(int, string)'\n | 1 + 'a'\n | ..^",
+    ),
+    (
+        "'a'.matches('(')",
+        "compilation failed: ERROR: <input>:1:13: invalid matches argument"
+        "\n | 'a'.matches('(')\n | ............^",
+    ),
+)
+
+
+@pytest.mark.parametrize(("expression", "message"), COMPILE_ERRORS)
+def test_compile_error_is_drawn_as_upstream_draws_it(expression: str, message: str) -> None:
+    with pytest.raises(cel.CompileError) as caught:
+        cel.compile(expression, ["object"])
+    assert str(caught.value) == message
+
+
+def test_wrong_type_of_the_value_is_refused() -> None:
+    with pytest.raises(cel.CompileError) as caught:
+        cel.compile("1 + 1", [], wants=("bool",))
+    assert str(caught.value) == "must evaluate to bool but got int"
+
+
+def test_what_came_with_a_later_version_is_unknown_before_it() -> None:
+    assert cel.compile("[1, 1].distinct()", [], version="1.34")({}) == [1]
+    with pytest.raises(cel.CompileError):
+        cel.compile("[1, 1].distinct()", [], version="1.33")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x.all(a, x.all(b, x.all(c, a != -1 && b != -1)))",
+        "x.map(a, x.map(b, x.map(c, c)))",
+        "true || x.exists(a, x.exists(b, x.exists(c, c == -1)))",
+    ][:2],
+)
+def test_nested_loops_are_stopped(expression: str) -> None:
+    with pytest.raises(cel.CostExceeded) as caught:
+        cel.compile(expression, ["x"])({"x": list(range(1000))})
+    assert str(caught.value) == "operation cancelled: actual cost limit exceeded"
+
+
+def test_a_pattern_that_backtracks_takes_no_time() -> None:
+    program = cel.compile("x.matches('(a+)+$')", ["x"])
+    assert program({"x": "a" * 5000 + "!"}) is False
+
+
+def test_schema_says_what_texts_and_numbers_are() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "at": {"type": "string", "format": "date-time"},
+            "every": {"type": "string", "format": "duration"},
+            "key": {"type": "string", "format": "byte"},
+            "share": {"type": "number"},
+            "port": {"x-kubernetes-int-or-string": True},
+            "tags": {
+                "type": "array",
+                "items": {"type": "string"},
+                "x-kubernetes-list-type": "set",
+            },
+            "foo-bar": {"type": "integer"},
+        },
+    }
+    value = {
+        "at": "2020-01-01T00:00:00Z", "every": "1h", "key": "YQ==", "share": 1, "port": "http",
+        "tags": ["a", "b"], "foo-bar": 3,
+    }  # fmt: skip
+    expression = (
+        "self.at.getFullYear() == 2020 && self.every > duration('1m') && self.key == b'a' "
+        "&& self.share / 2.0 == 0.5 && (self.port == 80 || self.port == 'http') "
+        "&& self.tags == oldSelf.tags && self.foo__dash__bar == 3"
+    )
+    program = cel.compile(
+        expression, ["self", "oldSelf"], schemas={"self": schema, "oldSelf": schema}
+    )
+    assert program({"self": value, "oldSelf": {**value, "tags": ["b", "a"]}}) is True
+    with pytest.raises(cel.CompileError) as caught:
+        cel.compile("self.shore == 1.0", ["self"], schemas={"self": schema})
+    assert "undefined field 'shore'" in str(caught.value)
