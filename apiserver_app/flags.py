@@ -39,6 +39,11 @@ class ConfigText(FileText):
 
 NO_FILE, NO_KUBECONFIG, NO_CONFIG = FileText(), KubeconfigText(), ConfigText()
 
+# what kubeadm made for this very cluster, without its path being known here
+CLUSTERS = FileText("(the cluster's own)")
+# flags that are gone since a minor version
+_UNTIL = {"basic-auth-file": 18}
+
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -53,6 +58,34 @@ class Flags:
     """One API server's command line, parsed. Durations are seconds."""
 
     anonymous_auth: bool = True
+    client_ca_file: FileText = CLUSTERS
+    requestheader_client_ca_file: FileText = NO_FILE
+    requestheader_allowed_names: tuple[str, ...] = ()
+    requestheader_username_headers: tuple[str, ...] = ("X-Remote-User",)
+    requestheader_uid_headers: tuple[str, ...] = ()
+    requestheader_group_headers: tuple[str, ...] = ("X-Remote-Group",)
+    requestheader_extra_headers_prefix: tuple[str, ...] = ("X-Remote-Extra-",)
+    basic_auth_file: FileText = NO_FILE
+    token_auth_file: FileText = NO_FILE
+    service_account_issuer: tuple[str, ...] = ("https://kubernetes.default.svc.cluster.local",)
+    service_account_key_file: FileText = CLUSTERS
+    service_account_lookup: bool = True
+    service_account_max_token_expiration: float = 0.0
+    service_account_extend_token_expiration: bool = True
+    api_audiences: tuple[str, ...] = ()
+    enable_bootstrap_token_auth: bool = False
+    oidc_issuer_url: str = ""
+    oidc_client_id: str = ""
+    oidc_username_claim: str = "sub"
+    oidc_username_prefix: str = ""
+    oidc_groups_claim: str = ""
+    oidc_groups_prefix: str = ""
+    oidc_required_claim: tuple[str, ...] = ()
+    oidc_signing_algs: tuple[str, ...] = ("RS256",)
+    oidc_ca_file: FileText = NO_FILE
+    authentication_token_webhook_config_file: KubeconfigText = NO_KUBECONFIG
+    authentication_token_webhook_version: str = "v1beta1"
+    authentication_token_webhook_cache_ttl: float = 120.0
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
     authorization_policy_file: FileText = NO_FILE
     authorization_webhook_config_file: KubeconfigText = NO_KUBECONFIG
@@ -71,15 +104,17 @@ def names() -> tuple[str, ...]:
     return tuple(one.name.replace("_", "-") for one in dataclasses.fields(Flags))
 
 
-def parse(arguments: Iterable[str], read: Callable[[str], str]) -> Flags:
+def parse(arguments: Iterable[str], read: Callable[[str], str], version: str = "1.33") -> Flags:
     """`name=value` pairs, with or without leading dashes; `read` gives the text of a file.
-    A flag given twice holds the last value, except a list, which grows."""
+    A flag given twice holds the last value, except a list, which grows. An empty value of a flag
+    that names a file switches off what the file is for."""
+    minor = int(version.partition(".")[2])
     fields = {one.name.replace("_", "-"): one for one in dataclasses.fields(Flags)}
     values: dict[str, Any] = {}
     for argument in arguments:
         name, equals, text = argument.lstrip("-").partition("=")
         found = fields.get(name)
-        if found is None:
+        if found is None or minor > _UNTIL.get(name, minor):
             raise FlagError(f"unknown flag: --{name}")
         value = _value(name, str(found.type), text if equals else None, read)
         if isinstance(value, tuple):
@@ -113,6 +148,8 @@ def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -
 
 
 def _file(name: str, kind: str, path: str, read: Callable[[str], str]) -> FileText:
+    if not path:
+        return NO_FILE
     try:
         found: FileText
         if kind == "KubeconfigText":

@@ -22,12 +22,18 @@ class Details:
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], tuple[Sequence[Try], User | None, orjson.Fragment]] = {}
 
-    def authentication(self, user: User | None, tries: Sequence[Try]) -> orjson.Fragment:
-        """Who was asked in which order, and who it turned out to be."""
-        key = tuple(map(id, tries))
+    def authentication(
+        self, user: User | None, tries: Sequence[Try], dropped: Sequence[str] = ()
+    ) -> orjson.Fragment:
+        """Who was asked in which order, who it turned out to be, and which headers of the request
+        are gone now."""
+        key = (len(dropped), *map(id, tries))
         found = self._kept.get(key)
         if found is None:
-            found = self._keep(key, tries, user, _authentication(user, tries))
+            detail = _authentication(user, tries)
+            if dropped:
+                detail["dropped"] = list(dropped)
+            found = self._keep(key, tries, user, detail)
         return found[2]
 
     def authorization(self, decision: Decision) -> orjson.Fragment:

@@ -106,8 +106,12 @@ class Pipeline:
     # -- gates every request passes --------------------------------------------------------------
 
     async def _authenticate(self, call: Call) -> None:
-        user, tries = self.cluster.authentication.authenticate(call.credential, self.kernel.now)
-        detail = self._details.authentication(user, tries)
+        authentication = self.cluster.authentication
+        user, tries = await authentication.authenticate(call.credential, self.kernel.now)
+        dropped = call.drop_credential() if call.outside and user is not None else ()
+        detail = self._details.authentication(user, tries, dropped)
+        if user is None and authentication.disabled:
+            raise errors.internal("no User found in context")
         if user is None:
             refusal = errors.unauthorized()
             refusal.gate = "authentication"

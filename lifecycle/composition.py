@@ -6,16 +6,17 @@ decided inside, from those. Nothing here decides anything.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import hmac
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver_app import bootstrap, flags, flowcontrol
+from apiserver_app import authenticators, bootstrap, flags, flowcontrol
 from apiserver_app.admission import chain, plugins
-from apiserver_app.auth import tokens as jwt
-from apiserver_app.auth.authn import anonymous, bearer, service_account, token_file, x509
-from apiserver_app.auth.authn import union as authn_union
+from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.auth.authz import webhook as authz_webhook
@@ -23,7 +24,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
-from apiserver_app.machinery import carriers, kinds, meta, types
+from apiserver_app.machinery import carriers, errors, kinds, meta, types
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential, Object, TlsPeer
 from apiserver_app.machinery.rand import Rand
@@ -52,7 +53,6 @@ class Inputs:
     nodes: int = 3
     ca_pem: str = ""
     service_account_key: bytes = b""
-    token_file: str = ""
     flags: flags.Flags = field(default_factory=flags.Flags)
     # further inputs of single parts, by name
     options: dict[str, Any] = field(default_factory=dict)
@@ -88,7 +88,9 @@ class Cluster:
         self.store.recover(state.revision, state.compacted)
         self.resources = kinds.Resources(state.version)
         self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
-        self.tokens = jwt.Tokens(inputs.service_account_key)
+        self.tokens = authenticators.signer(inputs.flags, inputs.service_account_key)
+        key = inputs.service_account_key
+        self._loopback_token = hmac.new(key, b"loopback", hashlib.sha256).hexdigest()
         self.outbound = carriers.Carriers(
             self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem
         )
@@ -104,11 +106,13 @@ class Cluster:
 
     def start(self) -> None:
         """Begin the boot; components start behind it. Runs when the kernel does."""
-        self.recorder.tell("component", "apiserver", "starting", {}, span=0)
+        asked = authenticators.describe(self.context.authentication)
+        detail = {"authentication": asked}
+        self.recorder.tell("component", "apiserver", "starting", detail, span=0)
         self.kernel.spawn("boot", self._boot())
 
     async def _boot(self) -> None:
-        loopback = self.client("system:apiserver", "kube-apiserver", ("system:masters",))
+        loopback = self._loopback()
         await bootstrap.ensure(loopback, self.state.version, self.state.epoch, self.inputs.ca_pem)
         self.recorder.tell("component", "apiserver", "synced", {}, span=0)
         for role in self.roles.values():
@@ -147,6 +151,11 @@ class Cluster:
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
         return LocalClient(self.pipeline, user, credential, agent, component)
 
+    def _loopback(self) -> LocalClient:
+        """The API server's own way in."""
+        credential = Credential(bearer=self._loopback_token)
+        return LocalClient(self.pipeline, "system:apiserver", credential, "kube-apiserver")
+
     def account_client(self, account: str, component: str) -> LocalClient:
         """The way in of a controller that will present a token of its own service account."""
         identity = f"system:serviceaccount:kube-system:{account}"
@@ -159,13 +168,7 @@ class Cluster:
     def _context(self) -> ClusterContext:
         inputs, state = self.inputs, self.state
         storage = generic.Storage(self.store, self.cache, self.recorder, self._event_lease)
-        token_authenticators: list[Any] = []
-        if inputs.token_file:
-            token_authenticators.append(token_file.TokenFile(inputs.token_file))
-        token_authenticators.append(service_account.ServiceAccounts(self.tokens, self.cache))
-        authentication = authn_union.Union(
-            (x509.X509(),), bearer.BearerTokens(token_authenticators), anonymous.Anonymous()
-        )
+        authentication = authenticators.build(inputs.flags, self._surroundings())
         authorization = self._authorization()
         return ClusterContext(
             name=state.name,
@@ -189,6 +192,7 @@ class Cluster:
             issue_token=self._issue_token,
             nodes=self.nodes,
             jwks=self.tokens.jwks,
+            proxy_headers=authenticators.proxy_headers(inputs.flags),
             openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
             is_ready=lambda: self.ready,
             on_bug=self._bug,
@@ -210,6 +214,27 @@ class Cluster:
         )
         world = authz_webhook.World(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
         return authz_config.build(options, self.cache, world)
+
+    def _surroundings(self) -> authenticators.Surroundings:
+        return authenticators.Surroundings(
+            kernel=self.kernel,
+            reader=self.cache,
+            tokens=self.tokens,
+            ca_pem=self.inputs.ca_pem,
+            version=self.state.version,
+            loopback_token=self._loopback_token,
+            mark_used=self._mark_used,
+        )
+
+    def _mark_used(self, namespace: str, secret: str, day: str) -> None:
+        """Write on a Secret that its token was used today."""
+        task = self._write_used(namespace, secret, day)
+        self.kernel.spawn(f"apiserver/last-used/{namespace}/{secret}", task, span=0)
+
+    async def _write_used(self, namespace: str, secret: str, day: str) -> None:
+        patch = {"metadata": {"labels": {legacy_account.LAST_USED: day}}}
+        with contextlib.suppress(errors.ApiError):
+            await self._loopback().patch("secrets", namespace, secret, patch)
 
     def _issue_token(self, account: Object, spec: Object, now: int) -> Object:
         namespace, name = meta.namespace_of(account), meta.name_of(account)

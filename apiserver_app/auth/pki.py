@@ -202,7 +202,12 @@ class _Maker:
     ) -> x509.CertificateBuilder:
         from cryptography import x509
 
+        # as kubeadm does: as old as the CA, so that no clock of a cluster lies before it
         start = self.moment - datetime.timedelta(minutes=5)
+        end = start + datetime.timedelta(days=days)
+        if self._ca is not None:
+            start = self._ca[0].not_valid_before_utc
+            end = min(end, self._ca[0].not_valid_after_utc)
         public = key.public_key()
         return (
             x509.CertificateBuilder()
@@ -211,7 +216,7 @@ class _Maker:
             .public_key(public)
             .serial_number(x509.random_serial_number())
             .not_valid_before(start)
-            .not_valid_after(start + datetime.timedelta(days=days))
+            .not_valid_after(end)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         )
 

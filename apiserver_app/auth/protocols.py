@@ -29,6 +29,11 @@ class Try:
     source: str = ""  # upstream file
     reason: str = ""  # an authorizer's reason, worded as upstream does; often empty there too
     error: str = ""  # why it could not make up its mind
+    audiences: tuple[str, ...] = ()  # those a token is good for, of the ones it was asked for
+
+
+# at once, or after somebody else was asked
+Answer = Try | Awaitable[Try]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +87,10 @@ class TokenAuthenticator(Protocol):
     """Knows bearer tokens of one sort. Never puts the token into what it answers."""
 
     name: str
+    # it knows nothing of audiences: its tokens are good for the API server's own
+    audience_agnostic: bool
 
-    def authenticate_token(self, token: str, now: int) -> Try:
+    def authenticate_token(self, token: str, now: int, audiences: tuple[str, ...]) -> Answer:
         """allow with a user, skip when the token is not of this sort, deny on a bad one."""
         ...
 

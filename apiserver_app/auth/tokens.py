@@ -3,23 +3,24 @@
 ES256 with deterministic signatures (RFC 6979), so that equal claims give equal tokens. Signing
 keys come from pki; `cryptography` is loaded at the first use, not at import.
 
-Models kubernetes pkg/serviceaccount/jwt.go, claims.go and openidmetadata.go.
+Models kubernetes pkg/serviceaccount/jwt.go, claims.go, legacy.go and openidmetadata.go.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from apiserver_app.auth import jws
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import ec
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
+LEGACY_ISSUER = "kubernetes/serviceaccount"
 _SECOND = 1_000_000
-_HALF = 32  # bytes of r and of s in an ES256 signature
+_LEGACY = "kubernetes.io/serviceaccount/"
 
 
 class TokenError(Exception):
@@ -27,14 +28,16 @@ class TokenError(Exception):
 
 
 class Tokens:
-    """Signs and verifies with one P-256 key, given as PEM."""
+    """Signs with one P-256 key, given as PEM, in the name of the first issuer; verifies with it,
+    or with the public keys of `verify_pem` when there are any."""
 
-    def __init__(self, private_key_pem: bytes, issuer: str = ISSUER) -> None:
-        self.issuer = issuer
+    def __init__(
+        self, private_key_pem: bytes, issuers: Sequence[str] = (ISSUER,), verify_pem: str = ""
+    ) -> None:
+        self.issuers = tuple(issuers)
+        self.issuer = self.issuers[0] if self.issuers else ""
         self._pem = private_key_pem
-        self._key: ec.EllipticCurvePrivateKey | None = None
-        self._header = ""
-        self.key_id = ""
+        self._verify_pem = verify_pem
 
     def issue(
         self,
@@ -70,52 +73,46 @@ class Tokens:
             "nbf": start,
             "sub": f"system:serviceaccount:{namespace}:{name}",
         }
-        return self._sign(claims)
+        return jws.sign(claims, self._key, self.key_id)
+
+    def issue_legacy(self, namespace: str, name: str, uid: str, secret: str) -> str:
+        """The token of a Secret: it never ends, and knows no audience."""
+        claims = {
+            "iss": LEGACY_ISSUER,
+            f"{_LEGACY}namespace": namespace,
+            f"{_LEGACY}secret.name": secret,
+            f"{_LEGACY}service-account.name": name,
+            f"{_LEGACY}service-account.uid": uid,
+            "sub": f"system:serviceaccount:{namespace}:{name}",
+        }
+        return jws.sign(claims, self._key, self.key_id)
 
     def verify(self, token: str) -> dict[str, Any]:
         """The claims of a token with a good signature. Times and audiences are the caller's."""
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-
-        key = self._load()
         try:
-            header_part, payload_part, signature_part = token.split(".")
-            header = json.loads(_decode(header_part))
-            signature = _decode(signature_part)
-            claims = json.loads(_decode(payload_part))
-        except ValueError as error:
+            found = jws.parse(token)
+        except jws.JwsError as error:
             raise TokenError("invalid bearer token") from error
-        if not isinstance(claims, dict) or not isinstance(header, dict):
-            raise TokenError("invalid bearer token")
-        if header.get("alg") != "ES256" or len(signature) != 2 * _HALF:
+        keys = [(key_id, key) for key_id, key in self._keys if found.key_id in ("", key_id)]
+        if not keys:
             raise TokenError("invalid signature, no keys found")
-        if header.get("kid", self.key_id) != self.key_id:
-            raise TokenError("invalid signature, no keys found")
-        pair = encode_dss_signature(
-            int.from_bytes(signature[:_HALF], "big"), int.from_bytes(signature[_HALF:], "big")
-        )
-        signed = f"{header_part}.{payload_part}".encode()
-        try:
-            key.public_key().verify(pair, signed, ec.ECDSA(hashes.SHA256()))
-        except InvalidSignature as error:
-            raise TokenError("go-jose/go-jose: error in cryptographic primitive") from error
-        return claims
+        failed = ""
+        for _, key in keys:
+            try:
+                jws.verify(found, key)
+                return found.claims
+            except jws.JwsError as error:
+                failed = str(error)
+        raise TokenError(failed)
+
+    @functools.cached_property
+    def key_id(self) -> str:
+        """Of the key that signs."""
+        return jws.key_id(self._key.public_key())
 
     def jwks(self) -> dict[str, Any]:
         """What /openid/v1/jwks answers."""
-        numbers = self._load().public_key().public_numbers()
-        key = {
-            "use": "sig",
-            "kty": "EC",
-            "kid": self.key_id,
-            "crv": "P-256",
-            "alg": "ES256",
-            "x": _encode(numbers.x.to_bytes(_HALF, "big")),
-            "y": _encode(numbers.y.to_bytes(_HALF, "big")),
-        }
-        return {"keys": [key]}
+        return {"keys": [jws.to_jwk(self._key.public_key())]}
 
     def openid_configuration(self, jwks_uri: str) -> dict[str, Any]:
         """What /.well-known/openid-configuration answers."""
@@ -127,52 +124,26 @@ class Tokens:
             "id_token_signing_alg_values_supported": ["ES256"],
         }
 
-    def _sign(self, claims: dict[str, Any]) -> str:
-        from cryptography.hazmat.primitives import hashes
+    @functools.cached_property
+    def _key(self) -> ec.EllipticCurvePrivateKey:
+        from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-        key = self._load()
-        signed = f"{self._header}.{_encode(_json(claims))}"
-        algorithm = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
-        r, s = decode_dss_signature(key.sign(signed.encode(), algorithm))
-        return f"{signed}.{_encode(r.to_bytes(_HALF, 'big') + s.to_bytes(_HALF, 'big'))}"
+        key = serialization.load_pem_private_key(self._pem, None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        return key
 
-    def _load(self) -> ec.EllipticCurvePrivateKey:
-        if self._key is None:
-            from cryptography.hazmat.primitives import serialization
-            from cryptography.hazmat.primitives.asymmetric import ec
-
-            key = serialization.load_pem_private_key(self._pem, None)
-            assert isinstance(key, ec.EllipticCurvePrivateKey)
-            public = key.public_key().public_bytes(
-                serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-            )
-            self.key_id = _encode(hashlib.sha256(public).digest())
-            self._header = _encode(_json({"alg": "ES256", "kid": self.key_id}))
-            self._key = key
-        return self._key
+    @functools.cached_property
+    def _keys(self) -> list[tuple[str, Any]]:
+        keys = [self._key.public_key()]
+        if self._verify_pem:
+            keys = jws.public_keys(self._verify_pem)
+        return [(jws.key_id(key), key) for key in keys]
 
 
 def issuer_of(token: str) -> str:
     """The unverified issuer; "" when this is no JWT. Only to see whose token it might be."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        return ""
     try:
-        claims = json.loads(_decode(parts[1]))
-    except ValueError:
+        return str(jws.parse(token).claims.get("iss", ""))
+    except jws.JwsError:
         return ""
-    return str(claims.get("iss", "")) if isinstance(claims, dict) else ""
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _encode(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def _decode(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

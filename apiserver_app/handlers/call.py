@@ -9,6 +9,9 @@ from typing import Any
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
 from apiserver_app.registry.generic import Page, Selection
 
+PROTOCOLS = "sec-websocket-protocol"
+BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
+
 
 @dataclass(slots=True)
 class Call:
@@ -48,6 +51,22 @@ class Call:
     def uri(self) -> str:
         """The path and query, as the request line has them."""
         return f"{self.path}?{self.query}" if self.query else self.path
+
+    def drop_credential(self) -> tuple[str, ...]:
+        """What proved who sends it has done its work: the names of the headers that go."""
+        old = self.credential
+        self.credential = Credential(tls=old.tls, headers=old.headers)
+        gone = [name for name in ("authorization",) if name in self.headers]
+        headers = {name: value for name, value in self.headers.items() if name not in gone}
+        protocols = headers.get(PROTOCOLS, "")
+        if protocols and BEARER_PROTOCOL in protocols:
+            kept = [one.strip() for one in protocols.split(",")]
+            kept = [one for one in kept if not one.startswith(BEARER_PROTOCOL)]
+            headers[PROTOCOLS] = ", ".join(kept)
+            gone.append(PROTOCOLS)
+        if gone:
+            self.headers = headers
+        return tuple(gone)
 
     def param(self, name: str) -> str:
         values = self.params.get(name)

@@ -67,6 +67,8 @@ class ClusterContext:
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict
     is_ready: Callable[[], bool] = lambda: True
+    # beginnings of the header names by which a front proxy says whom it speaks for, lower-case
+    proxy_headers: tuple[str, ...] = ()
     # told of what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None] = lambda where, error: None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from apiserver_app.auth import protocols as auth
+from apiserver_app.auth.authn import union
 from apiserver_app.handlers import bodies
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -126,18 +127,23 @@ async def _self(cluster: ClusterContext, call: Call, obj: Object) -> None:
 
 
 async def _token(cluster: ClusterContext, call: Call, obj: Object) -> None:
-    token = (obj.get("spec") or {}).get("token", "")
-    user: User | None = None
-    if token:
-        credential = Credential(bearer=token)
-        user, _ = cluster.authentication.authenticate(credential, cluster.kernel.now)
+    spec = obj.get("spec") or {}
+    token = spec.get("token") or ""
+    if not token:
+        raise errors.bad_request("token is required for TokenReview in authentication")
+    authentication = cluster.authentication
+    own = authentication.tokens.audiences if authentication.tokens is not None else ()
+    wanted = tuple(spec.get("audiences") or own)
+    credential = Credential(bearer=token)
+    user, tries = await authentication.authenticate(credential, cluster.kernel.now, wanted)
     if user is None:
-        obj["status"] = {"user": {}}
-        if token:
-            obj["status"]["error"] = "invalid bearer token"
+        obj["status"] = {"user": {}, "error": union.refusal(tries)}
     else:
+        good = list(tries[-1].audiences)
         obj["status"] = {"authenticated": True, "user": _user_info(user)}
-    obj["spec"] = {**(obj.get("spec") or {}), "token": token}
+        if good:
+            obj["status"]["audiences"] = good
+    obj["spec"] = {**spec, "token": token}
     await _tell(cluster, user.name if user else "unknown token")
 
 

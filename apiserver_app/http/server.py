@@ -34,7 +34,7 @@ class Request:
     query: str
     headers: Any  # pairs of name and value
     body: bytes
-    tls: Any = None  # None or [common name, [organizations], issuer, error, fingerprint]
+    tls: Any = None  # None, or what stands at the top of the port
     address: str = ""
 
 
@@ -94,7 +94,7 @@ class Server:
         return Call(
             verb=asked.verb,
             path=path,
-            credential=_credential(request, headers),
+            credential=_credential(request, headers, self.cluster.proxy_headers),
             agent=headers.get("user-agent", "unknown"),
             info=info,
             subresource=asked.subresource,
@@ -139,7 +139,7 @@ def _routed(method: str, asked: requestinfo.RequestInfo, info: ResourceInfo) -> 
     return 405 if verb in ("update", "patch") and not named else 200
 
 
-def _credential(request: Request, headers: dict[str, str]) -> Credential:
+def _credential(request: Request, headers: dict[str, str], proxied: tuple[str, ...]) -> Credential:
     bearer = basic = ""
     authorization = headers.get("authorization", "")
     scheme, _, rest = authorization.partition(" ")
@@ -150,10 +150,15 @@ def _credential(request: Request, headers: dict[str, str]) -> Credential:
     peer = None
     if request.tls is not None:
         name, groups, issuer, error, *more = request.tls
-        peer = TlsPeer(name, tuple(groups), issuer, error, more[0] if more else "")
+        fingerprint, chain = more if more else ("", ())
+        peer = TlsPeer(name, tuple(groups), issuer, error, fingerprint, tuple(chain))
+    protocols: tuple[str, ...] = ()
+    if headers.get("upgrade", "").lower() == "websocket":
+        asked = headers.get("sec-websocket-protocol", "")
+        protocols = tuple(one.strip() for one in asked.split(",") if one.strip())
     extra: dict[str, tuple[str, ...]] = {}
     for name, value in request.headers:
         name = name.lower()
-        if name.startswith(("impersonate-", "x-remote-")):
+        if name.startswith(("impersonate-", *proxied)):
             extra[name] = (*extra.get(name, ()), value)
-    return Credential(bearer, basic, peer, extra)
+    return Credential(bearer, basic, peer, extra, protocols)

@@ -78,6 +78,7 @@ class TlsPeer:
     issuer: str = ""
     error: str = ""
     fingerprint: str = ""  # SHA-256 of the certificate in hex
+    chain: tuple[bytes, ...] = ()  # DER, as it came over the wire; empty inside the cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class Credential:
     tls: TlsPeer | None = None
     # Impersonate-* and X-Remote-* headers, lower-case name -> values
     headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Sec-WebSocket-Protocol of an upgrade: browsers send a token there
+    protocols: tuple[str, ...] = ()
 
 
 def name_of(obj: Object) -> str:

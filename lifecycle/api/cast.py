@@ -52,4 +52,4 @@ def _certificate(data_dir: Path, name: str) -> list[Any]:
     from lifecycle.hosting import edge_tls
 
     pem = (data_dir / "pki" / f"{name}.crt").read_bytes()
-    return edge_tls.describe(x509.load_pem_x509_certificate(pem), "")
+    return edge_tls.describe([x509.load_pem_x509_certificate(pem)])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 from typing import Any
 
-from apiserver_app import flags
 from apiserver_app.auth import pki
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store.log import DatabaseBackend
 from lifecycle import catalog
 from lifecycle.composition import Cluster, Inputs
+from lifecycle.hosting import apiserver
 from lifecycle.hosting.clock import parse_speed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.hosting.driver import Driver, Send
@@ -35,8 +34,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         nodes=options.nodes,
         ca_pem=keys.ca.certificate.decode(),
         service_account_key=keys.service_account_key,
-        token_file=keys.tokens_csv,
-        flags=flags.parse(options.apiserver_args, _read),
+        flags=apiserver.parse(options),
         options={"kubelet": {"images": catalog.images()}},
     )
     cluster = Cluster(inputs, DatabaseBackend(options.cluster))
@@ -49,10 +47,6 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     allowed = inputs.flags.outbound_allowed_addresses
     cluster.outbound.network = Network(loop, host, driver.wake, allowed)
     return driver
-
-
-def _read(name: str) -> str:
-    return Path(name).expanduser().read_text()
 
 
 def ready_info(cluster: Cluster) -> dict[str, Any]:

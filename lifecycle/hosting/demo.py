@@ -42,6 +42,7 @@ class Ground:
     https_url: str
     lock: int
     keys: pki.Pki
+    client_authorities: list[str]
     worker: child.Child | None
 
     @property
@@ -78,8 +79,9 @@ def prepare(given: options.Options) -> Ground:
     os.environ.update(child.environment(given))
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
     keys = _make_identities(given, urls[1])
+    authorities = _client_authorities(given)
     worker = None if given.single_process else child.spawn(given, (lock,))
-    return Ground(given, http, https, *urls, lock, keys, worker)
+    return Ground(given, http, https, *urls, lock, keys, authorities, worker)
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -164,6 +166,16 @@ def _make_identities(given: options.Options, url: str) -> pki.Pki:
     except (pki.PkiError, OSError) as error:
         raise StartError(str(error)) from error
     return keys
+
+
+def _client_authorities(given: options.Options) -> list[str]:
+    """Whose certificates clients may bring; reads the API server's flags for it."""
+    from lifecycle.hosting import apiserver
+
+    try:
+        return apiserver.client_authorities(apiserver.parse(given))
+    except ValueError as error:
+        raise StartError(f"the cluster cannot be started: {error}") from error
 
 
 def _server_names(host: str) -> list[str]:

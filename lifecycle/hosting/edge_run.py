@@ -84,7 +84,7 @@ class Edge:
         """The server is set up; the reactor starts right after."""
         keys = self._ground.keys
         context = edge_tls.ServerContext(
-            keys.server.certificate_path, keys.server.key_path, [keys.ca.certificate_path]
+            keys.server.certificate_path, keys.server.key_path, self._ground.client_authorities
         )
         self._server.listen(self._ground.http, None)
         self._server.listen(self._ground.https, context)

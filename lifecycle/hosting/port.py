@@ -16,7 +16,7 @@ worker to edge
   ("log", line)                        for the terminal
 
 Path and query are as the client sent them, still percent-encoded. tls is None or
-[common name, [organizations], issuer, error, fingerprint].
+[common name, [organizations], issuer, error, fingerprint, [DER of the chain]].
 This module knows no sockets; `port_hosts` carries the frames.
 """
 

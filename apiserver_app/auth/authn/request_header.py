@@ -3,63 +3,87 @@
 The headers count only when the connection's certificate comes from the front-proxy CA and its
 common name is one of the configured ones. Never believes the headers of anybody else.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest.
+Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest and the
+Verifier of request/x509/x509.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
+from apiserver_app.auth import chains
 from apiserver_app.auth.protocols import Try
 from apiserver_app.machinery.meta import Credential, User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest/requestheader.go"
-_USER, _UID, _GROUP = "x-remote-user", "x-remote-uid", "x-remote-group"
-_EXTRA = "x-remote-extra-"
+
+Headers = Mapping[str, tuple[str, ...]]
 
 
 class RequestHeader:
-    """`ca_names` are the issuers taken as front-proxy CAs; no `allowed_names` means any name."""
+    """`ca_pem` signs front proxies; no `allowed_names` means any name. Header names may be many."""
 
     name = "RequestHeader"
 
-    def __init__(self, ca_names: Sequence[str], allowed_names: Sequence[str] = ()) -> None:
-        self.ca_names = tuple(ca_names)
+    def __init__(
+        self,
+        ca_pem: str,
+        allowed_names: Sequence[str] = (),
+        *,
+        user: Sequence[str] = ("X-Remote-User",),
+        uid: Sequence[str] = (),
+        group: Sequence[str] = ("X-Remote-Group",),
+        extra: Sequence[str] = ("X-Remote-Extra-",),
+    ) -> None:
+        self._roots = chains.Roots(ca_pem)
         self.allowed_names = tuple(allowed_names)
-        self._nothing = Try(self.name, "skip", "no X-Remote-User header", source=SOURCE)
+        self._user, self._uid = _lower(user), _lower(uid)
+        self._group, self._extra = _lower(group), _lower(extra)
+        self._no_certificate = self._say("skip", "no client certificate")
+        self._no_header = self._say("skip", f"no {' or '.join(user)} header")
 
     def authenticate(self, credential: Credential, now: int) -> Try:
-        names = credential.headers.get(_USER) if credential.headers else None
-        if not names or not names[0]:
-            return self._nothing
         peer = credential.tls
         if peer is None:
-            return self._say("skip", "X-Remote-User without a client certificate")
-        if peer.error or peer.issuer not in self.ca_names:
-            return self._say("deny", "the certificate is not from the front-proxy CA")
+            return self._no_certificate
+        if not peer.chain:
+            return self._no_header
+        try:
+            self._roots.verify(peer.chain, now)
+        except chains.ChainError as error:
+            return self._say("deny", str(error))
         if self.allowed_names and peer.common_name not in self.allowed_names:
             return self._say(
                 "deny", f"x509: subject with cn={peer.common_name} is not in the allowed list"
             )
-        user = _user(credential.headers)
+        user = self._read(credential.headers)
+        if user is None:
+            return self._no_header
         why = f'front proxy "{peer.common_name}" vouches for "{user.name}"'
         return Try(self.name, "allow", why, user=user, source=SOURCE)
 
     def _say(self, verdict: str, why: str) -> Try:
         return Try(self.name, verdict, why, source=SOURCE)
 
+    def _read(self, headers: Headers) -> User | None:
+        name = next(_values(headers, self._user), "")
+        if not name:
+            return None
+        extra: dict[str, tuple[str, ...]] = {}
+        for prefix in self._extra:
+            for header, values in headers.items():
+                if header.startswith(prefix):
+                    key = unquote(header[len(prefix) :])
+                    extra[key] = (*extra.get(key, ()), *values)
+        groups = tuple(_values(headers, self._group))
+        return User(name, groups, next(_values(headers, self._uid), ""), extra)
 
-def _user(headers: Mapping[str, tuple[str, ...]]) -> User:
-    extra = {
-        unquote(header[len(_EXTRA) :]): values
-        for header, values in headers.items()
-        if header.startswith(_EXTRA)
-    }
-    uid = headers.get(_UID) or ("",)
-    return User(
-        headers[_USER][0].strip(),
-        tuple(group for group in headers.get(_GROUP, ()) if group),
-        uid[0],
-        extra,
-    )
+
+def _lower(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
+
+
+def _values(headers: Headers, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        yield from (value for value in headers.get(name, ()) if value)

@@ -27,6 +27,7 @@ class ServiceAccounts:
     """`audiences` are the API server's own: a token for somebody else is refused."""
 
     name = "ServiceAccount"
+    audience_agnostic = False
 
     def __init__(
         self, tokens: jwt.Tokens, reader: Reader, audiences: Sequence[str] = (jwt.ISSUER,)
@@ -38,20 +39,25 @@ class ServiceAccounts:
             self.name, "skip", "not a service account token of this cluster", source=SOURCE
         )
 
-    def authenticate_token(self, token: str, now: int) -> Try:
-        if jwt.issuer_of(token) != self.tokens.issuer:
+    def authenticate_token(
+        self, token: str, now: int, audiences: tuple[str, ...] | None = None
+    ) -> Try:
+        issuer = jwt.issuer_of(token)
+        if not issuer or issuer not in self.tokens.issuers:
             return self._foreign
+        wanted = self.audiences if audiences is None else audiences
         try:
             claims = self.tokens.verify(token)
-            user = self.user_of(claims, self.audiences, now)
+            good = good_audiences(claims, wanted, self.audiences)
+            user = self.user_of(claims, now)
         except jwt.TokenError as error:
             return Try(self.name, "deny", str(error), source=SOURCE)
         why = f'token of service account "{user.name[len(PREFIX) :].replace(":", "/")}"'
-        return Try(self.name, "allow", why, user=user, source=SOURCE)
+        detail = _stale(claims, now)
+        return Try(self.name, "allow", why, user=user, detail=detail, source=SOURCE, audiences=good)
 
-    def user_of(self, claims: dict[str, Any], audiences: Sequence[str], now: int) -> User:
+    def user_of(self, claims: dict[str, Any], now: int) -> User:
         """The account behind verified claims. TokenError says what is wrong with them."""
-        _check_audience(claims, audiences)
         _check_time(claims, now)
         bound = claims.get("kubernetes.io") or {}
         namespace = str(bound.get("namespace", ""))
@@ -94,15 +100,31 @@ class ServiceAccounts:
                 )
 
 
-def _check_audience(claims: dict[str, Any], audiences: Sequence[str]) -> None:
-    given = claims.get("aud") or []
+def good_audiences(
+    claims: dict[str, Any], wanted: Sequence[str], own: Sequence[str]
+) -> tuple[str, ...]:
+    """Those of the wanted audiences that the token is for; a token that names none is for the
+    API server. TokenError when nothing is left."""
+    given = claims.get("aud") or list(own)
     if isinstance(given, str):
         given = [given]
-    if audiences and given and not any(one in audiences for one in given):
+    good = tuple(one for one in given if one in wanted)
+    if not good and own:
         raise jwt.TokenError(
             f"token audiences {_go_list(given)} is invalid for the target audiences "
-            f"{_go_list(audiences)}"
+            f"{_go_list(wanted)}"
         )
+    return good
+
+
+def _stale(claims: dict[str, Any], now: int) -> dict[str, Any]:
+    """Upstream's audit annotation about a token that lives on only because it was extended."""
+    after = (claims.get("kubernetes.io") or {}).get("warnafter")
+    if not after or now // _SECOND <= after:
+        return {}
+    late = now // _SECOND - after
+    said = f"subject: {claims.get('sub', '')}, seconds after warning threshold: {late}"
+    return {"authentication.k8s.io/stale-token": said}
 
 
 def _check_time(claims: dict[str, Any], now: int) -> None:

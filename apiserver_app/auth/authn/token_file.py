@@ -20,12 +20,13 @@ class TokenFile:
     """`text` is the file's content; `path` is only for messages."""
 
     name = "TokenFile"
+    audience_agnostic = True
 
     def __init__(self, text: str, path: str = "tokens.csv") -> None:
         self._users = parse(text, path)
         self._unknown = Try(self.name, "skip", "the token is not in the file", source=SOURCE)
 
-    def authenticate_token(self, token: str, now: int) -> Try:
+    def authenticate_token(self, token: str, now: int, audiences: tuple[str, ...]) -> Try:
         user = self._users.get(token)
         if user is None:
             return self._unknown

@@ -1,25 +1,29 @@
 """Client certificates: common name is the user, organizations are the groups.
 
-The TLS layer verified the chain; a stored verification error is a refusal here.
+The chain is judged here, by the cluster's own time, against the CAs of --client-ca-file. A
+component inside the cluster brings no chain: there is no connection it could have come over.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go.
 """
 
 from __future__ import annotations
 
+from apiserver_app.auth import chains
 from apiserver_app.auth.protocols import Try
 from apiserver_app.machinery.meta import Credential, TlsPeer, User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go"
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 _CACHE_LIMIT = 4096
+_EVER = 1 << 62
 
 
 class X509:
     name = "X509"
 
-    def __init__(self) -> None:
-        self._known: dict[TlsPeer, Try] = {}
+    def __init__(self, ca_pem: str = "") -> None:
+        self._roots = chains.Roots(ca_pem)
+        self._known: dict[TlsPeer, tuple[Try, int, int]] = {}
         self._nothing = Try(self.name, "skip", "no client certificate", source=SOURCE)
 
     def authenticate(self, credential: Credential, now: int) -> Try:
@@ -27,19 +31,34 @@ class X509:
         if peer is None:
             return self._nothing
         known = self._known.get(peer)
-        if known is None:
-            if len(self._known) >= _CACHE_LIMIT:
-                self._known.clear()
-            known = self._known[peer] = self._judge(peer)
-        return known
+        if known is not None and known[1] <= now <= known[2]:
+            return known[0]
+        if len(self._known) >= _CACHE_LIMIT:
+            self._known.clear()
+        known = self._judge(peer, now)
+        if known[0].verdict != "deny":
+            self._known[peer] = known
+        return known[0]
 
-    def _judge(self, peer: TlsPeer) -> Try:
+    def _judge(self, peer: TlsPeer, now: int) -> tuple[Try, int, int]:
+        since, until = 0, _EVER
         if peer.error:
-            return Try(self.name, "deny", peer.error, source=SOURCE)
+            return Try(self.name, "deny", peer.error, source=SOURCE), since, until
+        if peer.chain:
+            try:
+                found = self._roots.verify(peer.chain, now)
+            except chains.ChainError as error:
+                return self._refusal(peer, error), since, until
+            since, until = found.since, found.until
         if not peer.common_name:
-            return Try(self.name, "skip", "the certificate has no common name", source=SOURCE)
+            why = "the certificate has no common name"
+            return Try(self.name, "skip", why, source=SOURCE), since, until
         extra = {CREDENTIAL_ID: (f"X509SHA256={peer.fingerprint}",)} if peer.fingerprint else {}
         user = User(peer.common_name, peer.organizations, "", extra)
         issuer = f' signed by "{peer.issuer}"' if peer.issuer else ""
         why = f'certificate of "{peer.common_name}"{issuer}'
-        return Try(self.name, "allow", why, user=user, source=SOURCE)
+        return Try(self.name, "allow", why, user=user, source=SOURCE), since, until
+
+    def _refusal(self, peer: TlsPeer, error: chains.ChainError) -> Try:
+        why = f"verifying certificate {chains.identifier(peer.chain)} failed: {error}"
+        return Try(self.name, "deny", why, source=SOURCE)

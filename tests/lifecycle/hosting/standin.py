@@ -112,7 +112,7 @@ class Driver:
             self._flood(number)
         elif path.startswith("/standin/"):
             result = self._act(path.rsplit("/", 1)[1], json.loads(body))
-            self._send([("head", number, 200, JSON, False, json.dumps(result).encode())])
+            self._send([("head", number, 200, JSON, False, _json(result))])
         else:
             echo = {
                 "cluster": cluster,
@@ -126,7 +126,7 @@ class Driver:
             }
             if method == "POST":
                 self._last_post = echo
-            self._send([("head", number, 200, JSON, False, json.dumps(echo).encode())])
+            self._send([("head", number, 200, JSON, False, _json(echo))])
 
     def _flood(self, number: int) -> None:
         if number in self._streams:
@@ -165,3 +165,7 @@ class Driver:
             "last_post": self._last_post,
             "roles": {name: role.done for name, role in self.roles.items()},
         }
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, default=bytes.hex).encode()

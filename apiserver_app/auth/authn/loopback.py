@@ -1,0 +1,28 @@
+"""The API server itself: its own clients bring a token that lives in memory only.
+
+Stands before all that flags configure, so that no flag can lock the server out of itself.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go
+(AuthorizeClientBearerToken) and pkg/authentication/authenticatorfactory/loopback.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.auth.protocols import Try
+from apiserver_app.machinery.meta import User
+
+SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/authenticatorfactory/loopback.go"
+USER = User("system:apiserver", ("system:masters",))
+
+
+class Loopback:
+    """Knows one token, or none when it is empty."""
+
+    name = "Loopback"
+
+    def __init__(self, token: str = "") -> None:
+        self._token = token
+        self._answer = Try(self.name, "allow", "the server's own token", user=USER, source=SOURCE)
+
+    def authenticate(self, bearer: str) -> Try | None:
+        return self._answer if bearer and bearer == self._token else None

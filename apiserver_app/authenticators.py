@@ -1,0 +1,173 @@
+"""The authenticators that the flags ask for, in upstream's order, and how they are nested.
+
+Read once at start: front proxy, passwords (of old versions), client certificates; then tokens,
+those known here before those somebody else is asked about: file, service accounts from Secrets and
+bound ones, bootstrap, OpenID Connect, webhook.
+
+Models kubernetes pkg/kubeapiserver/authenticator/config.go and
+pkg/kubeapiserver/options/authentication.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.auth import tokens as jwt
+from apiserver_app.auth.authn.anonymous import Anonymous
+from apiserver_app.auth.authn.basic import BasicAuth
+from apiserver_app.auth.authn.bearer import BearerTokens
+from apiserver_app.auth.authn.bootstrap_token import BootstrapTokens
+from apiserver_app.auth.authn.legacy_account import LegacyServiceAccounts, Mark
+from apiserver_app.auth.authn.loopback import Loopback
+from apiserver_app.auth.authn.request_header import RequestHeader
+from apiserver_app.auth.authn.service_account import ServiceAccounts
+from apiserver_app.auth.authn.token_file import TokenFile
+from apiserver_app.auth.authn.union import Union
+from apiserver_app.auth.authn.x509 import X509
+from apiserver_app.auth.protocols import Authenticator, TokenAuthenticator
+from apiserver_app.flags import CLUSTERS, FlagError, Flags
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.outbound import Outbound
+from apiserver_app.machinery.reader import Reader
+
+BASIC_UNTIL = 18  # the last minor version that knows passwords
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the authenticators work with. `outbound` is asked for when somebody has to be."""
+
+    kernel: Kernel
+    reader: Reader
+    tokens: jwt.Tokens
+    ca_pem: str = ""
+    version: str = "1.33"
+    loopback_token: str = ""
+    outbound: Callable[[], Outbound | None] = lambda: None
+    mark_used: Mark = lambda namespace, secret, day: None
+
+
+def audiences(flags: Flags) -> tuple[str, ...]:
+    """The API server's own: --api-audiences, or the service accounts' issuer."""
+    return flags.api_audiences or flags.service_account_issuer[:1]
+
+
+def proxy_headers(flags: Flags) -> tuple[str, ...]:
+    """Beginnings of the headers that a front proxy may set, lower-case."""
+    if not flags.requestheader_client_ca_file:
+        return ()
+    names = (
+        *flags.requestheader_username_headers,
+        *flags.requestheader_uid_headers,
+        *flags.requestheader_group_headers,
+        *flags.requestheader_extra_headers_prefix,
+    )
+    return tuple(name.lower() for name in names)
+
+
+def build(flags: Flags, around: Surroundings) -> Union:
+    """The union. FlagError when flags do not go together."""
+    check(flags, around.version)
+    tokens = _tokens(flags, around)
+    return Union(
+        _requests(flags, around),
+        BearerTokens(tokens, audiences=audiences(flags)) if tokens else None,
+        Anonymous() if flags.anonymous_auth else None,
+        Loopback(around.loopback_token),
+    )
+
+
+def check(flags: Flags, version: str) -> None:
+    """What cannot be, in upstream's words."""
+    if _minor(version) >= 30 and bool(flags.oidc_issuer_url) != bool(flags.oidc_client_id):
+        raise FlagError(
+            "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags "
+            "are set"
+        )
+    if flags.service_account_key_file and not flags.service_account_issuer:
+        raise FlagError("service-account-issuer is a required flag")
+    webhook = flags.authentication_token_webhook_version
+    if webhook not in ("v1", "v1beta1"):
+        raise FlagError(
+            f'unsupported authentication webhook version "{webhook}", supported versions are '
+            '"v1", "v1beta1"'
+        )
+
+
+def _requests(flags: Flags, around: Surroundings) -> list[Authenticator]:
+    found: list[Authenticator] = []
+    if flags.requestheader_client_ca_file:
+        proxy = RequestHeader(
+            flags.requestheader_client_ca_file,
+            flags.requestheader_allowed_names,
+            user=flags.requestheader_username_headers,
+            uid=flags.requestheader_uid_headers,
+            group=flags.requestheader_group_headers,
+            extra=flags.requestheader_extra_headers_prefix,
+        )
+        found.append(proxy)
+    if flags.basic_auth_file and _minor(around.version) <= BASIC_UNTIL:
+        found.append(BasicAuth(flags.basic_auth_file))
+    if flags.client_ca_file:
+        own = flags.client_ca_file == CLUSTERS
+        found.append(X509(around.ca_pem if own else flags.client_ca_file))
+    return found
+
+
+def _tokens(flags: Flags, around: Surroundings) -> list[TokenAuthenticator]:
+    found: list[TokenAuthenticator] = []
+    own = audiences(flags)
+    if flags.token_auth_file:
+        found.append(TokenFile(flags.token_auth_file))
+    if flags.service_account_key_file:
+        legacy = LegacyServiceAccounts(
+            around.tokens, around.reader, own, around.mark_used,
+            lookup=flags.service_account_lookup,
+        )  # fmt: skip
+        found += [legacy, ServiceAccounts(around.tokens, around.reader, own)]
+    if flags.enable_bootstrap_token_auth:
+        found.append(BootstrapTokens(around.reader))
+    return found
+
+
+def signer(flags: Flags, private_key_pem: bytes) -> jwt.Tokens:
+    """Who signs and verifies service account tokens."""
+    given = flags.service_account_key_file
+    verify_pem = "" if given == CLUSTERS else given
+    return jwt.Tokens(private_key_pem, flags.service_account_issuer, verify_pem)
+
+
+def describe(union: Union) -> list[Any]:
+    """The union as it is nested, for the record of the start."""
+    inner: list[Any] = [_named(one) for one in union.authenticators]
+    tokens = union.tokens
+    if tokens is not None:
+        cached: dict[str, Any] = {
+            "name": "TokenCache",
+            "success_seconds": tokens.cache.success_seconds,
+            "failure_seconds": tokens.cache.failure_seconds,
+            "of": [{"name": "TokenUnion", "of": [_named(one) for one in tokens.authenticators]}],
+        }
+        inner += [{"name": "BearerToken", "of": [cached]}, {"name": "WebSocket", "of": [cached]}]
+    found: list[Any] = []
+    if inner:
+        groups = {"name": "AuthenticatedGroupAdder", "of": [{"name": "Union", "of": inner}]}
+        found.append(groups)
+    if union.anonymous is not None:
+        anonymous = {"name": union.anonymous.name}
+        found = [{"name": "FailOnError", "of": [*found, anonymous]}] if found else [anonymous]
+    return found
+
+
+def _named(one: Authenticator | TokenAuthenticator) -> dict[str, Any]:
+    """An authenticator that knows no audiences stands behind a wrapper that does."""
+    named: dict[str, Any] = {"name": one.name}
+    if isinstance(one, (RequestHeader, BasicAuth)) or getattr(one, "audience_agnostic", False):
+        return {"name": "AudienceAgnostic", "of": [named]}
+    return named
+
+
+def _minor(version: str) -> int:
+    return int(version.partition(".")[2])

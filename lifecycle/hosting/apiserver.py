@@ -1,0 +1,37 @@
+"""The API server's command line in a demo: what kubeadm would write, then what the user adds.
+
+Read by both processes: the worker builds the cluster from it, the edge asks clients for
+certificates of the authorities it names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from apiserver_app import flags
+from lifecycle.hosting.options import Options
+
+
+def command_line(options: Options) -> tuple[str, ...]:
+    """The flags in order; a later one overrides an earlier."""
+    folder = options.data_dir
+    return (
+        f"--client-ca-file={folder / 'pki' / 'ca.crt'}",
+        f"--token-auth-file={folder / 'tokens.csv'}",
+        *options.apiserver_args,
+    )
+
+
+def parse(options: Options) -> flags.Flags:
+    """Raises flags.FlagError, which is a ValueError."""
+    return flags.parse(command_line(options), _read, options.kubernetes_version)
+
+
+def client_authorities(given: flags.Flags) -> list[str]:
+    """PEM texts of those whose client certificates the server wants to see."""
+    texts = (given.client_ca_file, given.requestheader_client_ca_file)
+    return [text for text in texts if text]
+
+
+def _read(name: str) -> str:
+    return Path(name).expanduser().read_text()
