@@ -74,10 +74,12 @@ def _asked(obj: Object, user: User) -> auth.Attributes:
             errors.GoText(f"authorization.NonResourceAttributes{{Path:{where}, Verb:{said}}}"),
         )  # fmt: skip
     if asked is not None:
+        _check_selectors(obj, asked)
         return auth.Attributes(
             user, asked.get("verb", ""), "", asked.get("group", ""), asked.get("version", ""),
             asked.get("resource", ""), asked.get("subresource", ""), asked.get("namespace", ""),
-            asked.get("name", ""),
+            asked.get("name", ""), _selector(asked.get("fieldSelector"), _FIELD_TERMS),
+            _selector(asked.get("labelSelector"), _LABEL_TERMS),
         )  # fmt: skip
     if path is None:
         raise _invalid(
@@ -85,6 +87,47 @@ def _asked(obj: Object, user: User) -> auth.Attributes:
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )  # fmt: skip
     return auth.Attributes(user, path.get("verb", ""), path.get("path", ""))
+
+
+_LABEL_TERMS = {
+    "In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}",
+    "DoesNotExist": "!{key}",
+}  # fmt: skip
+_FIELD_TERMS = {"In": "{key}={values}", "NotIn": "{key}!={values}"}
+
+
+def _selector(asked: Object | None, terms: dict[str, str]) -> str:
+    """A selector as text. What cannot be said of it narrows nothing, as upstream decides."""
+    if not asked:
+        return ""
+    if asked.get("rawSelector"):
+        return str(asked["rawSelector"])
+    out = []
+    for one in asked.get("requirements") or ():
+        values = one.get("values") or []
+        form = terms.get(one.get("operator", ""))
+        if form and not (terms is _FIELD_TERMS and len(values) != 1):
+            out.append(form.format(key=one.get("key", ""), values=",".join(values)))
+    return ",".join(out)
+
+
+def _check_selectors(obj: Object, asked: Object) -> None:
+    found: list[errors.FieldError] = []
+    for name in ("fieldSelector", "labelSelector"):
+        selector = asked.get(name)
+        if selector is None:
+            continue
+        path = f"spec.resourceAttributes.{name}"
+        raw, listed = selector.get("rawSelector"), selector.get("requirements")
+        if raw and listed:
+            text = "may not specified at the same time as requirements"
+            found.append(errors.invalid_value(f"{path}.rawSelector", raw, text))
+        elif not raw and not listed:
+            text = f"when {path} is specified, requirements or rawSelector is required"
+            found.append(errors.required(f"{path}.requirements", text))
+    if found:
+        group = obj["apiVersion"].partition("/")[0]
+        raise errors.invalid(group, obj["kind"], "", found)
 
 
 def _check_local(call: Call, obj: Object) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.admission.plugin import CREATE, UPDATE
-from apiserver_app.handlers import bodies, deletes, gates, options
+from apiserver_app.handlers import bodies, deletes, escalation, gates, options
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import client, errors, managedfields, meta, patches, strategic
@@ -65,6 +65,7 @@ async def _create(
     gates.wipe(obj)
     attributes = gates.attributes(cluster, call, info, CREATE, obj, None, dry_run)
     obj = await gates.mutate(cluster, call, attributes)
+    granted = await escalation.check(cluster, call, info, obj, None)
     call.gate = "prepare"
     metadata = obj["metadata"]
     if not (metadata.get("name") or metadata.get("generateName")):
@@ -76,6 +77,8 @@ async def _create(
     detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}
     if metadata.get("generateName"):
         detail["generateName"] = metadata["generateName"]
+    if granted:
+        detail["grants"] = granted
     await cluster.probe.hop("gate", "prepare", "change", detail)
     found = objectmeta.validate_object_meta(obj, info.namespaced, strategy.name_rule)
     found += strategy.validate(ctx, obj)
@@ -194,6 +197,7 @@ async def _update(
     gates.track(cluster, call, info, obj, old)
     attributes = gates.attributes(cluster, call, info, UPDATE, obj, old, dry_run)
     obj = await gates.mutate(cluster, call, attributes)
+    granted = await escalation.check(cluster, call, info, obj, old)
     call.gate = "etcd"
     gates.check_revision(info, strategy, obj, old)
     call.gate = "prepare"
@@ -203,7 +207,8 @@ async def _update(
         strategy.prepare_for_status_update(ctx, obj, old)
     else:
         strategy.prepare_for_update(ctx, obj, old)
-    await cluster.probe.hop("gate", "prepare", "allow", _PREPARED)
+    detail = {**_PREPARED, "grants": granted} if granted else _PREPARED
+    await cluster.probe.hop("gate", "prepare", "allow", detail)
     found = objectmeta.validate_object_meta_update(obj, old)
     if on_status:
         found += strategy.validate_status_update(ctx, obj, old)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controllers_app.controllers import (
+    clusterroleaggregation,
     daemonset,
     deployment,
     disruption,
@@ -51,6 +52,11 @@ class Entry:
 CONTROLLERS = (
     Entry("namespace", "namespace-controller", namespace.NamespaceController),
     Entry("serviceaccount", "service-account-controller", serviceaccount.ServiceAccountController),
+    Entry(
+        "clusterroleaggregation",
+        "clusterrole-aggregation-controller",
+        clusterroleaggregation.ClusterRoleAggregationController,
+    ),
     Entry("rootca", "root-ca-cert-publisher", rootca.RootCaController),
     Entry("deployment", "deployment-controller", deployment.DeploymentController),
     Entry("replicaset", "replicaset-controller", replicaset.ReplicaSetController),

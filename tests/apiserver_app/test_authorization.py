@@ -89,3 +89,36 @@ def test_a_service_that_cannot_be_asked_is_an_internal_error_in_plain_text() -> 
     answer = Session(default_inputs(nodes=0, flags=given)).request("GET", PODS, user="pat")
     assert answer.status == 500
     assert answer.text.decode().startswith(f'Internal Server Error: "{PODS}": ')
+
+
+# -- reviews -------------------------------------------------------------------------------------
+
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+def review(session: Session, user: str, **asked: Any) -> Any:
+    spec = {"user": user, "groups": ["system:nodes"], "resourceAttributes": asked}
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    return session.request("POST", REVIEWS, body).json()
+
+
+def test_a_review_asks_with_its_selectors() -> None:
+    nodes = session("authorization-mode=Node,RBAC")
+    listing = {"verb": "list", "resource": "pods"}
+    mine = {"requirements": [{"key": "spec.nodeName", "operator": "In", "values": ["n1"]}]}
+    assert not review(nodes, "system:node:n1", **listing)["status"]["allowed"]
+    allowed = review(nodes, "system:node:n1", **listing, fieldSelector=mine)
+    assert allowed["status"]["allowed"]
+    raw = {"rawSelector": "spec.nodeName=n1"}
+    assert review(nodes, "system:node:n1", **listing, fieldSelector=raw)["status"]["allowed"]
+    assert not review(nodes, "system:node:n2", **listing, fieldSelector=raw)["status"]["allowed"]
+
+
+def test_a_selector_that_says_nothing_or_all_twice_is_invalid(both: Session) -> None:
+    empty = review(both, "x", verb="list", resource="pods", fieldSelector={})
+    assert empty["details"]["causes"] == [{
+        "reason": "FieldValueRequired",
+        "message": "Required value: when spec.resourceAttributes.fieldSelector is specified, "
+        "requirements or rawSelector is required",
+        "field": "spec.resourceAttributes.fieldSelector.requirements",
+    }]  # fmt: skip

@@ -207,8 +207,14 @@ class Rbac:
                     return name
         return ""
 
+    def held(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
+        """The bindings that apply now, and what is wrong with others."""
+        self._refresh()
+        return self.grants(user, namespace)
+
     def role_rules(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
         """The rules of a role that a binding in `namespace` names; None when it is missing."""
+        self._refresh()
         return self._rules(kind, name, namespace)
 
     def _resolve(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:

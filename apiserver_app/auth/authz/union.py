@@ -27,7 +27,8 @@ def build(modes: Sequence[str | Authorizer], reader: Reader) -> Union:
     authorizers: list[Authorizer] = [PrivilegedGroup()]
     for mode in modes:
         authorizers.append(_simple(mode, reader) if isinstance(mode, str) else mode)
-    return Union(authorizers)
+    found = (one for one in authorizers if isinstance(one, Rbac))
+    return Union(authorizers, next(found, None) or Rbac(reader))
 
 
 def _simple(mode: str, reader: Reader) -> Authorizer:
@@ -43,8 +44,11 @@ def _simple(mode: str, reader: Reader) -> Authorizer:
 
 
 class Union:
-    def __init__(self, authorizers: Sequence[Authorizer]) -> None:
+    """`rbac` resolves roles even where it is not asked: nobody grants more than they hold."""
+
+    def __init__(self, authorizers: Sequence[Authorizer], rbac: Rbac) -> None:
         self.authorizers = tuple(authorizers)
+        self.rbac = rbac
 
     @property
     def names(self) -> list[str]:

@@ -1,0 +1,185 @@
+"""Nobody grants more than they hold: what stands between a writer of roles and their storage.
+
+A role may be written by who holds all its rules or may `escalate` it; a binding by who holds all
+rules of its role or may `bind` it. Members of system:masters may do both.
+
+Models kubernetes pkg/registry/rbac/escalation_check.go, pkg/registry/rbac/*/policybased/storage.go
+and pkg/registry/rbac/validation/{rule,policy_compact}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from apiserver_app.auth import protocols as auth
+from apiserver_app.auth.authz.always import MASTERS
+from apiserver_app.auth.authz.rules import Rule
+from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.errors import go_value
+from apiserver_app.machinery.meta import Object, ResourceInfo
+
+GROUP = "rbac.authorization.k8s.io"
+_BINDINGS = {"RoleBinding", "ClusterRoleBinding"}
+_PLURALS = {"Role": "roles", "ClusterRole": "clusterroles"}
+_EVERYTHING: tuple[Object, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+_AGGREGATES = "must have cluster-admin privileges to use the aggregationRule"
+_FIELDS = (
+    ("apiGroups", "APIGroups"), ("resources", "Resources"), ("nonResourceURLs", "NonResourceURLs"),
+    ("resourceNames", "ResourceNames"), ("verbs", "Verbs"),
+)  # fmt: skip
+_FOR_COLLECTION = ("ownerReferences", "finalizers", "managedFields")
+
+
+async def check(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object | None
+) -> str:
+    """Why it may be granted, in a word; 403 when it may not, "" when nothing is granted."""
+    if info.group != GROUP:
+        return ""
+    assert call.user is not None
+    call.gate = "authorization"
+    if MASTERS in call.user.groups:
+        return f"group {MASTERS} may grant everything"
+    if old is not None and _is_same(obj, old):
+        return "grants what it granted"
+    if info.kind in _BINDINGS:
+        return await _binding(cluster, call, info, obj)
+    if await _may(cluster, call, "escalate", info.plural, call.name):
+        return f"may escalate {info.plural}"
+    _confirm(cluster, call, info, obj, obj.get("rules") or ())
+    if info.kind == "ClusterRole" and any((one or {}).get("aggregationRule") for one in (obj, old)):
+        if _missing(cluster, call, _EVERYTHING)[0]:
+            raise _forbidden(info, obj, _AGGREGATES)
+    return "holds every rule of it"
+
+
+async def _binding(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object) -> str:
+    ref = obj.get("roleRef") or {}
+    kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
+    plural = _PLURALS.get(kind)
+    if plural is None:  # no such role: validation says so
+        return ""
+    if ref.get("apiGroup") == GROUP and await _may(cluster, call, "bind", plural, name):
+        return f"may bind {kind} {name}"
+    rules = cluster.authorization.rbac.role_rules(kind, name, call.namespace)
+    if rules is None:
+        raise errors.not_found(GROUP, plural, name)
+    _confirm(cluster, call, info, obj, [rule.raw for rule in rules])
+    return f"holds every rule of {kind} {name}"
+
+
+async def _may(cluster: ClusterContext, call: Call, verb: str, plural: str, name: str) -> bool:
+    assert call.user is not None
+    asked = auth.Attributes(
+        call.user, verb, group=GROUP, version="*", resource=plural, namespace=call.namespace,
+        name=name,
+    )  # fmt: skip
+    return (await cluster.authorization.authorize(asked)).allowed
+
+
+def _confirm(
+    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, rules: Sequence[Object]
+) -> None:
+    missing, failures = _missing(cluster, call, rules)
+    if not missing:
+        return
+    assert call.user is not None
+    user = call.user
+    groups = " ".join(map(go_value, user.groups))
+    shown = "\n".join(sorted({_compact(rule) for rule in _gathered(missing)}))
+    said = (
+        f"user {go_value(user.name)} (groups=[{groups}]) is attempting to grant RBAC permissions "
+        f"not currently held:\n{shown}"
+    )
+    if failures:
+        said += f"; resolution errors: [{errors.aggregate(failures)}]"
+    raise _forbidden(info, obj, said)
+
+
+def _forbidden(info: ResourceInfo, obj: Object, why: str) -> errors.ApiError:
+    return errors.forbidden(info.group, info.plural, meta.name_of(obj), why)
+
+
+def _missing(
+    cluster: ClusterContext, call: Call, rules: Sequence[Object]
+) -> tuple[list[Object], list[str]]:
+    """What of the rules the user does not hold, one verb on one resource each."""
+    assert call.user is not None
+    grants, failures = cluster.authorization.rbac.held(call.user, call.namespace)
+    held = [rule for grant in grants for rule in grant.rules]
+    parts = [part for rule in rules for part in _parts(rule)]
+    return [part for part in parts if not any(_covers(rule, part) for rule in held)], failures
+
+
+def _parts(rule: Object) -> list[Object]:
+    """Equal rules of one verb, one resource and one name each."""
+    out: list[Object] = []
+    verbs = rule.get("verbs") or ()
+    for group in rule.get("apiGroups") or ():
+        for resource in rule.get("resources") or ():
+            for verb in verbs:
+                part: Object = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
+                for name in rule.get("resourceNames") or ():
+                    out.append({**part, "resourceNames": [name]})
+                if not rule.get("resourceNames"):
+                    out.append(part)
+    for url in rule.get("nonResourceURLs") or ():
+        out += [{"nonResourceURLs": [url], "verbs": [verb]} for verb in verbs]
+    return out
+
+
+def _covers(rule: Rule, part: Object) -> bool:
+    verb = part["verbs"][0]
+    if rule.verbs is not None and verb not in rule.verbs:
+        return False
+    urls = part.get("nonResourceURLs")
+    if urls:
+        return rule.on_path(urls[0])
+    resource = part["resources"][0]
+    if rule.groups is not None and part["apiGroups"][0] not in rule.groups:
+        return False
+    if not rule.on(resource, resource.partition("/")[2]):
+        return False
+    return rule.names is None or set(part.get("resourceNames") or ("",)) <= rule.names
+
+
+def _gathered(parts: Sequence[Object]) -> list[Object]:
+    """Parts on the same resource as one rule with all their verbs."""
+    out: list[Object] = []
+    simple: dict[tuple[str, str], Object] = {}
+    for part in parts:
+        if part.get("nonResourceURLs") or part.get("resourceNames"):
+            out.append(part)
+            continue
+        key = (part["apiGroups"][0], part["resources"][0])
+        known = simple.get(key)
+        if known is None:
+            simple[key] = {**part, "verbs": list(part["verbs"])}
+        else:
+            known["verbs"] += part["verbs"]
+    return out + list(simple.values())
+
+
+def _compact(rule: Object) -> str:
+    parts = [
+        f"{title}:[{' '.join(map(go_value, rule[field]))}]"
+        for field, title in _FIELDS
+        if rule.get(field)
+    ]
+    return "{" + ", ".join(parts) + "}"
+
+
+def _is_same(obj: Object, old: Object) -> bool:
+    """Whether only what the garbage collector needs has changed."""
+    return _stripped(obj) == _stripped(old)
+
+
+def _stripped(obj: Object) -> dict[str, Any]:
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _FOR_COLLECTION}
+    return {**obj, "metadata": metadata}
