@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from apiserver_app.admission import config
 from apiserver_app.machinery import kubeconfigs
 
 
@@ -37,7 +38,12 @@ class ConfigText(FileText):
     files: Mapping[str, str] = MappingProxyType({})
 
 
+class AdmissionText(FileText):
+    """The same of an admission configuration, with the files that it names in it."""
+
+
 NO_FILE, NO_KUBECONFIG, NO_CONFIG = FileText(), KubeconfigText(), ConfigText()
+NO_ADMISSION = AdmissionText()
 
 # what kubeadm made for this very cluster, without its path being known here
 CLUSTERS = FileText("(the cluster's own)")
@@ -95,6 +101,8 @@ class Flags:
     authorization_config: ConfigText = NO_CONFIG
     enable_admission_plugins: tuple[str, ...] = ("NodeRestriction",)
     disable_admission_plugins: tuple[str, ...] = ()
+    admission_control: tuple[str, ...] = ()  # the old flag: exactly these
+    admission_control_config_file: AdmissionText = NO_ADMISSION
     # ours: where programs outside the simulation may be asked (webhooks, issuers, servers)
     outbound_allowed_addresses: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
 
@@ -132,6 +140,8 @@ def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -
         raise _invalid(name, text, "not a boolean")
     if text is None:
         raise FlagError(f"flag needs an argument: --{name}")
+    if kind == "AdmissionText":
+        return _admission(text, read)
     if kind in ("FileText", "KubeconfigText", "ConfigText"):
         return _file(name, kind, text, read)
     if kind == "int":
@@ -155,9 +165,9 @@ def _file(name: str, kind: str, path: str, read: Callable[[str], str]) -> FileTe
         if kind == "KubeconfigText":
             found = KubeconfigText(kubeconfigs.inlined(read(path), path, read))
         elif kind == "ConfigText":
-            found = config = ConfigText(read(path))
-            config.files = {
-                one: kubeconfigs.inlined(read(one), one, read) for one in kubeconfigs.named(config)
+            found = given = ConfigText(read(path))
+            given.files = {
+                one: kubeconfigs.inlined(read(one), one, read) for one in kubeconfigs.named(given)
             }
         else:
             found = FileText(read(path))
@@ -165,6 +175,21 @@ def _file(name: str, kind: str, path: str, read: Callable[[str], str]) -> FileTe
         raise FlagError(f"--{name}: open {error.filename or path}: {error.strerror}") from error
     except ValueError as error:
         raise FlagError(f"--{name}: {error}") from error
+    found.name = path
+    return found
+
+
+def _admission(path: str, read: Callable[[str], str]) -> AdmissionText:
+    try:
+        found = AdmissionText(config.inlined(read(path), path, read))
+    except OSError as error:
+        why = f"open {error.filename or path}: {error.strerror}"
+        raise FlagError(
+            "failed to read plugin config: unable to read admission control configuration from "
+            f"{_quoted(path)} [{why}]"
+        ) from error
+    except config.UnreadableError as error:
+        raise FlagError(str(error)) from error
     found.name = path
     return found
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app import authenticators, bootstrap, flags, flowcontrol
-from apiserver_app.admission import chain, plugins
+from apiserver_app.admission import chain, config, plugins
+from apiserver_app.admission.plugin import Given, Plugin, Question
+from apiserver_app.auth import protocols
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
@@ -26,7 +28,7 @@ from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
 from apiserver_app.machinery import carriers, errors, kinds, meta, types
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.meta import Credential, Object, TlsPeer
+from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry import generic, watchcache
@@ -106,8 +108,10 @@ class Cluster:
 
     def start(self) -> None:
         """Begin the boot; components start behind it. Runs when the kernel does."""
-        asked = authenticators.describe(self.context.authentication)
-        detail = {"authentication": asked}
+        detail = {
+            "authentication": authenticators.describe(self.context.authentication),
+            "admission": plugins.described(self.context.chain.plugins),
+        }
         self.recorder.tell("component", "apiserver", "starting", detail, span=0)
         self.kernel.spawn("boot", self._boot())
 
@@ -185,9 +189,7 @@ class Cluster:
             authentication=authentication,
             authorization=authorization,
             flow=flowcontrol.Classifier(self.cache),
-            chain=chain.Chain(
-                plugins.build(authorization.allows, state.version), self.kernel.sleep
-            ),
+            chain=chain.Chain(self._admission(authorization), self.kernel.sleep),
             outbound=self.outbound,
             issue_token=self._issue_token,
             nodes=self.nodes,
@@ -235,6 +237,37 @@ class Cluster:
         patch = {"metadata": {"labels": {legacy_account.LAST_USED: day}}}
         with contextlib.suppress(errors.ApiError):
             await self._loopback().patch("secrets", namespace, secret, patch)
+
+    def _admission(self, authorization: authz_union.Union) -> tuple[Plugin, ...]:
+        """The admission plugins that the version and the flags ask for."""
+        given, version = self.inputs.flags, self.state.version
+        only = given.admission_control or None
+        enable = given.enable_admission_plugins if only is None else ()
+        names = plugins.enabled(version, enable, given.disable_admission_plugins, only)
+
+        async def permits(asked: Question) -> tuple[bool, str]:
+            user, verb, *rest = asked
+            decision = await authorization.authorize(protocols.Attributes(user, verb, "", *rest))
+            return decision.allowed, decision.reason
+
+        async def make_namespace(name: str) -> None:
+            await self._loopback().create("namespaces", "", {"metadata": {"name": name}})
+
+        def resource_of(version: str, kind: str) -> ResourceInfo | None:
+            group, _, number = version.rpartition("/")
+            return self.resources.by_gvk(group, number, kind)
+
+        return plugins.build(
+            Given(
+                version=version,
+                config=config.read(given.admission_control_config_file),
+                allows=authorization.allows,
+                permits=permits,
+                resource_of=resource_of,
+                make_namespace=make_namespace,
+            ),
+            names,
+        )
 
     def _issue_token(self, account: Object, spec: Object, now: int) -> Object:
         namespace, name = meta.namespace_of(account), meta.name_of(account)

@@ -9,10 +9,11 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/interfaces.go.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from apiserver_app.admission.config import Configuration
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
@@ -20,13 +21,20 @@ from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+EVERY = (CREATE, UPDATE, DELETE, CONNECT)
+
+# what a plugin is about
+RESOURCES, SECURITY = "resource management", "security"
+DEFAULTING, CONSISTENCY = "defaulting", "referential consistency"
+EXTENSION = "extension"  # what users hook in themselves
 
 Ops = list[dict[str, Any]]  # RFC 6902: {"op": "add", "path": "/spec/tolerations", "value": [...]}
 
 
 @dataclass(slots=True)
 class Attributes:
-    """One request as admission sees it. `obj` is None on delete and connect."""
+    """One request as admission sees it. `obj` is None on delete; on connect it is the options of
+    the subresource (PodExecOptions), which nobody changes."""
 
     operation: str
     info: ResourceInfo
@@ -82,20 +90,72 @@ def forbidden(attributes: Attributes, why: str) -> ApiError:
     return errors.forbidden(attributes.info.group, attributes.info.plural, name, why)
 
 
+# (user, verb, group, resource, name): the authorizers' word
+Allows = Callable[[User, str, str, str, str], Awaitable[bool]]
+
+
+class Question(NamedTuple):
+    """A request that somebody might make."""
+
+    user: User
+    verb: str
+    group: str
+    version: str
+    resource: str
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+# whether a request would be allowed, and the authorizers' reason
+Permits = Callable[[Question], Awaitable[tuple[bool, str]]]
+
+
+async def _allows_nothing(user: User, verb: str, group: str, resource: str, name: str) -> bool:
+    return False
+
+
+async def _permits_nothing(asked: Question) -> tuple[bool, str]:
+    return False, ""
+
+
+async def _makes_nothing(name: str) -> None:
+    raise errors.internal(f"nobody can make the namespace {name} here")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What plugins are made of when the API server starts."""
+
+    version: str = "1.33"
+    config: Configuration = field(default_factory=Configuration)
+    allows: Allows = _allows_nothing
+    permits: Permits = _permits_nothing
+    # the resource of an apiVersion and kind, if there is one
+    resource_of: Callable[[str, str], ResourceInfo | None] = lambda version, kind: None
+    make_namespace: Callable[[str], Awaitable[None]] = _makes_nothing
+    # what containers of an image used of "cpu" (millicores) or "memory" (bytes)
+    usage: Callable[[str, str], Sequence[int]] = lambda image, resource: ()
+
+
 class Plugin:
     """Override one or both; who has to ask somebody makes it `async`. `handles` are the operations
     it is asked for at all, `resources` what it is asked about ("pods", "pods/status"); empty means
     everything."""
 
     name = ""
+    concern = ""  # what it is about, one of the words above
     handles: tuple[str, ...] = (CREATE, UPDATE)
     resources: tuple[str, ...] = ()
     mutates = False
     validates = False
     # upstream file and function, shown on the page
     source = ""
-    # true when it writes cluster state in `validate` (ResourceQuota): asked last, not on dry run
-    has_side_effects = False
+
+    @classmethod
+    def make(cls, given: Given) -> Plugin:
+        """The plugin for one API server. ConfigurationError when it cannot be made."""
+        return cls()
 
     def admit(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:
         return SKIP

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.admission.plugin import Attributes
+from apiserver_app.admission.plugin import CONNECT, Attributes
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers import bodies
@@ -133,7 +133,7 @@ def attributes(
 ) -> Attributes:
     """The request as admission sees it."""
     assert call.user is not None
-    name = call.name or (meta.name_of(obj) if obj else "")
+    name = call.name or (meta.name_of(obj) if obj and operation != CONNECT else "")
     return Attributes(
         operation=operation, info=info, subresource=call.subresource, namespace=call.namespace,
         name=name, obj=obj, old=old, user=call.user, reader=cluster.cache, rand=cluster.rand,
@@ -169,6 +169,16 @@ _SPOILED = (
 
 
 async def validating(cluster: ClusterContext, attributes_: Attributes) -> None:
+    await _admit(cluster, "validating", attributes_)
+
+
+async def connect(cluster: ClusterContext, call: Call, info: ResourceInfo, options: Object) -> None:
+    """Both phases for a connection to a subresource (exec, attach, portforward, proxy): who asks
+    for it is admitted, or refused before a byte flows. `options` is what was asked for, for
+    example a PodExecOptions with its kind."""
+    attributes_ = attributes(cluster, call, info, CONNECT, options, None, False)
+    attributes_.name = call.name
+    await _admit(cluster, "mutating", attributes_)
     await _admit(cluster, "validating", attributes_)
 
 

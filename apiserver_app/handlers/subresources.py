@@ -60,7 +60,8 @@ async def bind(cluster: ClusterContext, call: Call) -> Outcome:
     if call.subresource and name != call.name:
         raise errors.bad_request("name in URL does not match name in Binding object")
     await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
-    binding = {"kind": "Binding", "apiVersion": "v1", **raw}
+    metadata = {**(raw.get("metadata") or {})}
+    binding = {"kind": "Binding", "apiVersion": "v1", **raw, "metadata": metadata}
     attributes = gates.attributes(cluster, call, info, CREATE, binding, None, options.dry_run(call))
     attributes.name, attributes.subresource = name, "binding"
     await gates.mutating(cluster, attributes)
@@ -77,7 +78,7 @@ async def bind(cluster: ClusterContext, call: Call) -> Outcome:
     if old is None:
         raise errors.not_found(info.group, info.plural, name)
     key = info.etcd_key(call.namespace, name)
-    obj = _bound(cluster, old, raw, key, str(target["name"]))
+    obj = _bound(cluster, old, binding, key, str(target["name"]))
     dry_run = attributes.dry_run
     stored = cluster.storage.update(info, obj, old, subresource="binding", dry_run=dry_run)
     await gates.etcd(cluster, dry_run, None, key=key, rev=meta.revision_of(stored))
@@ -103,10 +104,11 @@ def _bound(cluster: ClusterContext, old: Object, binding: Object, key: str, node
     if spec.get("schedulingGates"):
         raise refuse(f"pod {name} has non-empty .spec.schedulingGates")
     obj = {**old, "spec": {**spec, "nodeName": node}}
-    annotations = metadata.get("annotations")
-    if annotations:
-        merged = {**meta.annotations_of(old), **annotations}
-        obj["metadata"] = {**old["metadata"], "annotations": merged}
+    for field in ("annotations", "labels"):
+        more = metadata.get(field)
+        if more:
+            merged = {**(old["metadata"].get(field) or {}), **more}
+            obj["metadata"] = {**obj["metadata"], field: merged}
     now = meta.rfc3339(cluster.kernel.now)
     scheduled = {
         "type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now,

@@ -5,7 +5,7 @@ Models kubernetes staging/src/k8s.io/component-helpers/resource/helpers.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.quantity import Quantity, parse
@@ -57,3 +57,16 @@ def _raise_to(into: Amounts, other: Amounts) -> None:
     for name, quantity in other.items():
         if name not in into or into[name] < quantity:
             into[name] = quantity
+
+
+def every_container(spec: Object, *, ephemeral: bool = True) -> Iterator[tuple[str, Object]]:
+    """Each container with its place in the spec, "initContainers/0", in upstream's order."""
+    kinds = ("initContainers", "containers", "ephemeralContainers")
+    for kind in kinds if ephemeral else kinds[:2]:
+        for index, container in enumerate(spec.get(kind) or ()):
+            yield f"{kind}/{index}", container
+
+
+def is_extended(name: str) -> bool:
+    """Whether a resource is one that a device brings: it has a domain that is not Kubernetes'."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")

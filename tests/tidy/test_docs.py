@@ -50,7 +50,7 @@ def test_the_header_in_trace_format_is_a_good_one() -> None:
     "part",
     [
         *(f"`{one.name}`" for one in controllers.CONTROLLERS),
-        *(one.name for one in admission.PLUGINS),
+        *(row.plugin.name for row in admission.PLUGINS),
         *(one.name for one in scheduling.PLUGINS),
     ],
 )

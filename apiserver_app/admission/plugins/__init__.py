@@ -1,35 +1,58 @@
-"""The admission plugins that a 1.33 API server runs, in the order in which it asks them.
+"""Every admission plugin there was, in upstream's order, with the versions that had it.
 
-The defaults of kube-apiserver, and NodeRestriction, which kubeadm turns on. Plugins of a disabled
-feature (MutatingAdmissionPolicy, PodTopologyLabels) are not here.
+A version's API server runs those that are on by default in it, and what the flags switch on or
+off; the order is always this one, whatever order a flag has. Only before 1.10 the one flag there
+was, admission-control, gave the order, too. Plugins of a feature that is off (PodTopologyLabels
+in 1.33) run when they are switched on by name.
 
-Models kubernetes pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins).
+Models kubernetes pkg/kubeapiserver/options/{plugins,admission}.go (AllOrderedPlugins) and
+staging/src/k8s.io/apiserver/pkg/server/options/admission.go.
 """
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import Plugin
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from apiserver_app.admission.plugin import Given, Plugin
+from apiserver_app.admission.plugins.always import AlwaysAdmit, AlwaysDeny
+from apiserver_app.admission.plugins.always_pull_images import AlwaysPullImages
+from apiserver_app.admission.plugins.anti_affinity import LimitPodHardAntiAffinityTopology
 from apiserver_app.admission.plugins.certificates import (
-    Allows,
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
     ClusterTrustBundleAttest,
-    SignerPlugin,
 )
 from apiserver_app.admission.plugins.default_ingress_class import DefaultIngressClass
 from apiserver_app.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from apiserver_app.admission.plugins.deny_exec import DenyEscalatingExec, DenyExecOnPrivileged
+from apiserver_app.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
 from apiserver_app.admission.plugins.dynamic import (
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
 )
+from apiserver_app.admission.plugins.event_rate_limit import EventRateLimit
+from apiserver_app.admission.plugins.extended_resource_toleration import (
+    ExtendedResourceToleration,
+)
+from apiserver_app.admission.plugins.initial_resources import InitialResources
 from apiserver_app.admission.plugins.limit_ranger import LimitRanger
 from apiserver_app.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from apiserver_app.admission.plugins.namespaces import NamespaceAutoProvision, NamespaceExists
 from apiserver_app.admission.plugins.node_restriction import NodeRestriction
+from apiserver_app.admission.plugins.owner_references import OwnerReferencesPermissionEnforcement
+from apiserver_app.admission.plugins.persistent_volume_label import PersistentVolumeLabel
+from apiserver_app.admission.plugins.pod_node_selector import PodNodeSelector
+from apiserver_app.admission.plugins.pod_preset import PodPreset
 from apiserver_app.admission.plugins.pod_security import PodSecurity
+from apiserver_app.admission.plugins.pod_security_policy import PodSecurityPolicy
+from apiserver_app.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
+from apiserver_app.admission.plugins.pod_topology_labels import PodTopologyLabels
 from apiserver_app.admission.plugins.priority import Priority
 from apiserver_app.admission.plugins.resource_quota import ResourceQuota
 from apiserver_app.admission.plugins.runtime_class import RuntimeClass
+from apiserver_app.admission.plugins.security_context_deny import SecurityContextDeny
 from apiserver_app.admission.plugins.service_account import ServiceAccount
 from apiserver_app.admission.plugins.storage import (
     DefaultStorageClass,
@@ -39,41 +62,138 @@ from apiserver_app.admission.plugins.storage import (
 from apiserver_app.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from apiserver_app.admission.plugins.validating_policy import ValidatingAdmissionPolicy
 
-# webhooks, policies and quota stay at the end, as upstream demands
-PLUGINS: tuple[type[Plugin], ...] = (
-    NamespaceLifecycle,
-    LimitRanger,
-    ServiceAccount,
-    NodeRestriction,
-    TaintNodesByCondition,
-    PodSecurity,
-    Priority,
-    DefaultTolerationSeconds,
-    DefaultStorageClass,
-    StorageObjectInUseProtection,
-    PersistentVolumeClaimResize,
-    RuntimeClass,
-    CertificateApproval,
-    CertificateSigning,
-    ClusterTrustBundleAttest,
-    CertificateSubjectRestriction,
-    DefaultIngressClass,
-    MutatingAdmissionWebhook,
-    ValidatingAdmissionPolicy,
-    ValidatingAdmissionWebhook,
-    ResourceQuota,
+Release = tuple[int, int]
+
+
+class Row(NamedTuple):
+    """A plugin: the first version that has it, the first that has it on by default, and the first
+    that no longer has it."""
+
+    plugin: type[Plugin]
+    since: Release
+    on: Release | None
+    until: Release | None = None
+
+
+ALWAYS: Release = (1, 0)
+
+# new plugins go above the webhooks; webhooks, policies, quota and deny stay at the end
+PLUGINS: tuple[Row, ...] = (
+    Row(AlwaysAdmit, ALWAYS, None),
+    Row(NamespaceAutoProvision, ALWAYS, None),
+    Row(NamespaceLifecycle, ALWAYS, ALWAYS),
+    Row(NamespaceExists, ALWAYS, None),
+    Row(SecurityContextDeny, ALWAYS, None, until=(1, 30)),
+    Row(LimitPodHardAntiAffinityTopology, (1, 2), None),
+    Row(PodPreset, (1, 6), None, until=(1, 20)),
+    Row(InitialResources, (1, 2), None, until=(1, 10)),
+    Row(LimitRanger, ALWAYS, ALWAYS),
+    Row(ServiceAccount, ALWAYS, ALWAYS),
+    Row(NodeRestriction, (1, 7), None),
+    Row(TaintNodesByCondition, (1, 12), (1, 12)),
+    Row(AlwaysPullImages, (1, 2), None),
+    Row(PodSecurity, (1, 22), (1, 23)),
+    Row(PodSecurityPolicy, (1, 3), None, until=(1, 25)),
+    Row(PodNodeSelector, (1, 5), None),
+    Row(Priority, (1, 8), (1, 11)),
+    Row(DefaultTolerationSeconds, (1, 6), (1, 6)),
+    Row(PodTolerationRestriction, (1, 7), None),
+    Row(DenyEscalatingExec, ALWAYS, None, until=(1, 21)),
+    Row(DenyExecOnPrivileged, ALWAYS, None, until=(1, 21)),
+    Row(EventRateLimit, (1, 9), None),
+    Row(ExtendedResourceToleration, (1, 9), None),
+    Row(PersistentVolumeLabel, ALWAYS, None, until=(1, 31)),
+    Row(DefaultStorageClass, (1, 4), (1, 4)),
+    Row(StorageObjectInUseProtection, (1, 10), (1, 10)),
+    Row(OwnerReferencesPermissionEnforcement, (1, 6), None),
+    Row(PersistentVolumeClaimResize, (1, 8), (1, 11)),
+    Row(RuntimeClass, (1, 16), (1, 16)),
+    Row(CertificateApproval, (1, 18), (1, 18)),
+    Row(CertificateSigning, (1, 18), (1, 18)),
+    Row(ClusterTrustBundleAttest, (1, 27), (1, 27)),
+    Row(CertificateSubjectRestriction, (1, 18), (1, 18)),
+    Row(DefaultIngressClass, (1, 18), (1, 18)),
+    Row(DenyServiceExternalIPs, (1, 21), None),
+    Row(PodTopologyLabels, (1, 33), (1, 35)),
+    Row(MutatingAdmissionWebhook, (1, 9), (1, 9)),
+    Row(ValidatingAdmissionPolicy, (1, 30), (1, 30)),
+    Row(ValidatingAdmissionWebhook, (1, 9), (1, 9)),
+    Row(ResourceQuota, ALWAYS, ALWAYS),
+    Row(AlwaysDeny, ALWAYS, None),
 )
 
-# plugins that came after 1.25, the oldest version with a schema
-_SINCE = {"ClusterTrustBundleAttest": (1, 27), "ValidatingAdmissionPolicy": (1, 30)}
+# what kubeadm passed while the flag gave names and order at once
+FLAG_ORDER_UNTIL: Release = (1, 10)
+_OLD_DEFAULT = (
+    "NamespaceLifecycle", "LimitRanger", "ServiceAccount", "PersistentVolumeLabel",
+    "DefaultStorageClass", "DefaultTolerationSeconds", "NodeRestriction", "ResourceQuota",
+)  # fmt: skip
 
 
-def build(allows: Allows, version: str = "1.33") -> tuple[Plugin, ...]:
-    """The plugins of a version. `allows` asks the authorizers for what some plugins must know."""
+class PluginFlagError(ValueError):
+    """The flags name what cannot be run; the text is upstream's."""
+
+
+def release(version: str) -> Release:
+    """ "1.33" or "v1.33.1" as numbers."""
     major, minor = version.lstrip("v").split(".")[:2]
-    profile = (int(major), int(minor))
-    return tuple(
-        one(allows) if issubclass(one, SignerPlugin) else one()
-        for one in PLUGINS
-        if profile >= _SINCE.get(one.name, (1, 0))
-    )
+    return int(major), int(minor)
+
+
+def registered(version: str) -> tuple[str, ...]:
+    """The names a version knows, in the order in which it asks them."""
+    return tuple(row.plugin.name for row in _rows(version))
+
+
+def enabled(
+    version: str,
+    enable: Sequence[str] = (),
+    disable: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+) -> tuple[str, ...]:
+    """Who runs, in order. `only` is the old admission-control flag: exactly those."""
+    known = registered(version)
+    for flag, names in (
+        ("admission-control", only or ()),
+        ("enable-admission-plugins", enable),
+        ("disable-admission-plugins", disable),
+    ):
+        for name in names:
+            if name not in known:
+                raise PluginFlagError(f'{flag} plugin "{name}" is unknown')
+    both = sorted({*enable} & {*disable})
+    if both:
+        raise PluginFlagError(
+            f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins "
+            "overlapped"
+        )
+    now = release(version)
+    if now < FLAG_ORDER_UNTIL:
+        return tuple(only or _OLD_DEFAULT)
+    if only is not None:
+        return tuple(name for name in known if name in only)
+    on = {row.plugin.name for row in _rows(version) if row.on is not None and now >= row.on}
+    return tuple(name for name in known if name in enable or (name in on and name not in disable))
+
+
+def build(given: Given, names: Sequence[str] | None = None) -> tuple[Plugin, ...]:
+    """The plugins of a version by their names, by default those that are on in it."""
+    by_name = {row.plugin.name: row.plugin for row in _rows(given.version)}
+    wanted = enabled(given.version) if names is None else names
+    unknown = [name for name in wanted if name not in by_name]
+    if unknown:
+        raise PluginFlagError(f"unknown admission plugin: {unknown[0]}")
+    return tuple(by_name[name].make(given) for name in wanted)
+
+
+def described(plugins: Sequence[Plugin]) -> dict[str, list[list[str]]]:
+    """For the trace: who is asked in each phase, in order, and what each is about."""
+    return {
+        "mutating": [[one.name, one.concern] for one in plugins if one.mutates],
+        "validating": [[one.name, one.concern] for one in plugins if one.validates],
+    }
+
+
+def _rows(version: str) -> list[Row]:
+    now = release(version)
+    return [row for row in PLUGINS if row.since <= now and (row.until is None or now < row.until)]

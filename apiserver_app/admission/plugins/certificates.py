@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable
 
 from apiserver_app.admission.plugin import (
     CREATE,
+    SECURITY,
     SKIP,
     UPDATE,
+    Allows,
     Attributes,
+    Given,
     Plugin,
     Verdict,
     forbidden,
@@ -29,10 +31,6 @@ CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client"
 MASTERS = "system:masters"
 
 
-# (user, verb, group, resource, name): the authorizers' word
-Allows = Callable[[User, str, str, str, str], Awaitable[bool]]
-
-
 class SignerPlugin(Plugin):
     """A plugin that asks whether a user may do something with a signer."""
 
@@ -40,6 +38,10 @@ class SignerPlugin(Plugin):
 
     def __init__(self, allows: Allows) -> None:
         self._allows = allows
+
+    @classmethod
+    def make(cls, given: Given) -> Plugin:
+        return cls(given.allows)
 
     async def may(self, user: User, verb: str, signer: str) -> bool:
         domain = signer.partition("/")[0]
@@ -51,6 +53,7 @@ class SignerPlugin(Plugin):
 
 class CertificateApproval(SignerPlugin):
     name = "CertificateApproval"
+    concern = SECURITY
     handles = (UPDATE,)
     resources = (f"{REQUESTS}/approval",)
     source = "plugin/pkg/admission/certificates/approval/admission.go"
@@ -66,6 +69,7 @@ class CertificateApproval(SignerPlugin):
 
 class CertificateSigning(SignerPlugin):
     name = "CertificateSigning"
+    concern = SECURITY
     handles = (UPDATE,)
     resources = (f"{REQUESTS}/status",)
     source = "plugin/pkg/admission/certificates/signing/admission.go"
@@ -85,6 +89,7 @@ class CertificateSigning(SignerPlugin):
 
 class ClusterTrustBundleAttest(SignerPlugin):
     name = "ClusterTrustBundleAttest"
+    concern = SECURITY
     resources = (BUNDLES,)
     source = "plugin/pkg/admission/certificates/ctbattest/admission.go"
 
@@ -101,6 +106,7 @@ class CertificateSubjectRestriction(Plugin):
     """`cryptography` is loaded when the first request for a client certificate comes."""
 
     name = "CertificateSubjectRestriction"
+    concern = SECURITY
     handles = (CREATE,)
     resources = (REQUESTS,)
     validates = True

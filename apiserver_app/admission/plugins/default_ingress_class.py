@@ -5,7 +5,14 @@ Models kubernetes plugin/pkg/admission/network/defaultingressclass/admission.go.
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import CREATE, SKIP, Attributes, Plugin, Verdict
+from apiserver_app.admission.plugin import (
+    CREATE,
+    DEFAULTING,
+    SKIP,
+    Attributes,
+    Plugin,
+    Verdict,
+)
 from apiserver_app.admission.plugins.storage import newest_default
 from apiserver_app.machinery import meta
 
@@ -16,6 +23,7 @@ _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 class DefaultIngressClass(Plugin):
     name = "DefaultIngressClass"
+    concern = DEFAULTING
     handles = (CREATE,)
     resources = ("ingresses.networking.k8s.io",)
     mutates = True

@@ -5,7 +5,14 @@ Models kubernetes plugin/pkg/admission/defaulttolerationseconds/admission.go.
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import SKIP, Attributes, Ops, Plugin, Verdict
+from apiserver_app.admission.plugin import (
+    DEFAULTING,
+    SKIP,
+    Attributes,
+    Ops,
+    Plugin,
+    Verdict,
+)
 
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -21,6 +28,7 @@ _BOTH = Verdict("change", f"leaves a lost node after {SECONDS} s", _BOTH_OPS)
 
 class DefaultTolerationSeconds(Plugin):
     name = "DefaultTolerationSeconds"
+    concern = DEFAULTING
     resources = ("pods",)
     mutates = True
     source = "plugin/pkg/admission/defaulttolerationseconds/admission.go"

@@ -16,6 +16,7 @@ from apiserver_app.admission.plugin import (
     CONNECT,
     CREATE,
     DELETE,
+    EXTENSION,
     SKIP,
     UPDATE,
     Attributes,
@@ -59,6 +60,7 @@ class _Webhooks(Plugin):
 
 class MutatingAdmissionWebhook(_Webhooks):
     name = "MutatingAdmissionWebhook"
+    concern = EXTENSION
     mutates = True
     configurations = f"mutatingwebhookconfigurations.{GROUP}"
     word = "mutating"
@@ -70,6 +72,7 @@ class MutatingAdmissionWebhook(_Webhooks):
 
 class ValidatingAdmissionWebhook(_Webhooks):
     name = "ValidatingAdmissionWebhook"
+    concern = EXTENSION
     validates = True
     configurations = f"validatingwebhookconfigurations.{GROUP}"
     word = "validating"

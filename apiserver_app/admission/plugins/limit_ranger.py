@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from apiserver_app.admission.plugin import (
     CREATE,
+    RESOURCES,
     SKIP,
     Attributes,
     Ops,
@@ -31,6 +32,7 @@ _CONTAINER_FIELDS = (("containers", "container"), ("initContainers", "init conta
 
 class LimitRanger(Plugin):
     name = "LimitRanger"
+    concern = RESOURCES
     resources = ("pods", "pods/resize", "persistentvolumeclaims")
     mutates = True
     validates = True

@@ -6,6 +6,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/li
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import (
+    CONSISTENCY,
     CREATE,
     DELETE,
     SKIP,
@@ -26,6 +27,7 @@ _CACHE_LIMIT = 1024
 
 class NamespaceLifecycle(Plugin):
     name = "NamespaceLifecycle"
+    concern = CONSISTENCY
     handles = (CREATE, UPDATE, DELETE)
     mutates = True
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go"

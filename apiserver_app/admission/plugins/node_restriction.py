@@ -10,6 +10,7 @@ from collections.abc import Callable
 from apiserver_app.admission.plugin import (
     CREATE,
     DELETE,
+    SECURITY,
     SKIP,
     UPDATE,
     Attributes,
@@ -47,6 +48,7 @@ _OWN_POD = Verdict("allow", "a pod of its own node")
 
 class NodeRestriction(Plugin):
     name = "NodeRestriction"
+    concern = SECURITY
     handles = (CREATE, UPDATE, DELETE)
     mutates = True  # upstream asks it in the mutating phase; it changes nothing
     source = "plugin/pkg/admission/noderestriction/admission.go"

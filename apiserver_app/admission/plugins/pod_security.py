@@ -14,6 +14,7 @@ from typing import NamedTuple
 from apiserver_app.admission import standards
 from apiserver_app.admission.plugin import (
     CREATE,
+    SECURITY,
     SKIP,
     UPDATE,
     Attributes,
@@ -62,6 +63,7 @@ _OPEN = Policy()
 
 class PodSecurity(Plugin):
     name = "PodSecurity"
+    concern = SECURITY
     resources = ("pods", "pods/ephemeralcontainers", "pods/resize", "namespaces", *_TEMPLATES)
     validates = True
     source = "staging/src/k8s.io/pod-security-admission/admission/admission.go"

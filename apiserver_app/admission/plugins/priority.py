@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from apiserver_app.admission.plugin import (
     CREATE,
+    DEFAULTING,
     SKIP,
     Attributes,
     Ops,
@@ -29,6 +30,7 @@ _PLAIN = Verdict("change", "no class: priority 0", _PLAIN_OPS)
 
 class Priority(Plugin):
     name = "Priority"
+    concern = DEFAULTING
     resources = ("pods", CLASSES)
     mutates = True
     validates = True

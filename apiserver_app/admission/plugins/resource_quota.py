@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from apiserver_app.admission.plugin import (
     CREATE,
+    RESOURCES,
     SKIP,
     UPDATE,
     Attributes,
@@ -44,6 +45,7 @@ IGNORED = frozenset(
 
 class ResourceQuota(Plugin):
     name = "ResourceQuota"
+    concern = RESOURCES
     handles = (CREATE, UPDATE)
     validates = True
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go"

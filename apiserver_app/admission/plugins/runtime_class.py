@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from apiserver_app.admission.plugin import (
     CREATE,
+    DEFAULTING,
     SKIP,
     Attributes,
     Ops,
@@ -23,6 +24,7 @@ _NONE = Verdict("allow", "no runtime class")
 
 class RuntimeClass(Plugin):
     name = "RuntimeClass"
+    concern = DEFAULTING
     handles = (CREATE,)
     resources = ("pods",)
     mutates = True

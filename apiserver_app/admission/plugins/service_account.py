@@ -10,6 +10,7 @@ from typing import Any
 
 from apiserver_app.admission.plugin import (
     CREATE,
+    SECURITY,
     SKIP,
     Attributes,
     Later,
@@ -51,6 +52,7 @@ _SOURCES: list[Object] = [
 
 class ServiceAccount(Plugin):
     name = "ServiceAccount"
+    concern = SECURITY
     resources = ("pods", "pods/ephemeralcontainers")
     mutates = True
     validates = True

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver_app.admission.plugin import (
+    CONSISTENCY,
     CREATE,
+    DEFAULTING,
+    RESOURCES,
     SKIP,
     UPDATE,
     Attributes,
@@ -37,6 +40,7 @@ _FINALIZERS = {
 
 class DefaultStorageClass(Plugin):
     name = "DefaultStorageClass"
+    concern = DEFAULTING
     handles = (CREATE,)
     resources = ("persistentvolumeclaims",)
     mutates = True
@@ -73,6 +77,7 @@ def newest_default(classes: Sequence[Object], annotations: Sequence[str]) -> Obj
 
 class StorageObjectInUseProtection(Plugin):
     name = "StorageObjectInUseProtection"
+    concern = CONSISTENCY
     handles = (CREATE,)
     resources = ("persistentvolumes", "persistentvolumeclaims")
     mutates = True
@@ -96,6 +101,7 @@ class StorageObjectInUseProtection(Plugin):
 
 class PersistentVolumeClaimResize(Plugin):
     name = "PersistentVolumeClaimResize"
+    concern = RESOURCES
     handles = (UPDATE,)
     resources = ("persistentvolumeclaims",)
     validates = True

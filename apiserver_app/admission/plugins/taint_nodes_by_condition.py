@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.admission.plugin import CREATE, Attributes, Plugin, Verdict
+from apiserver_app.admission.plugin import (
+    CREATE,
+    DEFAULTING,
+    Attributes,
+    Plugin,
+    Verdict,
+)
 
 NOT_READY = "node.kubernetes.io/not-ready"
 EFFECT = "NoSchedule"
@@ -16,6 +22,7 @@ _TAINT = {"key": NOT_READY, "effect": EFFECT}
 
 class TaintNodesByCondition(Plugin):
     name = "TaintNodesByCondition"
+    concern = DEFAULTING
     handles = (CREATE,)
     resources = ("nodes",)
     mutates = True

@@ -10,6 +10,7 @@ from apiserver_app.admission.plugin import (
     CONNECT,
     CREATE,
     DELETE,
+    EXTENSION,
     SKIP,
     UPDATE,
     Attributes,
@@ -26,6 +27,7 @@ _NO_POLICY = Verdict("allow", "no policy matches")
 
 class ValidatingAdmissionPolicy(Plugin):
     name = "ValidatingAdmissionPolicy"
+    concern = EXTENSION
     handles = _EVERY
     validates = True
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go"

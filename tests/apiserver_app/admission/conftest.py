@@ -9,7 +9,9 @@ import pytest
 
 from apiserver_app.admission import plugins
 from apiserver_app.admission.chain import Chain
-from apiserver_app.admission.plugin import CREATE, Attributes, Ops
+from apiserver_app.admission.config import Configuration
+from apiserver_app.admission.plugin import CREATE, Attributes, Given, Ops, Question
+from apiserver_app.auth import protocols
 from apiserver_app.auth.authz import union
 from apiserver_app.machinery import kinds
 from apiserver_app.machinery.meta import Object, User
@@ -33,15 +35,43 @@ class Told(NamedTuple):
 class Cluster:
     """Sends requests through the chain and remembers what was told."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        version: str = "1.33",
+        *names: str,
+        config: dict[str, Object] | None = None,
+        **given: Any,
+    ) -> None:
+        """With `names` exactly those plugins, in that order, else kubeadm's."""
+        self.version, self.now = version, NOW
         self.reader: MemoryReader = bootstrapped()
         self.authorization = union.build(["Node", "RBAC"], self.reader)
         self.slept: list[float] = []
-        self.chain = Chain(plugins.build(self.authorization.allows), self._sleep)
+        self.made: list[str] = []
+        all_given = Given(
+            version=version,
+            config=Configuration(config),
+            allows=self.authorization.allows,
+            permits=self._permits,
+            resource_of=lambda version, kind: RESOURCES.by_gvk(*version.rpartition("/")[::2], kind),
+            make_namespace=self._make_namespace,
+            **given,
+        )
+        wanted = names or plugins.enabled(version, ("NodeRestriction",))
+        self.chain = Chain(plugins.build(all_given, wanted), self._sleep)
         self.told: list[Told] = []
         self.warnings: list[str] = []
         self.appears: dict[str, Object] = {}  # what a controller makes during the next wait
         self.account("default", "default")
+
+    async def _permits(self, asked: Question) -> tuple[bool, str]:
+        user, verb, *rest = asked
+        decision = await self.authorization.authorize(protocols.Attributes(user, verb, "", *rest))
+        return decision.allowed, decision.reason
+
+    async def _make_namespace(self, name: str) -> None:
+        self.made.append(name)
+        self.namespace(name)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -61,6 +91,7 @@ class Cluster:
         old: Object | None = None,
         user: User = ADMIN,
         name: str = "",
+        dry_run: bool = False,
     ) -> Object:
         """The object as both phases leave it."""
         info = RESOURCES.by_key[resource]
@@ -68,7 +99,8 @@ class Cluster:
         namespace = metadata.get("namespace", "default" if info.namespaced else "")
         attributes = Attributes(
             operation, info, subresource, namespace, name or metadata.get("name", ""),
-            copy.deepcopy(obj), old, user, self.reader, Rand(7), NOW, warnings=self.warnings,
+            copy.deepcopy(obj), old, user, self.reader, Rand(7), self.now, self.version,
+            dry_run=dry_run, warnings=self.warnings,
         )  # fmt: skip
         self.told.clear()
         run(self.chain.mutate(attributes, self._tell))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver_app.admission import plugins
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import CREATE, DELETE, Attributes, Plugin, Verdict
 from apiserver_app.machinery import errors, patches
@@ -15,42 +14,6 @@ from tests.apiserver_app.memory import MemoryReader, run
 
 def _asked(cluster: Cluster, phase: str) -> list[str]:
     return [one.plugin for one in cluster.told if one.phase == phase and one.verdict != "skip"]
-
-
-def test_plugins_stand_in_upstreams_order() -> None:
-    assert [one.name for one in plugins.PLUGINS] == [
-        "NamespaceLifecycle",
-        "LimitRanger",
-        "ServiceAccount",
-        "NodeRestriction",
-        "TaintNodesByCondition",
-        "PodSecurity",
-        "Priority",
-        "DefaultTolerationSeconds",
-        "DefaultStorageClass",
-        "StorageObjectInUseProtection",
-        "PersistentVolumeClaimResize",
-        "RuntimeClass",
-        "CertificateApproval",
-        "CertificateSigning",
-        "ClusterTrustBundleAttest",
-        "CertificateSubjectRestriction",
-        "DefaultIngressClass",
-        "MutatingAdmissionWebhook",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionWebhook",
-        "ResourceQuota",
-    ]
-
-
-def test_an_old_version_lacks_what_came_later() -> None:
-    async def nobody(*_asked: object) -> bool:
-        return False
-
-    names = [one.name for one in plugins.build(nobody, "1.26")]
-
-    assert "ValidatingAdmissionPolicy" not in names
-    assert "ClusterTrustBundleAttest" not in names
 
 
 def test_pod_is_asked_about_in_both_phases_and_each_plugin_says_why(cluster: Cluster) -> None:
@@ -103,7 +66,7 @@ def test_everything_told_of_a_phase_covers_every_plugin_of_that_phase(cluster: C
         told = [
             name for one in cluster.told if one.phase == phase for name in one.plugin.split(",")
         ]
-        wanted = [one.name for one in plugins.PLUGINS if getattr(one, kind)]
+        wanted = [one.name for one in cluster.chain.plugins if getattr(one, kind)]
         assert sorted(told) == sorted(wanted)
 
 

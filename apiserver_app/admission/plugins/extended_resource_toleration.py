@@ -1,0 +1,42 @@
+"""ExtendedResourceToleration: who asks for a device tolerates the taint of the nodes that have it.
+
+Models kubernetes plugin/pkg/admission/extendedresourcetoleration/admission.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.admission.plugin import DEFAULTING, SKIP, Attributes, Ops, Plugin, Verdict
+from apiserver_app.machinery.podresources import every_container, is_extended
+
+
+class ExtendedResourceToleration(Plugin):
+    name = "ExtendedResourceToleration"
+    concern = DEFAULTING
+    resources = ("pods",)
+    mutates = True
+    source = "plugin/pkg/admission/extendedresourcetoleration/admission.go"
+
+    def admit(self, attributes: Attributes) -> Verdict:
+        if attributes.obj is None:
+            return SKIP
+        spec = attributes.obj["spec"]
+        asked = {
+            name
+            for _, container in every_container(spec, ephemeral=False)
+            for name in (container.get("resources") or {}).get("requests") or ()
+            if is_extended(name)
+        }
+        if not asked:
+            return Verdict("allow", "asks for no extended resource")
+        have = list(spec.get("tolerations") or ())
+        wanted = [_toleration(name) for name in sorted(asked)]
+        missing = [one for one in wanted if one not in have]
+        if not missing:
+            return Verdict("allow", "tolerates the taints of what it asks for")
+        ops: Ops = [{"op": "add", "path": "/spec/tolerations", "value": [*have, *missing]}]
+        names = ", ".join(one["key"] for one in missing)
+        return Verdict("change", f"tolerates nodes kept for {names}", ops)
+
+
+def _toleration(name: str) -> dict[str, str]:
+    return {"key": name, "operator": "Exists", "effect": "NoSchedule"}
