@@ -12,10 +12,11 @@ from typing import Any
 from apiserver_app.handlers import listoptions
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import client, kernel
+from apiserver_app.machinery import client, errors, kernel
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.pipeline import Pipeline
+from apiserver_app.registry import convert
 from apiserver_app.registry.watchcache import Change, Subscription
 
 Params = dict[str, list[str]]  # of a query
@@ -136,7 +137,9 @@ class LocalClient:
         subresource: str = "",
         params: Params | None = None,
     ) -> Call:
-        info = self._cluster.resources.by_key[resource]
+        info = self._cluster.resources.by_key.get(resource)
+        if info is None:  # a custom resource whose definition is gone
+            raise errors.path_not_found()
         in_path = "" if verb in ("list", "watch") else name
         path = path_of(info, namespace, in_path, subresource)
         return Call(
@@ -165,11 +168,14 @@ class LocalWatch:
         self._events: kernel.Mailbox[WatchEvent] = kernel.Mailbox(cluster.kernel)
         self._subscription = Subscription(
             name, info.storage, info.etcd_prefix(namespace), selects, self._sink,
-            node=node if info.storage == "pods" else None,
+            node=node if info.storage == "pods" else None, on_end=self._events.close,
         )  # fmt: skip
+        self._info = info if info.custom is not None else None
         cluster.cache.subscribe(self._subscription, after or cluster.store.revision)
 
     def _sink(self, kind: str, change: Change, obj: Object) -> None:
+        if self._info is not None:
+            obj = convert.to_served(self._info, obj)
         self._events.put(WatchEvent(kind, obj))
 
     async def next(self) -> WatchEvent | None:

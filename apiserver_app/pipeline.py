@@ -24,7 +24,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import probe as probes
-from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.registry import generic
 from apiserver_app.registry.generic import Selection
 
@@ -164,8 +164,24 @@ class Pipeline:
             call.check_answer()
         if call.outside:
             call.warnings += deprecations.warnings(info, self.cluster.version)
-        await self.probe.hop("gate", "routing", "allow", ROUTED)
+        if info.custom is not None:
+            await self._route_custom(call, info)
+        else:
+            await self.probe.hop("gate", "routing", "allow", ROUTED)
         call.gate = "decode"
+
+    async def _route_custom(self, call: Call, info: ResourceInfo) -> None:
+        """To the part of the server that serves custom resources."""
+        assert info.custom is not None
+        info.custom.check(call.verb)
+        waits = 0.0
+        if call.verb == "create" and not call.subresource:
+            waits = (info.custom.settled_at() - self.kernel.now) / kernels.SECOND
+        detail: Object = {**CUSTOM, "definition": info.key}
+        if waits > 0:  # other API servers may not know of the definition yet
+            detail["seconds"] = waits
+            await self.kernel.sleep(waits)
+        await self.probe.hop("gate", "routing", "allow", detail)
 
     # -- reads ----------------------------------------------------------------------------------
 
@@ -215,6 +231,7 @@ class Pipeline:
 
 
 ROUTED = {"word": "kube-apiserver"}
+CUSTOM = {"word": "apiextensions-apiserver"}
 UNANSWERED = "ended without an answer"
 
 

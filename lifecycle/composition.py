@@ -31,11 +31,13 @@ from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
-from apiserver_app.registry import generic, watchcache
+from apiserver_app.registry import generic, served, watchcache
 from apiserver_app.registry import kinds as strategies
 from apiserver_app.store import etcd
 from apiserver_app.store.backend import Backend, ClusterState
+from controllers_app.apiextensions import component as extensions
 from controllers_app.kubelet.nodes import Directory
+from controllers_app.runtime.component import Component
 from lifecycle import roles
 from lifecycle.trace.recorder import Recorder
 
@@ -99,9 +101,14 @@ class Cluster:
         self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
         self.context = self._context()
         self.cache.start()
+        self.definitions = served.Definitions(
+            self.resources, self.context.types, self.context.strategies, self.cache
+        )
+        self.definitions.start()
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
         self.server = http.Server(self.context, self.pipeline)
         self.roles = roles.build(self)
+        self.definition_controllers = self._definition_controllers()
         self.ready = False
 
     # -- life -----------------------------------------------------------------------------------
@@ -119,6 +126,9 @@ class Cluster:
         loopback = self._loopback()
         await bootstrap.ensure(loopback, self.state.version, self.state.epoch, self.inputs.ca_pem)
         self.recorder.tell("component", "apiserver", "synced", {}, span=0)
+        self.definitions.on_first = self._start_definition_controllers
+        if len(self.definitions):
+            self._start_definition_controllers()
         for role in self.roles.values():
             role.wanted()
         self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
@@ -155,10 +165,12 @@ class Cluster:
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
         return LocalClient(self.pipeline, user, credential, agent, component)
 
-    def _loopback(self) -> LocalClient:
+    def _loopback(self, component: str = "") -> LocalClient:
         """The API server's own way in."""
         credential = Credential(bearer=self._loopback_token)
-        return LocalClient(self.pipeline, "system:apiserver", credential, "kube-apiserver")
+        return LocalClient(
+            self.pipeline, "system:apiserver", credential, "kube-apiserver", component
+        )
 
     def account_client(self, account: str, component: str) -> LocalClient:
         """The way in of a controller that will present a token of its own service account."""
@@ -268,6 +280,20 @@ class Cluster:
             ),
             names,
         )
+
+    def _definition_controllers(self) -> Component:
+        """They are part of the API server and act as itself; there is nothing for them to do
+        until there is a definition."""
+        client = self._loopback(extensions.NAME)
+        component = extensions.build(
+            self.kernel, self.recorder, self.rand, client, self.state.version
+        )
+        component.on_failure = lambda one, error: self._bug(one.name, error)
+        return component
+
+    def _start_definition_controllers(self) -> None:
+        if self.definition_controllers.state == "stopped":
+            self.definition_controllers.start()
 
     def _issue_token(self, account: Object, spec: Object, now: int) -> Object:
         namespace, name = meta.namespace_of(account), meta.name_of(account)

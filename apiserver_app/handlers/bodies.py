@@ -17,6 +17,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _BODIES = ("application/json", "application/yaml", _PROTOBUF)
+_CUSTOM_BODIES = ("application/json", "application/yaml")
 _PATCHES = (
     client.JSON_PATCH,
     client.MERGE_PATCH,
@@ -25,12 +26,16 @@ _PATCHES = (
 )
 
 
+# custom resources have no Go type, and so no merge keys
+_CUSTOM_PATCHES = (client.JSON_PATCH, client.MERGE_PATCH, client.APPLY_PATCH)
+
+
 def read(cluster: ClusterContext, call: Call, info: ResourceInfo) -> Object:
     """The body as it was sent. A component's dict is taken as it is and never changed."""
     body = call.body
     if isinstance(body, dict):
         return body
-    return _read(call, info.kind)
+    return _read(call, info.kind, _CUSTOM_BODIES if info.custom is not None else _BODIES)
 
 
 def read_as(cluster: ClusterContext, call: Call, definition: str, kind: str) -> Object:
@@ -40,14 +45,14 @@ def read_as(cluster: ClusterContext, call: Call, definition: str, kind: str) -> 
     return cluster.types.decode(definition, _read(call, kind))[0]
 
 
-def _read(call: Call, into: str) -> Object:
+def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
     body = call.body or b""
     assert isinstance(body, bytes), "only a patch is a list"
     kind = call.content_type.split(";", 1)[0].strip()
+    if kind not in ("", *taken):
+        raise errors.unsupported_media_type(kind, taken)
     if kind == _PROTOBUF:
         return protobuf.decode(body)
-    if kind not in ("", *_BODIES):
-        raise errors.unsupported_media_type(kind, _BODIES)
     strict = call.param("fieldValidation") != "Ignore"
     obj, call.duplicates = jsonbody.decode(body, kind, find_duplicates=strict, into=into)
     if obj is None:
@@ -101,11 +106,13 @@ def name_in(call: Call) -> str:
 
 def read_patch(cluster: ClusterContext, call: Call) -> Any:
     """The patch as a value; 415 for what is none, 400 for what is not of the shape it says."""
+    custom = call.info is not None and call.info.custom is not None
+    taken = _CUSTOM_PATCHES if custom else _PATCHES
+    kind = call.content_type.split(";", 1)[0].strip()
+    if kind not in taken:
+        raise errors.unsupported_media_type(kind, taken)
     if not isinstance(call.body, bytes):
         return call.body
-    kind = call.content_type.split(";", 1)[0].strip()
-    if kind not in _PATCHES:
-        raise errors.unsupported_media_type(kind, _PATCHES)
     call.content_type = kind
     prefix = _PREFIXES.get(kind, "")
     as_kind = "application/yaml" if kind == client.APPLY_PATCH else "application/json"
@@ -135,6 +142,8 @@ def typed(
     """A fresh object of the type the URL serves, and what is unknown or doubled in it."""
     version, kind = raw.get("apiVersion") or "", raw.get("kind") or ""
     if (version and version != info.api_version) or (kind and kind != info.kind):
+        if info.custom is not None:
+            _check_custom_kind(info, raw, str(version), str(kind))
         raise _wrong_kind(cluster, info, str(version), str(kind))
     obj, unknown = cluster.types.decode(info.definition, raw)
     obj["apiVersion"] = info.api_version
@@ -142,6 +151,19 @@ def typed(
     if not isinstance(obj.get("metadata"), dict):
         obj["metadata"] = {}
     return obj, [*call.duplicates, *unknown]
+
+
+def _check_custom_kind(info: ResourceInfo, raw: Object, version: str, kind: str) -> None:
+    """A custom resource's kind is a matter of validation, as it is no type of the server."""
+    if version and version != info.api_version:
+        raise errors.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({info.api_version})"
+        )
+    metadata = raw.get("metadata")
+    name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+    wrong = errors.invalid_value("kind", kind, f"must be {info.kind}")
+    raise errors.invalid(info.group, info.kind, name, [wrong])
 
 
 def _wrong_kind(

@@ -11,7 +11,7 @@ from apiserver_app.handlers import gates
 from apiserver_app.handlers import options as given
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import customkinds, errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
@@ -96,6 +96,8 @@ async def finish(
     marked = _marked(cluster, old, grace, finalizers)
     if info.key == "namespaces":
         marked = _terminating(cluster, old, finalizers)
+    elif info.key == customkinds.DEFINITIONS and not meta.is_deleting(old):
+        marked = _pending(cluster, old)
     if marked is not None:
         stored = old
         if marked is not old:
@@ -196,6 +198,24 @@ def _marked(
     if "generation" in new:
         new["generation"] += 1
     return {**old, "metadata": new}
+
+
+def _pending(cluster: ClusterContext, old: Object) -> Object:
+    """A definition stays until its objects are gone.
+
+    Models staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/etcd.go.
+    """
+    now = meta.rfc3339(cluster.kernel.now)
+    finalizers = list(old["metadata"].get("finalizers") or ())
+    if customkinds.CLEANUP not in finalizers:
+        finalizers.append(customkinds.CLEANUP)
+    metadata = {**old["metadata"], "deletionTimestamp": now, "finalizers": finalizers}
+    wanted = {
+        "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will "
+        "begin soon",
+    }  # fmt: skip
+    return customkinds.with_condition({**old, "metadata": metadata}, wanted, now)
 
 
 def _terminating(cluster: ClusterContext, old: Object, finalizers: list[str]) -> Object | None:

@@ -21,6 +21,8 @@ DEPRECATED: dict[tuple[str, str, str], tuple[int, str]] = {
 
 def warnings(info: ResourceInfo, version: str) -> Sequence[str]:
     """The sentence for a client of this version's server, if there is one."""
+    if info.custom is not None:
+        return info.custom.warnings
     found = DEPRECATED.get((info.plural, info.group, info.version))
     if found is None or int(version.split(".")[1]) < found[0]:
         return ()

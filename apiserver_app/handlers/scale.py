@@ -5,10 +5,12 @@ Models kubernetes pkg/registry/apps/deployment/storage/storage.go (ScaleREST, sc
 
 from __future__ import annotations
 
+from typing import Any
+
 from apiserver_app.handlers import bodies, gates, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, labels
+from apiserver_app.machinery import errors, labels, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
@@ -19,6 +21,10 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
     assert info is not None
     obj, _ = cluster.storage.get(info, call.namespace, call.name)
     now = _scale_of(info, obj)
+    paths = info.custom.scale if info.custom is not None else None
+    where = errors.go_value(paths["specReplicasPath"]) if paths else ""
+    if paths and "replicas" not in now["spec"] and call.verb == "get":
+        raise errors.internal(f"the spec replicas field {where} does not exist")
     if call.verb == "get":
         return Outcome(200, obj=now)
     if call.verb == "patch":
@@ -35,7 +41,12 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
         found.append(errors.invalid_value("spec.replicas", replicas, why))
     if found:
         await gates.validation(cluster, _scale_info(cluster), call.name, found)
-    changed: Object = {**obj, "spec": {**obj["spec"], "replicas": replicas}}
+    steps = ["spec", "replicas"]
+    if paths:
+        if (wanted.get("spec") or {}).get("replicas") is None:
+            raise errors.bad_request(f"the spec replicas field {where} cannot be empty")
+        steps = _steps(paths["specReplicasPath"])
+    changed = meta.with_path(obj, steps, replicas)
     metadata = {**obj["metadata"]}
     if revision:
         metadata["resourceVersion"] = revision
@@ -61,6 +72,31 @@ def _scale_info(cluster: ClusterContext) -> ResourceInfo:
     )  # fmt: skip
 
 
+def _steps(path: str) -> list[str]:
+    return path.removeprefix(".").split(".")
+
+
+def _at(obj: Object, path: str | None) -> Any:
+    """What a path of a custom resource's scale leads to; nothing when there is nothing."""
+    at: Any = obj
+    for step in _steps(path) if path else [""]:
+        at = at.get(step) if isinstance(at, dict) else None
+    return at
+
+
+def _custom_scale(scale: Object, obj: Object, paths: Object) -> Object:
+    """Upstream's ScaleREST of custom resources, pkg/registry/customresource/etcd.go."""
+    replicas = _at(obj, paths["specReplicasPath"])
+    if isinstance(replicas, int):
+        scale["spec"]["replicas"] = replicas
+    there = _at(obj, paths["statusReplicasPath"])
+    scale["status"]["replicas"] = there if isinstance(there, int) else 0
+    selector = _at(obj, paths.get("labelSelectorPath"))
+    if isinstance(selector, str) and selector:
+        scale["status"]["selector"] = selector
+    return scale
+
+
 def _scale_of(info: ResourceInfo, obj: Object) -> Object:
     metadata = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -71,6 +107,8 @@ def _scale_of(info: ResourceInfo, obj: Object) -> Object:
         "spec": {},
         "status": {"replicas": (obj.get("status") or {}).get("replicas", 0)},
     }
+    if info.custom is not None:
+        return _custom_scale(scale, obj, info.custom.scale or {})
     replicas = obj["spec"].get("replicas", 0)
     if replicas:
         scale["spec"]["replicas"] = replicas

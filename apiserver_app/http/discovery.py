@@ -1,7 +1,8 @@
 """What the server serves, as clients ask for it: plain and aggregated discovery, `/version`, `/`.
 
-Documents are built once, when first asked for, and kept as bytes. A client that asks for an
-aggregated version other than those served gets the plain document, never another version.
+Documents are built when first asked for and kept as bytes until what is served changes. A client
+that asks for an aggregated version other than those served gets the plain document, never another
+version.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/discovery (root.go, group.go,
 version.go, aggregated/) and pkg/server/routes/version.go.
@@ -54,12 +55,13 @@ class Discovery:
         self._resources = resources
         self._address = address
         self._groups: dict[str, list[str]] = {}
-        for group, version in resources.group_versions:
-            self._groups.setdefault(group, []).append(version)
         self._built: dict[tuple[str, str], Document] = {}
+        self._generation = -1
 
     def document(self, path: str, accept: str = "") -> Document | None:
         """The document at a path, or nothing when there is none."""
+        if self._generation != self._resources.generation:
+            self._forget()
         path = "/" + path.strip("/")
         form = ""
         if path.startswith("/api"):
@@ -74,6 +76,14 @@ class Discovery:
             if found is not None:
                 self._built[path, form] = found
         return found
+
+    def _forget(self) -> None:
+        """What is served has changed."""
+        self._generation = self._resources.generation
+        self._built.clear()
+        self._groups = {}
+        for group, version in self._resources.group_versions:
+            self._groups.setdefault(group, []).append(version)
 
     def _build(self, path: str, form: str) -> Document | None:
         if form in ("v2", "v2beta1"):
@@ -118,7 +128,7 @@ class Discovery:
         return None
 
     def _of(self, group: str, version: str) -> Iterable[ResourceInfo]:
-        for info in self._resources.all:
+        for info in self._resources.listed:
             if info.group == group and info.version == version:
                 yield info
 
@@ -141,7 +151,7 @@ class Discovery:
             "singularName": info.singular,
             "namespaced": info.namespaced,
             "kind": info.kind,
-            "verbs": info.verbs,
+            "verbs": _verbs(info),
         }
         if info.short_names:
             out["shortNames"] = info.short_names
@@ -182,7 +192,7 @@ class Discovery:
             "responseKind": _kind(info.group, info.version, info.kind),
             "scope": "Namespaced" if info.namespaced else "Cluster",
             "singularResource": info.singular,
-            "verbs": info.verbs,
+            "verbs": _verbs(info),
         }
         if info.short_names:
             out["shortNames"] = info.short_names
@@ -254,6 +264,10 @@ def _subresource(info: ResourceInfo, sub: kinds.SubresourceInfo) -> Object:
         out["group"], out["version"] = sub.group, sub.version
     out["kind"], out["verbs"] = sub.kind, sub.verbs
     return out
+
+
+def _verbs(info: ResourceInfo) -> tuple[str, ...]:
+    return info.custom.verbs if info.custom is not None else info.verbs
 
 
 def _kind(group: str, version: str, kind: str) -> dict[str, str]:

@@ -63,6 +63,24 @@ def list_document(
     return b"".join((head[:-1], b',"items":[', go_escaped(body), b"]}\n"))
 
 
+def custom_list(
+    kind: str,
+    api_version: str,
+    items: Iterable[bytes],
+    resource_version: str,
+    continue_token: str,
+    remaining: int | None,
+) -> bytes:
+    """A list of custom resources: a map, which Go writes sorted; its items keep their kind."""
+    metadata: Object = {"continue": continue_token}
+    if remaining:
+        metadata["remainingItemCount"] = remaining
+    metadata["resourceVersion"] = resource_version
+    head = b'{"apiVersion":%s,"items":[' % orjson.dumps(api_version)
+    tail = b'],"kind":%s,"metadata":%s}\n' % (orjson.dumps(kind), orjson.dumps(metadata))
+    return b"".join((head, go_escaped(b",".join(items)), tail))
+
+
 def list_metadata(
     resource_version: str, continue_token: str = "", remaining: int | None = None
 ) -> Object:

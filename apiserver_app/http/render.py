@@ -52,7 +52,7 @@ def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accep
     if accepted.is_table:
         return tables.one(
             info.key, obj, cluster.kernel.now, version=accepted.convert_version,
-            include_object=tables.include_object(call.params),
+            include_object=tables.include_object(call.params), custom=info.custom,
         ) + b"\n"  # fmt: skip
     return encode.document(partial(obj, accepted.convert_version))
 
@@ -64,6 +64,11 @@ def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepte
     if not accepted.convert:
         if convert.is_converted(info):
             objects = [cluster.storage.object(info, entry) for entry in page.entries]
+            if info.custom is not None:
+                found_ = [orjson.dumps(obj) for obj in objects]
+                return encode.custom_list(
+                    info.list_kind, info.api_version, found_, revision, token, page.remaining
+                )
             items = [_untyped(orjson.dumps(obj), info) for obj in objects]
         else:
             items = [_untyped(entry.value, info) for entry in page.entries]
@@ -75,7 +80,7 @@ def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepte
     if accepted.is_table:
         return tables.document(
             info.key, objects, metadata, cluster.kernel.now, version=accepted.convert_version,
-            include_object=tables.include_object(call.params),
+            include_object=tables.include_object(call.params), custom=info.custom,
         ) + b"\n"  # fmt: skip
     listed = {
         "kind": "PartialObjectMetadataList",

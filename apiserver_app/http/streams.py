@@ -140,6 +140,7 @@ class Stream:
             return tables.one(
                 info.key, obj, self._cluster.kernel.now, version=accepted.convert_version,
                 include_object=tables.include_object(self._call.params), headers=first,
+                custom=info.custom,
             )  # fmt: skip
         if accepted.convert:
             return orjson.dumps(render.partial(obj, accepted.convert_version))
@@ -169,6 +170,7 @@ def open_watch(
     subscription = Subscription(
         call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,
         node=selection.node() if info.storage == "pods" else None, outside=True,
+        on_end=stream.end,
     )  # fmt: skip
     stream.subscription = subscription
     if options.initial:

@@ -435,4 +435,9 @@ def of(schema: Schema) -> Shapes:
         return made
 
 
+def forget(schema: Schema) -> None:
+    """The schema is used no more: that of a custom resource, when its definition changed."""
+    _known.pop(id(schema), None)
+
+
 _known: dict[int, Shapes] = {}  # by id; a Shapes keeps its schema alive

@@ -1,7 +1,7 @@
 """Which resources a version of Kubernetes serves, in discovery order, and how to find one.
 
-Built once per cluster from `kindtable`; nothing here changes afterwards, and nothing reads the
-schemas. Custom resources are not in here.
+Built once per cluster from `kindtable`; custom resources come and go behind the built-in ones, by
+`serve`. Nothing here reads the schemas.
 
 Models kubernetes pkg/controlplane/instance.go (DefaultAPIResourceConfigSource),
 pkg/controlplane/apiserver/aggregator.go (group priorities) and api/discovery.
@@ -13,8 +13,9 @@ import base64
 import functools
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
-from apiserver_app.machinery import kindtable
+from apiserver_app.machinery import customkinds, kindtable
 from apiserver_app.machinery.meta import ResourceInfo
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -43,7 +44,10 @@ class Resources:
 
     def __init__(self, version: str) -> None:
         self.version = version
-        self.all = resources(version)
+        self.built_in = resources(version)
+        self.all = self.built_in
+        self.generation = 0  # grows whenever what is served changes
+        self._custom: dict[str, tuple[ResourceInfo, ...]] = {}
         # GroupResource -> its preferred version
         self.by_key: dict[str, ResourceInfo] = {}
         self._by_path: dict[tuple[str, str, str], ResourceInfo] = {}
@@ -56,6 +60,30 @@ class Resources:
         for group, api, kind, definition in kindtable.BODIES:
             body = ResourceInfo(group, api, kind, "", "", True, (), definition=definition)
             self._by_gvk.setdefault((group, api, kind), body)
+
+    def serve(self, name: str, infos: tuple[ResourceInfo, ...]) -> None:
+        """Serve these, the most preferred first, in place of what definition `name` gave before."""
+        for info in self._custom.pop(name, ()):
+            self._withdraw(info)
+        if infos:
+            self._custom[name] = infos
+        for info in infos:
+            self._index(info)
+        custom = [info for found in self._custom.values() for info in found]
+        custom.sort(key=_custom_order)
+        self.all = (*self.built_in, *custom)
+        self.generation += 1
+
+    def _withdraw(self, info: ResourceInfo) -> None:
+        place = (info.group, info.version)
+        if self.by_key.get(info.key) == info:
+            del self.by_key[info.key]
+        if self._by_storage.get(info.storage) == info:
+            del self._by_storage[info.storage]
+        self._by_path.pop((*place, info.plural), None)
+        self._by_gvk.pop((*place, info.kind), None)
+        for sub in self._subresources.pop((*place, info.plural), ()):
+            self._subresource.pop((*place, info.plural, sub.name), None)
 
     def _index(self, info: ResourceInfo) -> None:
         self.by_key.setdefault(info.key, info)
@@ -93,17 +121,23 @@ class Resources:
         found = self._subresource.get((info.group, info.version, info.plural, name))
         return found.verbs if found else ()
 
-    @functools.cached_property
+    @property
+    def listed(self) -> tuple[ResourceInfo, ...]:
+        """What discovery shows."""
+        return tuple(info for info in self.all if info.custom is None or info.custom.listed)
+
+    @property
     def group_versions(self) -> tuple[tuple[str, str], ...]:
         """Served (group, version) pairs, most preferred first."""
-        return tuple(dict.fromkeys((info.group, info.version) for info in self.all))
+        return tuple(dict.fromkeys((info.group, info.version) for info in self.listed))
 
     def storage_version_hash(self, info: ResourceInfo) -> str:
         """What discovery says of the version objects are stored in; empty when never stored."""
         if not info.storage:
             return ""
         stored = self._stored_as(info)
-        text = f"{stored.group}/{stored.version}/{stored.kind}"
+        version = stored.stored_version or stored.version
+        text = f"{stored.group}/{version}/{stored.kind}"
         return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
     def _stored_as(self, info: ResourceInfo) -> ResourceInfo:
@@ -161,8 +195,35 @@ def _since(names: str, minor: int) -> tuple[str, ...]:
     return tuple(name for name, _, since in pairs if int(since or 0) <= minor)
 
 
+def _custom_order(info: ResourceInfo) -> tuple[Any, ...]:
+    """By group, then the most preferred version first, then by name."""
+    return (info.group, _Descending(customkinds.version_rank(info.version)), info.plural)
+
+
+class _Descending:
+    """Orders the other way round."""
+
+    __slots__ = ("rank",)
+
+    def __init__(self, rank: tuple[Any, ...]) -> None:
+        self.rank = rank
+
+    def __lt__(self, other: _Descending) -> bool:
+        return self.rank > other.rank
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Descending) and self.rank == other.rank
+
+    def __hash__(self) -> int:
+        return hash(self.rank)
+
+
 def _subresource(info: ResourceInfo, name: str) -> SubresourceInfo:
     table = kindtable.SUBRESOURCES
+    if info.stored_version:  # a custom resource, whatever it is called
+        scale = ("autoscaling", "v1", "Scale") if name == "scale" else None
+        shown = scale or (info.group, info.version, info.kind)
+        return SubresourceInfo(name, *shown, verbs=("get", "patch", "update"))
     row = table.get(f"{info.plural}/{name}") or table.get(f"*/{name}") or table["*/*"]
     group, version, kind, verbs = row
     if not version:

@@ -55,7 +55,8 @@ def reset_field(schema: Schema, subresource: str) -> str:
     """The field that an endpoint never changes: status for the object, spec for its status."""
     if subresource == "status":
         return "spec"
-    return "status" if not subresource and "status" in schema.fields else ""
+    resets = not subresource and schema.resets_status and "status" in schema.fields
+    return "status" if resets else ""
 
 
 def order(entry: Object) -> tuple[str, str, str, str, str]:

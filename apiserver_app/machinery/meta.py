@@ -12,11 +12,31 @@ import datetime
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 Object = dict[str, Any]
 
 _ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class Custom(Protocol):
+    """What a custom resource's definition makes of one of its versions."""
+
+    warnings: tuple[str, ...]  # to whoever asks for it
+    listed: bool  # whether discovery shows it
+    scale: Object | None  # the paths of its scale subresource
+    columns: Sequence[Object]  # its printer columns
+
+    @property
+    def verbs(self) -> tuple[str, ...]: ...
+
+    def check(self, verb: str) -> None: ...
+
+    def settled_at(self) -> int: ...
+
+    def to_served(self, stored: Object) -> Object: ...
+
+    def to_stored(self, obj: Object) -> Object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +58,10 @@ class ResourceInfo:
     storage: str = ""
     # definition name in the official schema, e.g. "io.k8s.api.core.v1.Pod"
     definition: str = ""
+    # of custom resources only: the list's kind, the version that is stored, what is compiled
+    list_kind: str = ""
+    stored_version: str = ""
+    custom: Custom | None = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> str:

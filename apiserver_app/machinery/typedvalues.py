@@ -49,7 +49,7 @@ def _check(field: Field, value: Any, path: str, found: list[str]) -> None:
             found.append(_at(path, f"expected map, got &{{{value}}}"))
             return
         for name, item in value.items():
-            if not _declares(field, name):
+            if not _declares(field, name) and not (field.schema and field.schema.open):
                 found.append(_at(f"{path}.{name}", "field not declared in schema"))
                 return
             _check(part(field, name), item, f"{path}.{name}", found)

@@ -10,14 +10,24 @@ pkg/endpoints/handlers/rest.go (transformDecodeError).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from apiserver_app.machinery import errors, types_decode
+from apiserver_app.machinery import errors, fieldshapes, types_decode
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types_scalars import BadValue, WrongType
 from apiserver_app.machinery.types_schema import Field, Schema, SchemaReader
 
 MESSAGES_MAX = 100  # upstream reports no more unknown fields than this
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_ANY_KIND = "io.k8s.api.core.v1.ConfigMap"  # whose metadata is like every kind's
+
+# of a custom resource: a fresh object, and messages for what is unknown in it
+DecodeCustom = Callable[[Object], tuple[Object, list[str]]]
+
+
+class Unfit(ValueError):
+    """A value of another type than it must have; the text is what Go's decoder says."""
 
 
 class Types:
@@ -28,6 +38,7 @@ class Types:
         self._reader = SchemaReader(version)
         self._compiler = types_decode.Compiler(self._reader, version)
         self._decoders = self._compiler.decoders
+        self._custom: dict[str, DecodeCustom] = {}
 
     def decode(
         self, definition: str, obj: Object, strictness: str = "Strict"
@@ -35,7 +46,12 @@ class Types:
         """A new pruned object in Go's field order, and upstream's message for each unknown field
         (none when strictness is Ignore). `obj` is not changed, and shares nothing with the result
         but `metadata.managedFields[].fieldsV1`. Raises 400 for a value of the wrong type."""
-        decode = self._decoders.get(definition) or self._compiler.compile(definition)
+        decode = self._decoders.get(definition)
+        if decode is None:
+            custom = self._custom.get(definition)
+            if custom is not None:
+                return custom(obj)
+            decode = self._compiler.compile(definition)
         if decode is None:
             raise errors.internal(f"no type {definition} in version {self.version}")
         pruned = self._compiler.pruned
@@ -50,13 +66,42 @@ class Types:
             return out, []
         return out, self.unknown(definition, obj)
 
-    def unknown(self, definition: str, obj: Object) -> list[str]:
+    def unknown(self, definition: str, obj: Object, path: str = "") -> list[str]:
         """Messages for the fields of obj that the type does not have, in the object's order."""
         found: list[str] = []
         schema = self._reader.get(definition)
         if schema is not None:
-            _unknown(schema, obj, "", found)
+            _unknown(schema, obj, path, found)
         return found
+
+    def metadata(self, value: Any, path: str) -> tuple[Object, list[str]]:
+        """Any object's metadata by itself, and messages for what is unknown. Raises Unfit."""
+        decode = self._decoders.get(_OBJECT_META) or self._compiler.compile(_OBJECT_META)
+        assert decode is not None, "every version has it"
+        try:
+            out: Object = decode(value)
+        except (WrongType, BadValue) as error:
+            raise Unfit(error.sentence()) from None
+        return out, self.unknown(_OBJECT_META, value, path)
+
+    # -- custom resources -----------------------------------------------------------------------
+
+    @property
+    def metadata_field(self) -> Field:
+        """The field that every kind has."""
+        return self.schema(_ANY_KIND).fields["metadata"]
+
+    def serve(self, schema: Schema, decode: DecodeCustom) -> None:
+        """Know a custom resource's type, instead of an earlier one of that name."""
+        self.withdraw(schema.definition)
+        self._reader.serve(schema)
+        self._custom[schema.definition] = decode
+
+    def withdraw(self, definition: str) -> None:
+        """Forget a custom resource's type, if it is known."""
+        if self._custom.pop(definition, None) is not None:
+            fieldshapes.forget(self.schema(definition))
+            self._reader.withdraw(definition)
 
     def schema(self, definition: str) -> Schema:
         """Field types, patch strategies and list keys of a definition; always the same object."""

@@ -79,6 +79,8 @@ class Schema:
     name: str  # the Go struct's name
     fields: dict[str, Field]
     atomic: bool = False
+    open: bool = False  # other fields may be there, too
+    resets_status: bool = True  # an update of the object leaves its status as it is
 
     def field(self, name: str) -> Field | None:
         return self.fields.get(name)
@@ -94,6 +96,13 @@ class SchemaReader:
     def __init__(self, version: str) -> None:
         self._definitions = Definitions(version)
         self._schemas: dict[str, Schema | None] = {}
+
+    def serve(self, schema: Schema) -> None:
+        """Know the schema of a custom resource, instead of an earlier one of that name."""
+        self._schemas[schema.definition] = schema
+
+    def withdraw(self, definition: str) -> None:
+        self._schemas.pop(definition, None)
 
     def get(self, definition: str) -> Schema | None:
         """The schema of a definition; None when the version has no such struct."""

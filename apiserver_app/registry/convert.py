@@ -1,5 +1,6 @@
 """Kinds that are served in more versions than they are stored in: there and back.
 
+Custom resources go by their definition.
 Events are stored as core/v1 whichever API wrote them; horizontal pod autoscalers as autoscaling/v2.
 An object of the stored version comes back as it is.
 
@@ -20,12 +21,16 @@ _EVENTS = "events.k8s.io/v1"
 
 
 def to_stored(info: ResourceInfo, obj: Object) -> Object:
+    if info.custom is not None:
+        return info.custom.to_stored(obj)
     convert = _TO.get((info.api_version, info.kind))
     return convert(obj) if convert else obj
 
 
 def to_served(info: ResourceInfo, obj: Object) -> Object:
     """The object in the version of `info`, from whichever it is stored in."""
+    if info.custom is not None:
+        return info.custom.to_served(obj)
     if obj.get("apiVersion") == info.api_version:
         return obj
     convert = _FROM.get((info.api_version, info.kind))
@@ -33,7 +38,7 @@ def to_served(info: ResourceInfo, obj: Object) -> Object:
 
 
 def is_converted(info: ResourceInfo) -> bool:
-    return (info.api_version, info.kind) in _FROM
+    return info.custom is not None or (info.api_version, info.kind) in _FROM
 
 
 # what autoscaling/v1 has no field for travels in annotations, as JSON

@@ -154,7 +154,7 @@ class Storage:
         if dry_run:
             return obj
         lease = self._lease_for_event() if info.storage == "events" else 0
-        stored = self._stamped(obj)
+        stored = self._stamped(info, obj)
         self._put(info, key, convert.to_stored(info, stored), "create", 0, lease, "")
         return stored
 
@@ -176,7 +176,7 @@ class Storage:
             return obj if dry_run else old
         name = metadata["name"]
         key = info.etcd_key(metadata.get("namespace", ""), name)
-        stored = self._stamped(obj)
+        stored = self._stamped(info, obj)
         entry = self.store.get(key)
         lease = entry.lease if entry else 0
         value = convert.to_stored(info, stored)
@@ -206,9 +206,12 @@ class Storage:
             return store.range(prefix).entries
         return store.range_at(prefix, revision).entries
 
-    def _stamped(self, obj: Object) -> Object:
+    def _stamped(self, info: ResourceInfo, obj: Object) -> Object:
         """A copy that carries the revision it is about to get."""
         metadata = {**obj["metadata"], "resourceVersion": str(self.store.revision + 1)}
+        if info.custom is not None:  # maps all the way down, which Go writes sorted
+            sorted_ = orjson.dumps({**obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS)
+            return orjson.loads(sorted_)  # type: ignore[no-any-return]
         ordered = {name: metadata[name] for name in _METADATA if name in metadata}
         return {**obj, "metadata": ordered}
 

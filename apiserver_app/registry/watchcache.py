@@ -48,7 +48,7 @@ Sink = Callable[[str, Change, Object], None]
 class Subscription:
     """One open watch. `sink(type, change, object)` is called for what it selects."""
 
-    __slots__ = ("node", "outside", "prefix", "readers", "selects", "sink", "storage")
+    __slots__ = ("node", "on_end", "outside", "prefix", "readers", "selects", "sink", "storage")
 
     def __init__(
         self,
@@ -60,7 +60,9 @@ class Subscription:
         *,
         node: str | None = None,
         outside: bool = False,
+        on_end: Callable[[], None] | None = None,
     ) -> None:
+        self.on_end = on_end  # told when the resource is served no more
         self.readers: tuple[str, ...] = (name,)  # components that read what it fills
         self.storage = storage
         self.prefix = prefix
@@ -187,8 +189,21 @@ class WatchCache:
         if watch in group:
             group.remove(watch)
 
+    def serve(self, info: ResourceInfo) -> None:
+        """Know a custom resource by its name."""
+        self._storage[info.key] = info.storage
+        self._names[info.storage] = info.key
+
+    def end(self, storage: str) -> None:
+        """The resource is served no more, or in another form: end its watches."""
+        for watch in self._watches.pop(storage, ()):
+            if watch.on_end is not None:
+                watch.on_end()
+
     def storage_of(self, key: str) -> str:
         parts = key.split("/", 4)
+        if len(parts) > 3 and "." in parts[2]:  # of a group: also custom resources
+            return f"{parts[2]}/{parts[3]}"
         if len(parts) > 3 and f"{parts[2]}/{parts[3]}" in self._names:
             return f"{parts[2]}/{parts[3]}"
         return parts[2] if len(parts) > 2 else ""

@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 
 from apiserver_app.http import encode
-from apiserver_app.http.tables import forms, pods, policy
+from apiserver_app.http.tables import customs, forms, pods, policy
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.meta import Custom, Object
 
 _COLUMNS_FILE = Path(__file__).with_name("columns.json")
 _GROUP = "meta.k8s.io"
@@ -54,6 +54,7 @@ def document(
     version: str = "v1",
     include_object: str = "Metadata",
     headers: bool = True,
+    custom: Custom | None = None,
 ) -> bytes:
     """A Table of these objects without a newline. `metadata` is the list's or the one object's.
 
@@ -62,6 +63,11 @@ def document(
     """
     form = forms.form_of(key)
     write = forms.FORMS[form]
+    shown: bytes | None = None
+    if headers:
+        shown = _encoded_columns(form) if custom is None else _custom_columns(custom)
+    if custom is not None:
+        write = functools.partial(customs.row, custom)
     if form == _FLOW_SCHEMAS:
         objects = sorted(objects, key=policy.flow_schema_order)
     api_version = f"{_GROUP}/{version}"
@@ -86,7 +92,7 @@ def document(
             "kind": "Table",
             "apiVersion": api_version,
             "metadata": metadata,
-            "columnDefinitions": orjson.Fragment(_encoded_columns(form)) if headers else None,
+            "columnDefinitions": None if shown is None else orjson.Fragment(shown),
             "rows": rows,
         }
     )
@@ -96,8 +102,9 @@ def document(
 def one(key: str, obj: Object, now: int, **options: Any) -> bytes:
     """The Table of one object, as `kubectl get pod web` is answered."""
     metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-    if obj.get("kind") == "Scale":
-        key = forms.SCALE
+    is_custom = options.get("custom") and obj.get("apiVersion") != "autoscaling/v1"
+    if obj.get("kind") == "Scale" and not is_custom:
+        key, options["custom"] = forms.SCALE, None
     return document(key, (obj,), metadata, now, **options)
 
 
@@ -126,6 +133,10 @@ def _columns_file() -> tuple[dict[str, list[list[Any]]], dict[str, str]]:
     found = orjson.loads(_COLUMNS_FILE.read_bytes())
     docs = {name: found.pop(name) for name in ("@name", "@created")}
     return found, docs
+
+
+def _custom_columns(custom: Custom) -> bytes:
+    return orjson.dumps(customs.columns(custom, columns(forms.CUSTOM)))
 
 
 @functools.cache

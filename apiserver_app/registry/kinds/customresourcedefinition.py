@@ -61,6 +61,10 @@ class CustomResourceDefinitionStrategy(Strategy):
         if added:
             obj["status"] = {**status, "storedVersions": [*known, *added]}
 
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """The spec stays; metadata may change, which is how its finalizer is taken off."""
+        obj["spec"] = old["spec"]
+
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
         spec = obj["spec"]

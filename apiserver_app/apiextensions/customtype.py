@@ -1,0 +1,206 @@
+"""One version of a custom resource, compiled from its definition: decoding, defaulting, conversion.
+
+What is stored is pruned and defaulted again when it is read, since the schema may have changed
+since it was written. Objects given are never changed.
+
+Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/
+customresource_handler.go (unstructuredSchemaCoercer, crdConversionRESTOptionsGetter).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from apiserver_app.apiextensions import defaulting, embedded, pruning, structural
+from apiserver_app.apiextensions.embedded import DecodeMetadata
+from apiserver_app.apiextensions.structural import Node, Schema
+from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.types import Unfit
+
+if TYPE_CHECKING:
+    from apiserver_app.apiextensions.rules import Rules
+
+READ_MAX = 1024  # objects remembered in the form in which they are served
+DEPTH_MAX = 128  # of objects inside of objects
+INT64_MAX = 2**63 - 1
+# how long after it was established a create waits, so that every API server knows of it
+SETTLE_SECONDS = 2
+
+
+class CustomType:
+    """One served version. `siblings` are all versions of the definition, by name."""
+
+    def __init__(
+        self,
+        definition: Object,
+        version: Object,
+        info: ResourceInfo,
+        decode_metadata: DecodeMetadata,
+        siblings: dict[str, CustomType],
+    ) -> None:
+        self.info = info
+        self.definition = definition
+        self.source: Schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        self.node: Node = structural.build(self.source)
+        self.root: Node = structural.as_root(self.node)
+        self.columns: Sequence[Object] = version.get("additionalPrinterColumns") or ()
+        self.selectable: dict[str, str] = {
+            one["jsonPath"].removeprefix("."): one["jsonPath"]
+            for one in version.get("selectableFields") or ()
+        }
+        subresources = version.get("subresources") or {}
+        self.has_status = subresources.get("status") is not None
+        self.scale: Object | None = subresources.get("scale")
+        self.warnings = _warnings(definition, version, info)
+        self.listed = self.terminating = False
+        self.refresh(definition)
+        self._keeps_all = bool(definition["spec"].get("preserveUnknownFields"))
+        self.has_rules = structural.has_rules(self.node)
+        self._has_embedded = embedded.has_embedded(self.node)
+        self._rules: Rules | None = None
+        self._decode_metadata = decode_metadata
+        self._siblings = siblings
+        self._read: dict[int, tuple[Object, Object]] = {}
+
+    def refresh(self, definition: Object) -> None:
+        """The definition's conditions changed, and nothing that was compiled."""
+        self.definition = definition
+        self.listed = customkinds.is_true(definition, "Established")
+        self.terminating = customkinds.is_true(definition, "Terminating")
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """What discovery lists."""
+        return customkinds.VERBS_TERMINATING if self.terminating else customkinds.VERBS
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def check(self, verb: str) -> None:
+        """405 for what a definition that is going away does not allow."""
+        if verb == "create" and self.terminating:
+            error = errors.method_not_allowed(self.info.group, self.info.plural, verb)
+            error.message = f"{verb} not allowed while custom resource definition is terminating"
+            raise error
+
+    def settled_at(self) -> int:
+        """When, in µs since 1970, creates are let through."""
+        found = customkinds.condition(self.definition, "Established")
+        since = (found or {}).get("lastTransitionTime")
+        return meta.parse_time(since) + SETTLE_SECONDS * 1_000_000 if since else 0
+
+    def decode(self, raw: Object) -> tuple[Object, list[str]]:
+        """A fresh pruned object, and messages for what is unknown in it. 400 when it is no object
+        of the kind at all."""
+        try:
+            obj: Object = copied(raw)
+            unknown = self._coerce(obj)
+        except Unfit as error:
+            info = self.info
+            raise errors.bad_request(
+                f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: '
+                f"{error}"
+            ) from error
+        return obj, unknown
+
+    def default(self, obj: Object) -> None:
+        """Fill in what the schema gives, in place."""
+        defaulting.default(obj, self.root)
+
+    def check_rules(self, obj: Object, old: Object | None) -> list[FieldError]:
+        """The findings of the schema's rules."""
+        from apiserver_app.apiextensions import rules
+
+        if self._rules is None:
+            self._rules = rules.Rules(self.node)
+        return self._rules.check(obj, old)
+
+    # -- storage --------------------------------------------------------------------------------
+
+    def to_served(self, stored: Object) -> Object:
+        """A stored object in this version; the object itself when nothing differs."""
+        known = self._read.get(id(stored))
+        if known is not None and known[0] is stored:
+            return known[1]
+        obj: Object = copied(stored)
+        obj["apiVersion"] = self.info.api_version
+        if not self._keeps_all:
+            pruning.prune(obj, self.root)
+            pruning.prune_nulls(obj, self.root)
+        defaulting.default(obj, self.root)
+        obj = stored if obj == stored else in_order(obj)
+        if len(self._read) >= READ_MAX:
+            self._read.clear()
+        self._read[id(stored)] = (stored, obj)
+        return obj
+
+    def to_stored(self, obj: Object) -> Object:
+        """The object in the version in which it is stored."""
+        stored = self._siblings[self.info.stored_version]
+        if stored is self:
+            return obj
+        out: Object = {**copied(obj), "apiVersion": stored.info.api_version}
+        if not self._keeps_all:
+            pruning.prune(out, stored.root)
+            pruning.prune_nulls(out, stored.root)
+        return out
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _coerce(self, obj: Object) -> list[str]:
+        unknown: list[str] = []
+        metadata = obj.pop("metadata", None)
+        if metadata is not None:
+            metadata, unknown = self._decode_metadata(metadata, "metadata")
+        if not self._keeps_all:
+            gone = pruning.prune(obj, self.root)
+            unknown += [f'unknown field "{path}"' for path in gone]
+            pruning.prune_nulls(obj, self.root)
+        if self._has_embedded:
+            unknown += embedded.coerce(obj, self.node, self._decode_metadata)
+        obj["metadata"] = metadata if metadata is not None else {}
+        return unknown
+
+
+def copied(value: Any, depth: int = 0) -> Any:
+    """A copy that shares no dict or list. Numbers are as Go reads them: beyond 64 bits a float."""
+    if depth > DEPTH_MAX:
+        raise Unfit("exceeded max depth")
+    if isinstance(value, dict):
+        return {key: copied(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item, depth + 1) for item in value]
+    if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
+        return float(value)
+    return value
+
+
+def in_order(obj: Object) -> Object:
+    """The object with its keys sorted, as Go writes maps."""
+    out: Object = orjson.loads(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS))
+    return out
+
+
+def _warnings(definition: Object, version: Object, info: ResourceInfo) -> tuple[str, ...]:
+    """What is told to whoever asks for a deprecated version."""
+    if not version.get("deprecated"):
+        return ()
+    if version.get("deprecationWarning") is not None:
+        return (str(version["deprecationWarning"]),)
+    spec = definition["spec"]
+    kind = spec["names"]["kind"]
+    rank = customkinds.version_rank
+    better = [
+        one["name"]
+        for one in customkinds.versions(definition)
+        if one.get("served") and not one.get("deprecated")
+        and rank(one["name"]) > rank(info.version)
+    ]  # fmt: skip
+    text = f"{spec['group']}/{info.version} {kind} is deprecated"
+    if better:
+        text += f"; use {spec['group']}/{max(better, key=rank)} {kind}"
+    return (text,)

@@ -1,0 +1,70 @@
+"""Validation of resources inside of custom resources: their kind, version and metadata.
+
+Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/
+validation.go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from apiserver_app.apiextensions import paths
+from apiserver_app.apiextensions.structural import Node
+from apiserver_app.machinery import errors, names
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.registry import objectmeta
+
+_EMPTY = "must not be empty"
+
+
+def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
+    """What is wrong with the resources embedded in a value."""
+    found: list[FieldError] = []
+    _validate(value, node, path, found)
+    return found
+
+
+def _validate(value: Any, node: Node | None, path: str, found: list[FieldError]) -> None:
+    if node is None:
+        return
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            _validate(item, node.items, f"{path}[{index}]", found)
+    elif isinstance(value, dict):
+        if node.embedded:
+            _resource(value, path, found)
+        for name, item in value.items():
+            child = node.properties.get(name)
+            if child is not None:
+                _validate(item, child, paths.child(path, name), found)
+            elif node.additional is not None:
+                _validate(item, node.additional, paths.key(path, name), found)
+
+
+def _resource(value: dict[str, Any], path: str, found: list[FieldError]) -> None:
+    for name in ("apiVersion", "kind"):
+        at = paths.child(path, name)
+        text = value.get(name)
+        if name not in value:
+            found.append(errors.required(at, _EMPTY))
+        elif not isinstance(text, str):
+            found.append(errors.invalid_value(at, text, "must be a string"))
+        elif not text:
+            found.append(errors.invalid_value(at, text, _EMPTY))
+        elif name == "apiVersion" and text.count("/") > 1:
+            why = f"unexpected GroupVersion string: {text}"
+            found.append(errors.invalid_value(at, text, why))
+        elif name == "kind":
+            wrong = names.dns1035_label_errors(text.lower())
+            if wrong:
+                why = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+                found.append(errors.invalid_value(at, text, why))
+    metadata = value.get("metadata")
+    if isinstance(metadata, dict):
+        named = {**metadata, "name": metadata.get("name") or "fakename"}
+        namespaced = bool(metadata.get("namespace"))
+        for one in objectmeta.validate_object_meta(
+            {"metadata": named}, namespaced, objectmeta.path_segment
+        ):
+            found.append(dataclasses.replace(one, field=paths.child(path, one.field)))

@@ -1,0 +1,47 @@
+"""What the controllers of definitions share: reading one, and writing its status.
+
+Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apihelpers/helpers.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.runtime.controller import Context, Controller
+from controllers_app.runtime.informer import Informer
+
+
+class DefinitionController(Controller):
+    """A controller of definitions: keys are their names."""
+
+    workers = 1
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self.definitions: Informer = ctx.informers.informer(customkinds.DEFINITIONS)
+        self.definitions.handle(self._changed, self._updated, self._changed)
+
+    def with_condition(self, definition: Object, kind: str, status: str, reason: str,
+                       message: str) -> Object:  # fmt: skip
+        """A copy with that condition, as of now."""
+        wanted = {"type": kind, "status": status, "reason": reason, "message": message}
+        now = meta.rfc3339(self.kernel.now)
+        return customkinds.with_condition(definition, wanted, now)
+
+    async def write_status(self, definition: Object) -> Object | None:
+        """The definition as stored; None when it is gone or changed: then another key comes."""
+        name = meta.name_of(definition)
+        try:
+            return await self.client.update(
+                customkinds.DEFINITIONS, "", name, definition, subresource="status"
+            )
+        except errors.ApiError as error:
+            if error.code not in (404, 409):
+                raise
+            return None
+
+    def _changed(self, definition: Object, revision: int) -> None:
+        self.queue.add(meta.name_of(definition), revision)
+
+    def _updated(self, old: Object, definition: Object, revision: int) -> None:
+        self._changed(definition, revision)
