@@ -10,11 +10,11 @@ pkg/kubeapiserver/options/authentication.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from apiserver_app.auth import tokens as jwt
+from apiserver_app.auth.authn import oidc
 from apiserver_app.auth.authn.anonymous import Anonymous
 from apiserver_app.auth.authn.basic import BasicAuth
 from apiserver_app.auth.authn.bearer import BearerTokens
@@ -25,11 +25,12 @@ from apiserver_app.auth.authn.request_header import RequestHeader
 from apiserver_app.auth.authn.service_account import ServiceAccounts
 from apiserver_app.auth.authn.token_file import TokenFile
 from apiserver_app.auth.authn.union import Union
+from apiserver_app.auth.authn.webhook import Webhook, World
 from apiserver_app.auth.authn.x509 import X509
 from apiserver_app.auth.protocols import Authenticator, TokenAuthenticator
 from apiserver_app.flags import CLUSTERS, FlagError, Flags
+from apiserver_app.machinery import kubeconfigs
 from apiserver_app.machinery.kernel import Kernel
-from apiserver_app.machinery.outbound import Outbound
 from apiserver_app.machinery.reader import Reader
 
 BASIC_UNTIL = 18  # the last minor version that knows passwords
@@ -37,7 +38,7 @@ BASIC_UNTIL = 18  # the last minor version that knows passwords
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the authenticators work with. `outbound` is asked for when somebody has to be."""
+    """What the authenticators work with. `ask` is the way to others."""
 
     kernel: Kernel
     reader: Reader
@@ -45,7 +46,7 @@ class Surroundings:
     ca_pem: str = ""
     version: str = "1.33"
     loopback_token: str = ""
-    outbound: Callable[[], Outbound | None] = lambda: None
+    ask: oidc.Ask | None = None
     mark_used: Mark = lambda namespace, secret, day: None
 
 
@@ -129,7 +130,50 @@ def _tokens(flags: Flags, around: Surroundings) -> list[TokenAuthenticator]:
         found += [legacy, ServiceAccounts(around.tokens, around.reader, own)]
     if flags.enable_bootstrap_token_auth:
         found.append(BootstrapTokens(around.reader))
+    if around.ask is not None:
+        found += _remote(flags, around, around.ask)
     return found
+
+
+def _remote(flags: Flags, around: Surroundings, ask: oidc.Ask) -> list[TokenAuthenticator]:
+    """Those that have to ask somebody."""
+    found: list[TokenAuthenticator] = []
+    try:
+        if flags.oidc_issuer_url and flags.oidc_client_id:
+            found.append(oidc.Oidc(_oidc_settings(flags), ask))
+        kubeconfig = flags.authentication_token_webhook_config_file
+        if kubeconfig:
+            target = kubeconfigs.target(kubeconfig)
+            world = World(ask, around.kernel.sleep)
+            found.append(
+                Webhook(
+                    target, world, audiences(flags),
+                    flags.authentication_token_webhook_version,
+                    flags.authentication_token_webhook_cache_ttl,
+                )
+            )  # fmt: skip
+    except ValueError as error:
+        raise FlagError(str(error)) from error
+    return found
+
+
+def _oidc_settings(flags: Flags) -> oidc.Settings:
+    issuer, prefix = flags.oidc_issuer_url, flags.oidc_username_prefix
+    if not issuer.startswith("https://"):
+        raise FlagError(f'issuer.url: Invalid value: "{issuer}": URL scheme must be https')
+    if not prefix and flags.oidc_username_claim != "email":
+        prefix = f"{issuer}#"  # so that nobody is taken for a user of another kind
+    return oidc.Settings(
+        issuer,
+        flags.oidc_client_id,
+        flags.oidc_username_claim,
+        "" if prefix == "-" else prefix,
+        flags.oidc_groups_claim,
+        flags.oidc_groups_prefix,
+        dict(pair.split("=", 1) for pair in flags.oidc_required_claim if "=" in pair),
+        flags.oidc_signing_algs,
+        flags.oidc_ca_file,
+    )
 
 
 def signer(flags: Flags, private_key_pem: bytes) -> jwt.Tokens:

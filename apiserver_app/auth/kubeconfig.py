@@ -12,7 +12,7 @@ import base64
 import json
 from pathlib import Path
 
-from apiserver_app.auth import pki
+from apiserver_app.auth import issuer, pki
 from apiserver_app.auth.authn import token_file
 from apiserver_app.auth.data import cast
 
@@ -73,11 +73,20 @@ def _credential(keys: pki.Pki, person: cast.Person) -> str:
             if user.name == person.name:
                 return f"    token: {json.dumps(token)}\n"
         raise pki.PkiError(f"tokens.csv has no token of {person.name}")
+    if person.uses_oidc:
+        return f"    token: {json.dumps(id_token(person, keys))}\n"
     identity = keys.admin if person is pki.ADMIN else keys.clients[person.name]
     return (
         f"    client-certificate-data: {_data(identity.certificate)}\n"
         f"    client-key-data: {_data(identity.key)}\n"
     )
+
+
+def id_token(person: cast.Person, keys: pki.Pki) -> str:
+    """What the simulated issuer gave this person. It lasts as long as the CA, so that a class need
+    not log in; a real issuer's lasts for minutes."""
+    since, until = pki.validity(keys.ca.certificate)
+    return issuer.Issuer(keys.service_account_key).id_token(person, since, until)
 
 
 def _data(pem: bytes) -> str:

@@ -87,7 +87,7 @@ def load(directory: Path, now: int, hosts: Sequence[str] = ()) -> Pki:
             {
                 person.name: maker.client(person.name, person)
                 for person in cast.PEOPLE
-                if not person.uses_token
+                if person.has_certificate
             },
             maker.signing_key(),
             _tokens(directory / "tokens.csv"),
@@ -103,7 +103,7 @@ def read(directory: Path) -> Pki:
     """What `load` left there, unchecked and without loading `cryptography`: for a process that
     trusts the one which made it."""
     folder = directory / "pki"
-    names = [person.name for person in cast.PEOPLE if not person.uses_token]
+    names = [person.name for person in cast.PEOPLE if person.has_certificate]
     try:
         return Pki(
             directory,
@@ -328,6 +328,14 @@ def _parse(identity: Identity) -> tuple[x509.Certificate, ec.EllipticCurvePrivat
             f"{identity.key_path.name} does not belong to {identity.certificate_path.name}"
         )
     return certificate, key
+
+
+def validity(certificate: bytes) -> tuple[int, int]:
+    """From when to when a certificate holds, in seconds since 1970."""
+    from cryptography import x509
+
+    found = x509.load_pem_x509_certificate(certificate)
+    return int(found.not_valid_before_utc.timestamp()), int(found.not_valid_after_utc.timestamp())
 
 
 def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from apiserver_app.auth import kubeconfig, pki
 from apiserver_app.auth.authn import token_file
 from apiserver_app.auth.data import cast
 
@@ -39,8 +40,11 @@ def actor(data_dir: Path, name: str) -> Actor:
         return Actor(name, "default", _certificate(data_dir, ADMIN))
     person = {person.name: person for person in cast.PEOPLE}[name]
     namespace = person.namespace or "default"
-    if not person.uses_token:
+    if person.has_certificate:
         return Actor(name, namespace, _certificate(data_dir, name))
+    if person.uses_oidc:
+        token = kubeconfig.id_token(person, pki.read(data_dir))
+        return Actor(name, namespace, None, (("authorization", f"Bearer {token}"),))
     users = token_file.parse((data_dir / "tokens.csv").read_text(), "tokens.csv")
     token = next(token for token, user in users.items() if user.name == name)
     return Actor(name, namespace, None, (("authorization", f"Bearer {token}"),))

@@ -9,15 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from apiserver_app import flags
+from apiserver_app.auth import issuer
 from lifecycle.hosting.options import Options
 
 
 def command_line(options: Options) -> tuple[str, ...]:
     """The flags in order; a later one overrides an earlier."""
     folder = options.data_dir
+    own_issuer = any(one.lstrip("-").startswith("oidc-") for one in options.apiserver_args)
     return (
         f"--client-ca-file={folder / 'pki' / 'ca.crt'}",
         f"--token-auth-file={folder / 'tokens.csv'}",
+        *([] if own_issuer else issuer.FLAGS),
         *options.apiserver_args,
     )
 

@@ -2,7 +2,8 @@
 
 `student` works in the namespace `student` and sees nothing elsewhere; `viewer` looks everywhere;
 `teacher` may do everything; `nobody` is known and may do nothing. `token-user` is a student who
-comes with a static token instead of a certificate.
+comes with a static token instead of a certificate, `oidc-user` one with an ID token of the
+simulated issuer, who is called `oidc:oidc-user` here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ class Person(NamedTuple):
     groups: tuple[str, ...]
     namespace: str = ""  # default namespace of the kubeconfig
     uses_token: bool = False
+    uses_oidc: bool = False
+
+    @property
+    def has_certificate(self) -> bool:
+        return not self.uses_token and not self.uses_oidc
 
 
 STUDENT_NAMESPACE = "student"
@@ -25,6 +31,7 @@ PEOPLE: tuple[Person, ...] = (
     Person("student", (STUDENTS,), STUDENT_NAMESPACE),
     Person("viewer", (VIEWERS,)),
     Person("token-user", (STUDENTS,), STUDENT_NAMESPACE, uses_token=True),
+    Person("oidc-user", (STUDENTS,), STUDENT_NAMESPACE, uses_oidc=True),
     Person("nobody", ()),
 )
 

@@ -1,0 +1,130 @@
+"""A service outside is shown the token and says whose it is.
+
+What it said is remembered for a while, whether it knew the token or not. A failure is not.
+
+Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go and
+pkg/util/webhook/webhook.go (WithExponentialBackoff).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.auth.authn.bearer import TokenCache
+from apiserver_app.auth.protocols import Answer, Try
+from apiserver_app.machinery import outbound
+from apiserver_app.machinery.kubeconfigs import Target
+from apiserver_app.machinery.meta import User
+
+SOURCE = "staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go"
+TRIES_MAX, PAUSE_SECONDS, PAUSE_FACTOR = 5, 0.5, 1.5
+TIMEOUT_SECONDS = 10.0
+_AGAIN = (429, 500, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What asking takes: the way out, and a way to wait."""
+
+    call: Callable[[outbound.Call], Awaitable[outbound.Answer]]
+    sleep: Callable[[float], Awaitable[None]]
+
+
+class Webhook:
+    name = "Webhook"
+    audience_agnostic = False
+
+    def __init__(
+        self,
+        target: Target,
+        world: World,
+        audiences: tuple[str, ...],
+        version: str = "v1beta1",
+        cache_seconds: float = 120.0,
+    ) -> None:
+        self._target = target
+        self._world = world
+        self._audiences = audiences
+        self._version = version
+        self._cache = TokenCache(cache_seconds, cache_seconds)
+
+    def authenticate_token(self, token: str, now: int, audiences: tuple[str, ...]) -> Answer:
+        known = self._cache.get(token, audiences, now)
+        return known if known is not None else self._ask(token, now, audiences)
+
+    async def _ask(self, token: str, now: int, audiences: tuple[str, ...]) -> Try:
+        try:
+            status, by = await self._review(token, audiences)
+        except outbound.CallFailed as error:
+            return Try(self.name, "deny", str(error), source=SOURCE)
+        answer = self._answer(status, by, audiences)
+        self._cache.put(token, audiences, now, answer)
+        return answer
+
+    async def _review(self, token: str, audiences: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+        review = {
+            "kind": "TokenReview",
+            "apiVersion": f"authentication.k8s.io/{self._version}",
+            "metadata": {"creationTimestamp": None},
+            "spec": {"token": token, "audiences": list(audiences)},
+            "status": {"user": {}},
+        }
+        target, pause = self._target, PAUSE_SECONDS
+        call = outbound.Call(
+            to=target.url, body=json.dumps(review).encode(), ca_pem=target.ca_pem,
+            client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
+            insecure=target.insecure, timeout_seconds=TIMEOUT_SECONDS,
+            headers={
+                "Content-Type": "application/json", "Accept": "application/json, */*",
+                **target.headers,
+            },
+        )  # fmt: skip
+        for left in range(TRIES_MAX - 1, -1, -1):
+            answer = await self._world.call(call)
+            if answer.status not in _AGAIN or not left:
+                return _status(answer), answer.by
+            await self._world.sleep(pause)
+            pause *= PAUSE_FACTOR
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _answer(self, status: dict[str, Any], by: str, audiences: tuple[str, ...]) -> Try:
+        detail: dict[str, Any] = {"by": by, "authenticated": bool(status.get("authenticated"))}
+        good = tuple(one for one in status.get("audiences") or self._audiences if one in audiences)
+        if audiences and not good:
+            return self._say("skip", "it knows the token, but not for these audiences", detail)
+        if not status.get("authenticated"):
+            error = status.get("error")
+            said = str(error) if error else "it does not know the token"
+            return self._say("deny" if error else "skip", said, detail)
+        given = status.get("user") or {}
+        extra = {str(key): tuple(values) for key, values in (given.get("extra") or {}).items()}
+        user = User(
+            str(given.get("username") or ""),
+            tuple(given.get("groups") or ()),
+            str(given.get("uid") or ""),
+            extra,
+        )
+        why = f'it says the token is of "{user.name}"'
+        return Try(self.name, "allow", why, user=user, detail=detail, source=SOURCE, audiences=good)
+
+    def _say(self, verdict: str, why: str, detail: dict[str, Any]) -> Try:
+        return Try(self.name, verdict, why, detail=detail, source=SOURCE)
+
+
+def _status(answer: outbound.Answer) -> dict[str, Any]:
+    """The status of the review that came back."""
+    if not 200 <= answer.status < 300:
+        raise outbound.CallFailed(
+            f"an error on the server ({json.dumps(answer.body[:200].decode(errors='replace'))}) "
+            "has prevented the request from succeeding"
+        )
+    try:
+        status = json.loads(answer.body)["status"]
+        if not isinstance(status, dict):
+            raise TypeError
+    except (ValueError, KeyError, TypeError) as error:
+        raise outbound.CallFailed("the answer is no TokenReview with a status") from error
+    return status
