@@ -22,6 +22,7 @@ from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.auth.authz import webhook as authz_webhook
+from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
 from apiserver_app.http import server as http
@@ -100,7 +101,9 @@ class Cluster:
             self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem
         )
         self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
+        self.outbound.nodes = self.nodes
         self.context = self._context()
+        self.context.means = means.build(self.context)
         self.cache.start()
         self.definitions = served.Definitions(
             self.resources, self.context.types, self.context.strategies, self.cache

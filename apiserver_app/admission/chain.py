@@ -6,7 +6,7 @@ operation, and those that answer skip, are told of together when the phase ends:
 verdict "skip" and their names joined by commas. A refusal is told of as "deny" with its message,
 ends the chain and is raised; nobody behind it is asked. Reads never come here.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/chain.go and
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/{chain,reinvocation}.go and
 pkg/kubeapiserver/options/plugins.go.
 """
 
@@ -47,8 +47,16 @@ class Chain:
         self._plans: dict[tuple[str, str, str, str], _Plan] = {}
 
     async def mutate(self, attributes: Attributes, tell: Tell) -> int:
-        """Run the mutating phase; attributes.obj is changed in place. The number of changes."""
-        return await self._run(MUTATING, attributes, tell)
+        """Run the mutating phase; attributes.obj is changed in place. The number of changes.
+
+        After a webhook changed something the phase is run once more, as upstream does: plugins see
+        what it added, and webhooks that ask for it are called again.
+        """
+        changes = await self._run(MUTATING, attributes, tell)
+        if attributes.reinvoke:
+            attributes.round = 1
+            changes += await self._run(MUTATING, attributes, tell)
+        return changes
 
     async def validate(self, attributes: Attributes, tell: Tell) -> int:
         """Run the validating phase. Always 0."""

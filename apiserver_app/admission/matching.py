@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from apiserver_app.admission.plugin import Attributes
 from apiserver_app.machinery import labels, meta
-from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.meta import Object, ResourceInfo
 
 
 def matches(holder: Object, rules: Iterable[Object], attributes: Attributes) -> bool:
@@ -45,9 +45,10 @@ def namespace_selected(selector: Object | None, attributes: Attributes) -> bool:
     return labels.from_label_selector(selector).matches(meta.labels_of(holder or {}))
 
 
-def rule_matches(rule: Object, attributes: Attributes) -> bool:
-    """A RuleWithOperations, with the resourceNames of policies."""
-    info = attributes.info
+def rule_matches(rule: Object, attributes: Attributes, other: ResourceInfo | None = None) -> bool:
+    """A RuleWithOperations, with the resourceNames of policies; `other` serves the same objects as
+    what was requested, and is taken in its place."""
+    info = other or attributes.info
     names = rule.get("resourceNames")
     if names and attributes.name not in names:
         return False
@@ -58,7 +59,7 @@ def rule_matches(rule: Object, attributes: Attributes) -> bool:
         _listed(rule.get("operations"), attributes.operation)
         and _listed(rule.get("apiGroups"), info.group)
         and _listed(rule.get("apiVersions"), info.version)
-        and any(_resource(one, attributes) for one in rule.get("resources") or ())
+        and any(_resource(one, info, attributes.subresource) for one in rule.get("resources") or ())
     )
 
 
@@ -66,8 +67,6 @@ def _listed(words: Iterable[str] | None, word: str) -> bool:
     return any(one in ("*", word) for one in words or ())
 
 
-def _resource(pattern: str, attributes: Attributes) -> bool:
+def _resource(pattern: str, info: ResourceInfo, asked: str) -> bool:
     resource, _, subresource = pattern.partition("/")
-    if resource not in ("*", attributes.info.plural):
-        return False
-    return subresource in ("*", attributes.subresource)
+    return resource in ("*", info.plural) and subresource in ("*", asked)

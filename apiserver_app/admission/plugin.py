@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 from apiserver_app.admission.config import Configuration
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.machinery.outbound import Outbound
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
 
@@ -29,6 +31,21 @@ DEFAULTING, CONSISTENCY = "defaulting", "referential consistency"
 EXTENSION = "extension"  # what users hook in themselves
 
 Ops = list[dict[str, Any]]  # RFC 6902: {"op": "add", "path": "/spec/tolerations", "value": [...]}
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a plugin that asks others needs beyond the caches."""
+
+    kernel: Kernel
+    outbound: Outbound
+    # (resource, subresource) -> other versions and groups that serve the same objects
+    equivalents: Callable[[ResourceInfo, str], tuple[ResourceInfo, ...]]
+    # (resource, subresource) -> group, version and kind of what is sent to it
+    kind_of: Callable[[ResourceInfo, str], tuple[str, str, str]]
+    convert: Callable[[Object, ResourceInfo], Object]
+    # (resource, subresource, object) -> a fresh object of the type, defaulted
+    decode: Callable[[ResourceInfo, str, Object], Object]
 
 
 @dataclass(slots=True)
@@ -52,6 +69,16 @@ class Attributes:
     options: Object = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     attempt: int = 0  # how often the plugin being asked has said Later
+    means: Means | None = None
+    # for the audit log: key -> value
+    annotations: dict[str, str] = field(default_factory=dict)
+    # calls to others that the plugin being asked made, for the trace
+    calls: list[Object] = field(default_factory=list)
+    # a webhook changed the object in round 0: the phase is run again as round 1
+    reinvoke: bool = False
+    round: int = 0
+    # what a plugin remembers from its first round for its second, by its name
+    remembered: dict[str, Any] = field(default_factory=dict)
 
     @property
     def on_pods(self) -> bool:

@@ -41,6 +41,7 @@ class Call:
     user: User | None = None
     warnings: list[str] = field(default_factory=list)
     audit_id: str = ""
+    annotations: dict[str, str] = field(default_factory=dict)  # for the audit log
     duplicates: list[str] = field(default_factory=list)
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
     query: str = ""  # of an outside request, still percent-encoded

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from apiserver_app.admission.chain import Chain
+from apiserver_app.admission.plugin import Means
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.machinery import errors, fields, labels
@@ -69,6 +70,7 @@ class ClusterContext:
     is_ready: Callable[[], bool] = lambda: True
     # beginnings of the header names by which a front proxy says whom it speaks for, lower-case
     proxy_headers: tuple[str, ...] = ()
+    means: Means | None = None  # of admission plugins that ask others
     # told of what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None] = lambda where, error: None
 

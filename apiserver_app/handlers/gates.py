@@ -14,7 +14,7 @@ import orjson
 from apiserver_app.admission.plugin import CONNECT, Attributes
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
-from apiserver_app.handlers import bodies
+from apiserver_app.handlers import bodies, options
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, managedfields, meta, patches
@@ -138,6 +138,8 @@ def attributes(
         operation=operation, info=info, subresource=call.subresource, namespace=call.namespace,
         name=name, obj=obj, old=old, user=call.user, reader=cluster.cache, rand=cluster.rand,
         now=cluster.kernel.now, version=cluster.version, dry_run=dry_run, warnings=call.warnings,
+        options=options.of_operation(call, operation), means=cluster.means,
+        annotations=call.annotations,
     )  # fmt: skip
 
 
@@ -188,11 +190,15 @@ async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -
 
     async def tell(phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
         nonlocal passed
-        if verdict in ("allow", "skip"):
+        calls = attributes_.calls
+        if verdict in ("allow", "skip") and not calls:
             passed.append((plugin, verdict, why))
             return
         told, passed = passed, []
-        await probe.hop("plugin", phase, plugin, verdict, why, ops, told)
+        detail = {}
+        if calls:
+            attributes_.calls, detail = [], {"calls": calls}
+        await probe.hop("plugin", phase, plugin, verdict, why, ops, told, detail)
 
     run = cluster.chain.mutate if phase == "mutating" else cluster.chain.validate
     try:

@@ -18,6 +18,7 @@ from apiserver_app.machinery.meta import Object
 MANAGER_BYTES_MAX = 128
 _DELETE = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _KINDS = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
+_OPERATIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 
 
@@ -42,6 +43,21 @@ def dry_run(call: Call) -> bool:
     if found:
         raise errors.invalid("meta.k8s.io", _KINDS.get(call.verb, "DeleteOptions"), "", found)
     return bool(values)
+
+
+def of_operation(call: Call, operation: str) -> Object:
+    """The options of a create or update as admission sees them; a patch is one of these by then."""
+    kind = _OPERATIONS.get(operation)
+    if kind is None:
+        return {}
+    found: Object = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    for name in ("fieldManager", "fieldValidation"):
+        value = call.param(name)
+        if value:
+            found[name] = value
+    if call.params.get("dryRun"):
+        found["dryRun"] = ["All"]
+    return found
 
 
 def of_delete(cluster: ClusterContext, call: Call) -> Object:

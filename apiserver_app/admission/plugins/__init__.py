@@ -28,10 +28,6 @@ from apiserver_app.admission.plugins.default_ingress_class import DefaultIngress
 from apiserver_app.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver_app.admission.plugins.deny_exec import DenyEscalatingExec, DenyExecOnPrivileged
 from apiserver_app.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
-from apiserver_app.admission.plugins.dynamic import (
-    MutatingAdmissionWebhook,
-    ValidatingAdmissionWebhook,
-)
 from apiserver_app.admission.plugins.event_rate_limit import EventRateLimit
 from apiserver_app.admission.plugins.extended_resource_toleration import (
     ExtendedResourceToleration,
@@ -61,6 +57,10 @@ from apiserver_app.admission.plugins.storage import (
 )
 from apiserver_app.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from apiserver_app.admission.plugins.validating_policy import ValidatingAdmissionPolicy
+from apiserver_app.admission.plugins.webhooks import (
+    MutatingAdmissionWebhook,
+    ValidatingAdmissionWebhook,
+)
 
 Release = tuple[int, int]
 

@@ -163,62 +163,6 @@ def test_signing_needs_the_verb_on_the_signer(cluster: Cluster) -> None:
 # -- the extension points -----------------------------------------------------------------------
 
 
-def _hook(kind: str, policy: str, **fields: Any) -> dict[str, Any]:
-    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
-            "resources": ["pods"]}  # fmt: skip
-    webhook = {"name": "check.example.com", "failurePolicy": policy, "rules": [rule], **fields}
-    return {"metadata": {"name": kind}, "webhooks": [webhook]}
-
-
-@pytest.mark.parametrize("kind", ["mutating", "validating"])
-def test_matching_webhook_refuses_by_name(cluster: Cluster, kind: str) -> None:
-    cluster.reader.put(f"{kind}webhookconfigurations.{HOOKS}", _hook(kind, "Fail"))
-
-    error = _refusal(cluster, "pods", pod())
-
-    assert error.code == 500
-    assert error.message == (
-        'Internal error occurred: failed calling webhook "check.example.com": calling '
-        f"{kind} webhooks is not simulated yet"
-    )
-
-
-def test_matching_webhook_that_may_fail_is_passed_with_a_word(cluster: Cluster) -> None:
-    hooks = f"validatingwebhookconfigurations.{HOOKS}"
-    cluster.reader.put(hooks, _hook("validating", "Ignore"))
-
-    cluster.send("pods", pod())
-
-    assert cluster.said("ValidatingAdmissionWebhook").why == (
-        "not called, failures are ignored: check.example.com"
-    )
-
-
-@pytest.mark.parametrize("selector", ["namespaceSelector", "objectSelector"])
-def test_webhook_for_other_labels_does_not_match(cluster: Cluster, selector: str) -> None:
-    chosen = {selector: {"matchLabels": {"checked": "yes"}}}
-    hooks = f"mutatingwebhookconfigurations.{HOOKS}"
-    cluster.reader.put(hooks, _hook("mutating", "Fail", **chosen))
-
-    cluster.send("pods", pod())
-
-    why = cluster.said("MutatingAdmissionWebhook").why
-    assert why == "no webhook configuration matches"
-
-
-def test_webhook_configurations_themselves_are_never_held_up(cluster: Cluster) -> None:
-    hooks = f"validatingwebhookconfigurations.{HOOKS}"
-    everything = _hook("validating", "Fail")
-    everything["webhooks"][0]["rules"] = [
-        {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
-    ]
-    cluster.reader.put(hooks, everything)
-
-    cluster.send(hooks, everything)
-
-    assert all(one.verdict != "deny" for one in cluster.told)
-
-
 def test_bound_policy_refuses_by_name(cluster: Cluster) -> None:
     rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["*"],
             "resources": ["pods"]}  # fmt: skip

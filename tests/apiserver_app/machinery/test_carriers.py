@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 import pytest
@@ -32,7 +32,7 @@ class Objects:
         metadata = {"name": name, "namespace": "team", **fields.pop("metadata", {})}
         self.kept.setdefault(resource, []).append({"metadata": metadata, **fields})
 
-    def list(self, resource: str, namespace: str = "") -> list[Object]:
+    def list(self, resource: str, namespace: str = "") -> Sequence[Object]:
         found = self.kept.get(resource, [])
         return [one for one in found if namespace in ("", one["metadata"]["namespace"])]
 
@@ -43,7 +43,7 @@ class Objects:
     def generation(self, resource: str) -> int:
         return 0
 
-    def pods_on(self, node: str) -> list[Object]:
+    def pods_on(self, node: str) -> Sequence[Object]:
         return []
 
 

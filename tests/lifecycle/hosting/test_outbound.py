@@ -149,8 +149,11 @@ def test_an_answer_is_bounded(server: Server) -> None:
 
 
 def test_plain_http_behind_an_https_url_is_named() -> None:
-    plain = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
-    plain.RequestHandlerClass.log_message = lambda *_: None  # type: ignore[method-assign]
+    class Quiet(http.server.BaseHTTPRequestHandler):
+        def log_message(self, format: str, *_arguments: object) -> None:
+            return
+
+    plain = http.server.HTTPServer(("127.0.0.1", 0), Quiet)
     thread = threading.Thread(target=plain.handle_request, daemon=True)
     thread.start()
     text = ask(Call(f"https://127.0.0.1:{plain.server_port}/"))

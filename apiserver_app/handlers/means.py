@@ -1,0 +1,58 @@
+"""What admission plugins need of the API server to ask others: its kernel, its way out, its types.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/{interfaces,conversion}.go
+(ObjectInterfaces).
+"""
+
+from __future__ import annotations
+
+from apiserver_app.admission.plugin import Means
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import convert
+
+
+def build(cluster: ClusterContext) -> Means:
+    """Made once a cluster."""
+
+    def equivalents(info: ResourceInfo, subresource: str) -> tuple[ResourceInfo, ...]:
+        """Others that serve what is stored in the same place, as discovery orders them."""
+        return tuple(
+            other
+            for other in cluster.resources.all
+            if other.storage
+            and other.storage == info.storage
+            and other != info
+            and (not subresource or subresource in other.subresources)
+        )
+
+    def kind_of(info: ResourceInfo, subresource: str) -> tuple[str, str, str]:
+        found = cluster.resources.subresource(info, subresource) if subresource else None
+        if found is None:
+            return info.group, info.version, info.kind
+        return found.group, found.version, found.kind
+
+    def to_version(obj: Object, info: ResourceInfo) -> Object:
+        if obj.get("apiVersion") == info.api_version:
+            return obj
+        asked = cluster.resources.by_gvk(*_group_version(obj), str(obj.get("kind", "")))
+        stored = convert.to_stored(asked, obj) if asked is not None else obj
+        served = convert.to_served(info, stored)
+        return served if served is not obj else {**obj, "apiVersion": info.api_version}
+
+    def decode(info: ResourceInfo, subresource: str, obj: Object) -> Object:
+        asked = cluster.resources.by_gvk(*kind_of(info, subresource))
+        made, _ = cluster.types.decode((asked or info).definition, obj)
+        metadata = made.get("metadata") or {}
+        if "creationTimestamp" not in (obj.get("metadata") or {}):
+            metadata.pop("creationTimestamp", None)  # the type's null is nobody's change
+        if subresource in ("", "status"):
+            cluster.strategy(info).default(made)
+        return made
+
+    return Means(cluster.kernel, cluster.outbound, equivalents, kind_of, to_version, decode)
+
+
+def _group_version(obj: Object) -> tuple[str, str]:
+    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
+    return group, version
