@@ -155,11 +155,13 @@ class Pipeline:
         assert info is not None
         if call.routed == 404:
             raise errors.path_not_found()
-        if call.routed == 405 or call.verb not in self.cluster.verbs_of(info, call.subresource):
+        served = call.subresource == "proxy" or call.verb in self.cluster.verbs_of(
+            info, call.subresource
+        )
+        if call.routed == 405 or not served:
             if call.verb == "watch":
                 raise errors.method_not_allowed(info.group, info.plural, call.verb)
             raise errors.no_such_method()
-        subresources.check_simulated(info, call.subresource)
         if call.check_answer is not None:
             call.check_answer()
         if call.outside:

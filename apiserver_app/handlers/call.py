@@ -44,9 +44,16 @@ class Call:
     annotations: dict[str, str] = field(default_factory=dict)  # for the audit log
     duplicates: list[str] = field(default_factory=list)
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
-    query: str = ""  # of an outside request, still percent-encoded
-    # of an outside request, lower-case
+    # of an outside request: the query as it was sent, the headers' names in small letters
+    query: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = ""
+    rest: str = ""  # the path below `proxy`
+
+    @property
+    def raw(self) -> bytes:
+        """The body as it came from outside."""
+        return self.body if isinstance(self.body, bytes) else b""
 
     @property
     def uri(self) -> str:
@@ -86,3 +93,5 @@ class Outcome:
     # of a document that is no object (discovery, OpenAPI, metrics): `value` is served as it is
     content_type: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
+    # of an answer that goes on: a log, a process, forwarded ports
+    stream: Any = None

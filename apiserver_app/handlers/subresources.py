@@ -1,6 +1,6 @@
 """Subresources that are more than a view: binding, scale, eviction, token, approval, finalize.
 
-What needs a container's streams (log, exec, attach, portforward, proxy) is refused by name.
+What needs a node (log, exec, attach, portforward, proxy) is in podlogs, streaming and proxy.
 
 Models kubernetes pkg/registry/core/pod/storage/storage.go,
 pkg/registry/apps/deployment/storage/storage.go (ScaleREST) and
@@ -12,19 +12,28 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from apiserver_app.admission.plugin import CREATE
-from apiserver_app.handlers import bodies, eviction, gates, options, scale, writes
+from apiserver_app.handlers import (
+    bodies,
+    eviction,
+    gates,
+    options,
+    podlogs,
+    proxy,
+    scale,
+    streaming,
+    writes,
+)
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.meta import Object
 
 Handler = Callable[[ClusterContext, Call], Awaitable[Outcome]]
 
 TOKEN_SECONDS_MIN, TOKEN_SECONDS_MAX = 600, 1 << 32
 # subresources written like the resource itself, under their own strategy rules
 _WRITTEN = ("finalize", "approval", "ephemeralcontainers", "resize")
-_PLAIN = ("", "status", "scale", *_WRITTEN)
 
 
 async def handle(cluster: ClusterContext, call: Call) -> Outcome:
@@ -38,18 +47,6 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
     if call.subresource in _WRITTEN:
         return await writes.handle(cluster, call)
     return await _HANDLERS[info.key, call.subresource](cluster, call)
-
-
-def check_simulated(info: ResourceInfo, subresource: str) -> None:
-    """Refuse by name what would need a process: the router's last question."""
-    if subresource in _PLAIN or (info.key, subresource) in _HANDLERS:
-        return
-    raise errors.ApiError(
-        501,
-        "NotImplemented",
-        f"{info.plural}/{subresource} is not simulated: there is no process behind a "
-        "simulated container",
-    )
 
 
 async def bind(cluster: ClusterContext, call: Call) -> Outcome:
@@ -192,7 +189,14 @@ def _check_bound(cluster: ClusterContext, call: Call, bound: Object | None) -> N
 
 
 _HANDLERS: dict[tuple[str, str], Handler] = {
+    ("nodes", "proxy"): proxy.nodes,
+    ("pods", "attach"): streaming.attach,
     ("pods", "binding"): bind,
     ("pods", "eviction"): eviction.evict,
+    ("pods", "exec"): streaming.exec_,
+    ("pods", "log"): podlogs.read,
+    ("pods", "portforward"): streaming.portforward,
+    ("pods", "proxy"): proxy.pods,
     ("serviceaccounts", "token"): token,
+    ("services", "proxy"): proxy.services,
 }

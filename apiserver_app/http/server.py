@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import render, requestinfo, statuses, streams
+from apiserver_app.http import render, requestinfo, sessions, statuses, streams
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential, ResourceInfo, TlsPeer
 from apiserver_app.pipeline import Pipeline
@@ -41,11 +41,35 @@ class Request:
 class Reply(Protocol):
     """Where the answer goes. Everything given to it leaves after the next commit."""
 
-    def head(self, status: int, headers: Headers, body: bytes, *, more: bool = False) -> None: ...
+    def head(
+        self,
+        status: int,
+        headers: Headers,
+        body: bytes,
+        *,
+        more: bool = False,
+        paced: bool = False,
+    ) -> None:
+        """With `paced` the client's reading is told of by `took`, and waited for."""
+        ...
 
-    def body(self, data: bytes, more: bool) -> None: ...
+    def body(self, data: bytes | str, more: bool) -> None: ...
 
-    def on_cancel(self, call: Callable[[], None]) -> None: ...
+    def switch(self, headers: Headers) -> None:
+        """Grant the upgrade that was asked for; `body` sends messages from now on."""
+        ...
+
+    def close(self, code: int, reason: str) -> None:
+        """End a switched connection."""
+        ...
+
+    def took(self, count: int) -> None:
+        """So much of what the client sent is used up."""
+        ...
+
+    def listen(self, **calls: Callable[[Any], None]) -> None:
+        """What to call when the client does something: cancel (it is gone), data, took."""
+        ...
 
 
 class Server:
@@ -57,13 +81,16 @@ class Server:
 
     async def serve(self, request: Request, reply: Reply) -> None:
         """Answer one request. Never raises."""
-        headers = {name.lower(): value for name, value in request.headers}
+        headers = _headers_of(request)
         call: Call | None = None
         try:
             call = self._call(request, headers)
             check = functools.partial(render.accepted, headers.get("accept", ""), call)
             call.check_answer = check
             outcome = await self.pipeline.handle(call)
+            if outcome.stream is not None:
+                await sessions.serve(self.cluster, outcome, reply, self._headers(call))
+                return
             accepted = check()
             if outcome.selection is not None:
                 selection = outcome.selection
@@ -108,6 +135,8 @@ class Server:
             routed=200 if info is None else _routed(request.method, asked, info),
             query=request.query,
             headers=headers,
+            method=request.method,
+            rest=_rest(asked) if asked.subresource == "proxy" else "",
         )
 
     def _headers(self, call: Call | None) -> Headers:
@@ -132,11 +161,35 @@ def _routed(method: str, asked: requestinfo.RequestInfo, info: ResourceInfo) -> 
         return 404
     if not info.namespaced and asked.namespace and info.plural != "namespaces":
         return 404
+    if asked.subresource == "proxy":
+        return 405 if everywhere else 200
     if method == "HEAD" or (everywhere and verb not in ("list", "watch")):
         return 405
     if verb == "create":
         return 405 if named and not asked.subresource else 200
     return 405 if verb in ("update", "patch") and not named else 200
+
+
+def _rest(asked: requestinfo.RequestInfo) -> str:
+    """The path below `proxy`, with the slashes it begins and ends with."""
+    rest = "/".join(asked.rest)
+    if rest and not rest.startswith("/"):
+        rest = "/" + rest
+    return rest + "/" if asked.path.endswith("/") and not rest.endswith("/") else rest
+
+
+def _headers_of(request: Request) -> dict[str, str]:
+    """By name in small letters. Repeated ones are lists, where a list is what they are."""
+    headers: dict[str, str] = {}
+    for name, value in request.headers:
+        name = name.lower()
+        if name in _LISTS and name in headers:
+            value = f"{headers[name]}, {value}"
+        headers[name] = value
+    return headers
+
+
+_LISTS = ("connection", "sec-websocket-protocol", "x-stream-protocol-version")
 
 
 def _credential(request: Request, headers: dict[str, str], proxied: tuple[str, ...]) -> Credential:

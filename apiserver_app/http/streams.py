@@ -166,7 +166,7 @@ def open_watch(
         plain = selects
         selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
     reply.head(200, [*headers, ("Content-Type", accepted.media_type)], b"", more=True)
-    reply.on_cancel(stream.close)
+    reply.listen(cancel=lambda _: stream.close())
     subscription = Subscription(
         call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,
         node=selection.node() if info.storage == "pods" else None, outside=True,

@@ -67,7 +67,9 @@ class Driver:
         if self.stopped:
             return
         for host, reply in list(self._requests.values()):
-            if reply.streaming:
+            if reply.switched:
+                reply.close(1001, "the server is stopping")
+            elif reply.streaming:
                 reply.body(b"", False)
             host.outside_done()
         self._flush()
@@ -82,6 +84,8 @@ class Driver:
             kind = message[0]
             if kind == "req":
                 self._request(*message[1:])
+            elif kind in ("data", "took"):
+                self._pass(kind, message[1], message[2])
             elif kind == "cancel":
                 self._cancel(message[1])
             elif kind == "ctl":
@@ -123,11 +127,18 @@ class Driver:
 
         host.offer("request", [number, method, path, query, headers, body, tls], start)
 
+    def _pass(self, kind: str, number: int, what: bytes | str | int) -> None:
+        """What the client of an open stream sent, or how much it took: an input like a request."""
+        found = self._requests.get(number)
+        if found is not None:
+            host, reply = found
+            host.offer(kind, [number, what], lambda: reply.on(kind, what))
+
     def _cancel(self, number: int) -> None:
         found = self._requests.pop(number, None)
         if found is not None:
             found[0].input_now("cancel", [number])
-            found[1].cancelled()
+            found[1].on("cancel")
 
     def _control(self, number: int, cluster: str, action: str, args: Any) -> None:
         try:
@@ -218,30 +229,53 @@ class _Reply(Reply):
         self._driver = driver
         self._host = host
         self._number = number
-        self._on_cancel: Callable[[], None] | None = None
+        self._listeners: dict[str, Callable[[Any], None]] = {}
         self.streaming = False
+        self.switched = False
 
     def head(
-        self, status: int, headers: list[tuple[str, str]], body: bytes, *, more: bool = False
+        self,
+        status: int,
+        headers: list[tuple[str, str]],
+        body: bytes,
+        *,
+        more: bool = False,
+        paced: bool = False,
     ) -> None:
-        self._host.staged.append(("head", self._number, status, headers, more, body))
+        how = "paced" if paced else more
+        self._host.staged.append(("head", self._number, status, headers, how, body))
         self.streaming = more
         self._host.outside_done()
         if not more:
             self._driver.finished(self._number)
 
-    def body(self, data: bytes, more: bool) -> None:
+    def switch(self, headers: list[tuple[str, str]]) -> None:
+        self._host.staged.append(("switch", self._number, headers))
+        self.streaming = self.switched = True
+        self._host.outside_done()
+
+    def body(self, data: bytes | str, more: bool) -> None:
         self._host.staged.append(("body", self._number, data, more))
         if not more:
             self.streaming = False
             self._driver.finished(self._number)
 
-    def on_cancel(self, call: Callable[[], None]) -> None:
-        self._on_cancel = call
+    def close(self, code: int, reason: str) -> None:
+        self._host.staged.append(("close", self._number, code, reason))
+        self.streaming = self.switched = False
+        self._driver.finished(self._number)
 
-    def cancelled(self) -> None:
-        if self._on_cancel is not None:
-            self._on_cancel()
+    def took(self, count: int) -> None:
+        self._host.staged.append(("took", self._number, count))
+
+    def listen(self, **calls: Callable[[Any], None]) -> None:
+        self._listeners.update(calls)
+
+    def on(self, what: str, data: Any = None) -> None:
+        """Tell the request's handler what its client did."""
+        listener = self._listeners.get(what)
+        if listener is not None:
+            listener(data)
 
 
 def _no_cluster(number: int, cluster: str) -> Message:

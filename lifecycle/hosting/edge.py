@@ -29,7 +29,7 @@ from twisted.protocols import tls
 from zope.interface import implementer
 
 from apiserver_app.machinery import errors
-from lifecycle.hosting import edge_answers, edge_tls
+from lifecycle.hosting import edge_answers, edge_streams, edge_tls
 
 BODY_BYTES_MAX = 3 << 20
 HEAD_BYTES_MAX = 1 << 20  # of a request line and its headers, as Go bounds them
@@ -77,6 +77,8 @@ class EdgeRequest(http_protocol.WebRequest):
 
     def __init__(self, channel: Any, queued: object = None) -> None:
         self.gate: Gate | None = None
+        self.stream: Any = None  # what speaks on this transport once it was switched
+        self._upgrade = b""
         self._body_bytes = 0
         self._body_bytes_max = BODY_BYTES_MAX
         super().__init__(channel, parsePOSTFormSubmission=False)
@@ -107,12 +109,31 @@ class EdgeRequest(http_protocol.WebRequest):
             self.answer(errors.too_large(self._body_bytes_max))
             return None
         if not self.path.startswith(b"/ws/"):
-            # the Kubernetes API answers a wish to upgrade with a Status, so it is plain HTTP here
+            # whether it is granted is the Kubernetes API's decision: plain HTTP until then
+            values = self.requestHeaders.getRawHeaders(b"Upgrade") or [b""]
+            self._upgrade = values[0]
             self.requestHeaders.removeHeader(b"Upgrade")
         return super().process()
 
+    def headers_of_upgrade(self) -> list[tuple[bytes, bytes]]:
+        """What Daphne must not see, and the application must."""
+        return [(b"upgrade", self._upgrade)] if self._upgrade else []
+
     def handle_reply(self, message: dict[str, Any]) -> None:
         if self.finished or self.channel is None:
+            return
+        if message["type"] == "http.upgrade":
+            self.gate = Gate()
+            self.stream = edge_streams.take_over(
+                self, self._upgrade, message["headers"], self.gate,
+                self.application_queue.put_nowait,
+            )  # fmt: skip
+            return
+        if self.stream is not None:
+            if message["type"] == "stream.data":
+                self.stream.send(message["data"])
+            else:
+                self.stream.end(message.get("code", 1011), message.get("reason", ""))
             return
         if message["type"] == "http.response.start":
             super().handle_reply(message)
@@ -134,7 +155,9 @@ class EdgeRequest(http_protocol.WebRequest):
         super().connectionLost(reason)
 
     def handle_exception(self, exception: BaseException) -> None:
-        if not self._response_started:
+        if self.stream is not None:
+            self.stream.end(1011, "")
+        elif not self._response_started:
             self.answer(errors.internal("the edge failed to serve the request"))
         elif not self.finished and self.channel is not None:
             self.channel.loseConnection()
@@ -232,7 +255,9 @@ class EdgeServer(daphne_server.Server):
         transport = _transport_of(protocol)
         scope["asgi"] = {"version": "3.0"}
         scope["extensions"] = {"tls": {"peer": edge_tls.peer_of(transport)}}
-        if scope["type"] == "websocket":
+        if scope["type"] == "http":
+            scope["headers"] += protocol.headers_of_upgrade()
+        else:
             secure = hasattr(transport, "getPeerCertificate")
             scope["scheme"] = "wss" if secure else "ws"
             self._gate_websocket(protocol, transport)
@@ -283,8 +308,14 @@ class EdgeServer(daphne_server.Server):
         async def send(message: dict[str, Any]) -> None:
             await self.handle_reply(protocol, message)
 
+        async def receive() -> dict[str, Any]:
+            message = await queue.get()
+            if message["type"] == "stream.data":
+                protocol.stream.inflow.taken(message["data"])
+            return message
+
         try:
-            await self.application(scope, queue.get, send)
+            await self.application(scope, receive, send)
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             entry = self.connections.get(protocol)

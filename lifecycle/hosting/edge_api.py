@@ -1,7 +1,8 @@
 """The Kubernetes API at the edge: raw ASGI that carries each request over the port and back.
 
 It decides nothing: who asks, whether they may and what the answer is are the worker's business.
-By itself it answers only when there is no worker to ask (504, or 500 for health).
+By itself it answers only when there is no worker to ask (504, or 500 for health). A request to
+upgrade is a request like any other; once the worker grants it, messages are carried both ways.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ async def _serve(edge: port.EdgePort, scope: Scope, receive: Receive, send: Send
     answer = await _ask(edge, scope, cluster, path, body)
     leaver = asyncio.ensure_future(_until_gone(receive, answer))
     try:
-        await _carry(answer, send)
+        await _carry(answer, send, scope["raw_path"].decode("ascii").removesuffix(path))
     except port.Gone:
         pass
     except port.Lost as error:
@@ -97,9 +98,14 @@ async def _ask(
         ) from error
 
 
-async def _carry(answer: port.Answer, send: Send) -> None:
+async def _carry(answer: port.Answer, send: Send, prefix: str) -> None:
     status, headers, more, body = await answer.head()
     raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    if status == 101:
+        await _switch(answer, raw, send)
+        return
+    if prefix:
+        raw = [_below(prefix.encode(), *pair) for pair in raw]
     if not more and not any(name == b"content-length" for name, _ in raw):
         raw.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": status, "headers": raw})
@@ -108,11 +114,31 @@ async def _carry(answer: port.Answer, send: Send) -> None:
     while more:
         body, more = await answer.body()
         await send({"type": "http.response.body", "body": body, "more_body": more})
+        answer.took(len(body))
+
+
+async def _switch(answer: port.Answer, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+    """Carry what the worker says over a connection that is HTTP no more, to its end."""
+    await send({"type": "http.upgrade", "headers": headers})
+    more = True
+    while more:
+        pieces, more = await answer.messages()
+        for data in pieces:
+            await send({"type": "stream.data", "data": data})
+            answer.took(len(data))
+    code, reason = answer.closing
+    await send({"type": "stream.close", "code": code, "reason": reason})
+
+
+def _below(prefix: bytes, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A header, with a redirection kept below the cluster's prefix."""
+    return (name, prefix + value) if name == b"location" and value[:1] == b"/" else (name, value)
 
 
 async def _until_gone(receive: Receive, answer: port.Answer) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    while (message := await receive())["type"] != "http.disconnect":
+        if message["type"] == "stream.data":
+            await answer.send(message["data"])
     answer.close()
 
 

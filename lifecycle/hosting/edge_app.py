@@ -59,6 +59,8 @@ class Application:
             await _answer(send, errors.ApiError(503, "ServiceUnavailable", "the edge is stopping"))
         elif _is_page(scope):
             await self._serve_page(scope, receive, send)
+        elif _crosses_origins(scope, self._services.host_names):
+            await _answer(send, errors.ApiError(403, "Forbidden", "cross-origin request refused"))
         else:
             await edge_api.serve(self._services.port, scope, receive, send)
 
@@ -105,6 +107,15 @@ def _is_page(scope: dict[str, Any]) -> bool:
         accept = dict(scope["headers"]).get(b"accept", b"")
         return b"application/json" not in accept or b"text/html" in accept
     return path in (b"/viz", b"/favicon.ico") or path.startswith((b"/viz/", b"/static/"))
+
+
+def _crosses_origins(scope: dict[str, Any], names: frozenset[str]) -> bool:
+    """Whether a browser asks for a socket on behalf of another site, which it lets them do."""
+    headers = dict(scope["headers"])
+    if b"upgrade" not in headers or b"origin" not in headers:
+        return False
+    host = headers.get(b"host", b"").decode("latin-1")
+    return not edge_origin.host_allowed(host, names) or not _same_origin(headers, host)
 
 
 def _same_origin(headers: dict[bytes, bytes], host: str) -> bool:

@@ -5,10 +5,15 @@ A frame is a list of messages; a message is a tuple whose first item names it.
 edge to worker
   ("req", id, cluster, method, path, query, headers, body, tls, outside_addr)
   ("cancel", id)                       the client of this request is gone
+  ("data", id, data)                   what the client of a switched connection sent
+  ("took", id, count)                  so much of a paced answer is on its way to the client
   ("ctl", id, cluster, action, args)   a control action of the product
 worker to edge
-  ("head", id, status, headers, more, body)
-  ("body", id, bytes, more)
+  ("head", id, status, headers, more, body)   more: False, True, or "paced"
+  ("body", id, data, more)
+  ("switch", id, headers)              the upgrade that was asked for is granted
+  ("close", id, code, reason)          the end of a switched connection
+  ("took", id, count)                  so much of what the client sent is used up
   ("ctlr", id, ok, result)             not ok: result["error"] says why
   ("trace", cluster, first_seq, last_seq, bytes)   records, comma separated; b"": in the store only
   ("state", cluster, dict)             the clock or what holds it changed
@@ -17,7 +22,13 @@ worker to edge
 
 Path and query are as the client sent them, still percent-encoded. tls is None or
 [common name, [organizations], issuer, error, fingerprint, [DER of the chain]].
-This module knows no sockets; `port_hosts` carries the frames.
+
+A request with an Upgrade header is refused by an ordinary head, or granted by "switch", whose
+headers are those of the 101. From then on data goes both ways: messages of a WebSocket (str: a text
+message) or pieces of any other protocol's bytes. Each side counts what the other has not said
+"took" for yet: the edge stops reading from the client at CLIENT_BYTES_MAX, the worker stops writing
+at a limit of its own. A paced answer is an ordinary one whose worker waits likewise. "close" has a
+WebSocket's code. This module knows no sockets; `port_hosts` carries the frames.
 """
 
 from __future__ import annotations
@@ -33,10 +44,14 @@ import msgspec
 Message = tuple[Any, ...]
 Send = Callable[[list[Message]], None]
 Headers = Sequence[Sequence[str]]
+Data = bytes | str
 
 FRAME_BYTES_MAX = 1 << 28
 PENDING_MAX = 4096  # requests and control actions under way at once
 STREAM_BYTES_MAX = 8 << 20  # what one client may leave unread before its stream is ended
+CLIENT_BYTES_MAX = 256 << 10  # what the worker may leave unused of what one client sent
+TOOK_BYTES = 64 << 10  # how much is said to be taken at once, while there is more to come
+CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_INTERNAL = 1000, 1001, 1011
 
 _LENGTH = struct.Struct(">I")
 _encoder = msgspec.msgpack.Encoder()
@@ -113,19 +128,30 @@ def _decode(body: bytes) -> list[Message]:
 
 
 class Answer:
-    """What comes back for one request: a head, then a body in one piece or in many."""
+    """What comes back for one request: a head, then a body in one piece or in many.
 
-    __slots__ = ("_chunks", "_error", "_head", "_port", "_queued", "_waiter", "ended", "id")
+    Of a switched connection the head's status is 101, and data goes both ways.
+    """
+
+    __slots__ = (
+        "_chunks", "_error", "_head", "_port", "_queued", "_room", "_taken", "_unused", "_waiter",
+        "closing", "ended", "id", "paced",
+    )  # fmt: skip
 
     def __init__(self, port: EdgePort, number: int) -> None:
         self.id = number
         self.ended = False
+        self.paced = False
+        self.closing = (CLOSE_NORMAL, "")  # code and reason for the client, once it has ended
         self._port = port
         self._head: tuple[int, Headers, bool, bytes] | None = None
-        self._chunks: deque[bytes] = deque()
+        self._chunks: deque[Data] = deque()
         self._queued = 0
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._taken = 0  # not yet told of
+        self._unused = 0  # of what the client sent
+        self._room: asyncio.Future[None] | None = None
 
     async def head(self) -> tuple[int, Headers, bool, bytes]:
         """(status, headers, whether more body follows, body so far). Raises Lost or Gone."""
@@ -140,14 +166,36 @@ class Answer:
 
         A stream whose worker ended, or whose client read too slowly, simply ends.
         """
+        chunks, more = await self.messages()
+        return (chunks[0] if len(chunks) == 1 else b"".join(chunks)), more  # type: ignore[arg-type, return-value]
+
+    async def messages(self) -> tuple[list[Data], bool]:
+        """The same piece by piece, as the worker sent them."""
         while not self._chunks and not self.ended:
             await self._wait()
         if isinstance(self._error, Gone):
             raise self._error
-        data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        chunks = list(self._chunks)
         self._chunks.clear()
         self._queued = 0
-        return data, not self.ended
+        return chunks, not self.ended
+
+    def took(self, count: int) -> None:
+        """So much is on its way to the client."""
+        self._taken += count
+        if self.paced and not self.ended and (self._taken >= TOOK_BYTES or not self._chunks):
+            self._port.tell("took", self.id, self._taken)
+            self._taken = 0
+
+    async def send(self, data: Data) -> None:
+        """Pass on what the client sent; returns once the worker has room for more."""
+        if self.ended:
+            return
+        self._unused += len(data)
+        self._port.tell("data", self.id, data)
+        while self._unused > CLIENT_BYTES_MAX and not self.ended:
+            self._room = asyncio.get_running_loop().create_future()
+            await self._room
 
     def close(self) -> None:
         """The caller wants no more. The worker hears of it unless the answer was complete."""
@@ -158,17 +206,19 @@ class Answer:
     def end(self) -> None:
         """End the stream here, cleanly; one that has no head yet is left to the worker."""
         if not self.ended and self._head is not None:
+            self.closing = (CLOSE_GOING_AWAY, "the server is stopping")
             self._finish(None)
             self._port.cancel(self.id)
 
-    def take_head(self, status: int, headers: Headers, more: bool, body: bytes) -> None:
-        self._head = (status, headers, more, body)
+    def take_head(self, status: int, headers: Headers, more: bool | str, body: bytes) -> None:
+        self.paced = more == "paced" or status == 101
+        self._head = (status, headers, bool(more), body)
         if more:
             self._wake()
         else:
             self._finish(None)
 
-    def take_body(self, data: bytes, more: bool) -> bool:
+    def take_body(self, data: Data, more: bool) -> bool:
         """False when the client is too slow: then the stream is over."""
         if data:
             self._chunks.append(data)
@@ -182,14 +232,30 @@ class Answer:
             self._wake()
         return True
 
+    def take_close(self, code: int, reason: str) -> None:
+        self.closing = (code, reason)
+        self._finish(None)
+
+    def take_room(self, count: int) -> None:
+        self._unused -= count
+        if self._unused <= CLIENT_BYTES_MAX // 2:
+            self._make_room()
+
     def fail(self, error: Exception) -> None:
         if not self.ended:
+            self.closing = (CLOSE_INTERNAL, "the worker of this cluster ended")
             self._finish(error)
 
     def _finish(self, error: Exception | None) -> None:
         self.ended = True
         self._error = error
         self._wake()
+        self._make_room()
+
+    def _make_room(self) -> None:
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
 
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
@@ -273,6 +339,11 @@ class EdgePort:
             return False
         return True
 
+    def tell(self, kind: str, number: int, what: Data | int) -> None:
+        """Say something of a request that is under way."""
+        if number in self._answers and self._send is not None:
+            self._put((kind, number, what))
+
     def cancel(self, number: int) -> None:
         if self._answers.pop(number, None) is not None and self._send is not None:
             self._put(("cancel", number))
@@ -314,6 +385,12 @@ class EdgePort:
                 self._take_head(*message[1:])
             elif kind == "body":
                 self._take_body(*message[1:])
+            elif kind == "took":
+                self._take_room(*message[1:])
+            elif kind == "switch":
+                self._take_head(message[1], 101, message[2], True, b"")
+            elif kind == "close":
+                self._take_close(*message[1:])
             elif kind == "ctlr":
                 self._take_result(*message[1:])
             elif kind == "trace":
@@ -354,7 +431,7 @@ class EdgePort:
             self._send(out)
 
     def _take_head(
-        self, number: int, status: int, headers: Headers, more: bool, body: bytes
+        self, number: int, status: int, headers: Headers, more: bool | str, body: bytes
     ) -> None:
         answer = self._answers.get(number)
         if answer is None:
@@ -363,7 +440,17 @@ class EdgePort:
             del self._answers[number]
         answer.take_head(status, headers, more, body)
 
-    def _take_body(self, number: int, data: bytes, more: bool) -> None:
+    def _take_room(self, number: int, count: int) -> None:
+        answer = self._answers.get(number)
+        if answer is not None:
+            answer.take_room(count)
+
+    def _take_close(self, number: int, code: int, reason: str) -> None:
+        answer = self._answers.pop(number, None)
+        if answer is not None:
+            answer.take_close(code, reason)
+
+    def _take_body(self, number: int, data: Data, more: bool) -> None:
         answer = self._answers.get(number)
         if answer is None:
             return

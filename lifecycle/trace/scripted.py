@@ -54,7 +54,10 @@ class Answer:
     headers: list[tuple[str, str]] = field(default_factory=list)
     chunks: list[bytes] = field(default_factory=list)
     done: bool = False
-    _cancel: Callable[[], None] | None = None
+    reads: bool = True  # a client that does not read says nothing of what it took
+    used: int = 0  # of what it sent
+    closed: tuple[int, str] | None = None
+    _listeners: dict[str, Callable[[Any], None]] = field(default_factory=dict)
 
     @property
     def text(self) -> bytes:
@@ -65,22 +68,45 @@ class Answer:
 
     # the Reply of http.server
     def head(
-        self, status: int, headers: list[tuple[str, str]], body: bytes, *, more: bool = False
+        self,
+        status: int,
+        headers: list[tuple[str, str]],
+        body: bytes,
+        *,
+        more: bool = False,
+        paced: bool = False,
     ) -> None:
         self.status, self.headers = status, headers
         self.body(body, more)
 
-    def body(self, data: bytes, more: bool) -> None:
+    def body(self, data: bytes | str, more: bool) -> None:
         if data:
-            self.chunks.append(data)
+            self.chunks.append(data.encode() if isinstance(data, str) else data)
+            if self.reads:
+                self.on("took", len(data))
         self.done = not more
 
-    def on_cancel(self, call: Callable[[], None]) -> None:
-        self._cancel = call
+    def switch(self, headers: list[tuple[str, str]]) -> None:
+        self.status, self.headers = 101, headers
+
+    def close(self, code: int, reason: str) -> None:
+        self.closed = (code, reason)
+        self.done = True
+
+    def took(self, count: int) -> None:
+        self.used += count
+
+    def listen(self, **calls: Callable[[Any], None]) -> None:
+        self._listeners.update(calls)
+
+    # what its client does
+    def on(self, what: str, data: Any = None) -> None:
+        listener = self._listeners.get(what)
+        if listener is not None:
+            listener(data)
 
     def cancel(self) -> None:
-        if self._cancel is not None:
-            self._cancel()
+        self.on("cancel")
 
 
 class Session:

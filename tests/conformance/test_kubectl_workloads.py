@@ -236,14 +236,10 @@ def test_restart_pause_and_resume(kubectl: Kubectl) -> None:
     kubectl("delete", "deployment", "again")
 
 
-def test_run_logs_and_exec(kubectl: Kubectl) -> None:
+def test_run_and_force_delete(kubectl: Kubectl) -> None:
     assert kubectl("run", "one", "--image=nginx") == "pod/one created\n"
     said = kubectl("wait", "--for=condition=Ready", "pod/one", f"--timeout={WAIT_SECONDS}s")
     assert said == "pod/one condition met\n"
-    for command in (("logs", "one"), ("exec", "one", "--", "ls")):
-        said = kubectl.fails(*command)
-        assert said.startswith("Error from server (NotImplemented): pods/"), said
-        assert "not simulated" in said
     said = kubectl("delete", "pod", "one", "--force", "--grace-period=0")
     assert said == 'pod "one" force deleted\n'
     assert kubectl.fails("get", "pod", "one") == (

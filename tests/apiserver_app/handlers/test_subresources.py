@@ -270,16 +270,3 @@ def test_a_stale_scale_is_a_conflict_and_a_negative_one_invalid(session: Session
         'Scale.autoscaling "nginx" is invalid: spec.replicas: Invalid value: -1: '
         "must be greater than or equal to 0"
     )
-
-
-@pytest.mark.parametrize("subresource", ["exec", "log", "portforward", "proxy"])
-def test_what_is_not_simulated_is_refused_by_name(session: Session, subresource: str) -> None:
-    answer = session.request("GET", f"{PODS}/p/{subresource}")
-    assert answer.status == 501
-    assert f"pods/{subresource} is not simulated" in answer.json()["message"]
-    refusals = [
-        one["gate"]
-        for one in session.records()
-        if one["kind"] == "gate" and f"pods/{subresource} is" in one["detail"].get("message", "")
-    ]
-    assert refusals == ["routing"]

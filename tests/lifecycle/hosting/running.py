@@ -115,21 +115,43 @@ class Demo:
 
 
 class WebSocket:
-    """A client just good enough to read text frames."""
+    """A client just good enough to read frames, and to send short ones."""
 
-    def __init__(self, authority: tuple[str, int], path: str, **headers: str) -> None:
+    def __init__(
+        self,
+        authority: tuple[str, int],
+        path: str,
+        context: ssl.SSLContext | None = None,
+        **headers: str,
+    ) -> None:
         self._socket = socket.create_connection(authority, WAIT_SECONDS)
+        if context is not None:
+            self._socket = context.wrap_socket(self._socket, server_hostname=authority[0])
         lines = [
             f"GET {path} HTTP/1.1", f"Host: {authority[0]}:{authority[1]}", "Upgrade: websocket",
             "Connection: Upgrade", "Sec-WebSocket-Version: 13",
             f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}",
-            *(f"{name}: {value}" for name, value in headers.items()), "", "",
+            *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()), "", "",
         ]  # fmt: skip
         self._socket.sendall("\r\n".join(lines).encode())
         self._file = self._socket.makefile("rb")
         self.status = int(self._file.readline().split()[1])
-        while self._file.readline().strip():
-            pass
+        self.headers: dict[str, str] = {}
+        while line := self._file.readline().decode().strip():
+            name, _, value = line.partition(":")
+            self.headers[name.lower()] = value.strip()
+
+    def body(self) -> bytes:
+        """Of a refusal."""
+        return self._file.read(int(self.headers["content-length"]))
+
+    def send(self, payload: bytes, opcode: int = 2) -> None:
+        """A masked frame; the mask is zero."""
+        size = len(payload)
+        head = bytes((0x80 | opcode, 0x80 | (size if size < 126 else 126)))
+        if size >= 126:
+            head += struct.pack(">H", size)
+        self._socket.sendall(head + bytes(4) + payload)
 
     def frame(self) -> tuple[int, bytes]:
         """(opcode, payload) of the next frame."""

@@ -3,6 +3,8 @@
 GET /stream          stays open; GET /flood sends until it is cancelled
 GET /big?n=N         N bytes
 GET /never           no answer; GET /crash ends the worker
+GET /upgrade/<what>  an upgrade: refused, echo (sends back what comes), deaf (uses nothing up),
+                     flood (sends as long as it is taken)
 POST /standin/<act>  makes the driver act: see Driver._act
 anything else        the request as it arrived, as JSON
 """
@@ -52,6 +54,9 @@ class Driver:
         self._streams: list[int] = []
         self._cancelled: list[int] = []
         self._seq = 0
+        self._switched: dict[int, str] = {}
+        self._poured = 0
+        self._held: dict[int, int] = {}  # of deaf ones and floods, bytes
         self._last_post: dict[str, Any] = {}
         self.roles = {name: Role(name) for name in ("controllers", "scheduler", "kubelet")}
         cluster = SimpleNamespace(roles=self.roles, role=self._role)
@@ -75,8 +80,13 @@ class Driver:
         for message in messages:
             if message[0] == "req":
                 self._request(*message[1:])
+            elif message[0] == "data":
+                self._data(*message[1:])
+            elif message[0] == "took":
+                self._took(*message[1:])
             elif message[0] == "cancel":
                 self._cancelled.append(message[1])
+                self._switched.pop(message[1], None)
                 if message[1] in self._streams:
                     self._streams.remove(message[1])
             else:
@@ -110,6 +120,8 @@ class Driver:
             self._streams.append(number)
             self._send([("head", number, 200, JSON, True, b"")])
             self._flood(number)
+        elif path.startswith("/upgrade/"):
+            self._upgrade(number, path.rsplit("/", 1)[1], dict(headers))
         elif path.startswith("/standin/"):
             result = self._act(path.rsplit("/", 1)[1], json.loads(body))
             self._send([("head", number, 200, JSON, False, _json(result))])
@@ -127,6 +139,40 @@ class Driver:
             if method == "POST":
                 self._last_post = echo
             self._send([("head", number, 200, JSON, False, _json(echo))])
+
+    def _upgrade(self, number: int, what: str, headers: dict[str, str]) -> None:
+        if what == "refused":
+            body = b'{"kind":"Status","message":"not you"}'
+            self._send([("head", number, 403, JSON, False, body)])
+            return
+        self._switched[number], self._held[number] = what, 0
+        offered = headers.get("sec-websocket-protocol", "").split(",")[0]
+        answer = [["Sec-WebSocket-Protocol", offered]] if offered else [["X-Version", "1"]]
+        self._send([("switch", number, answer)])
+        if what == "flood":
+            self._pour(number)
+
+    def _data(self, number: int, data: bytes | str) -> None:
+        what = self._switched.get(number)
+        if what == "echo":
+            if data == b"stop":
+                self._send([("close", number, 1000, "done")])
+                del self._switched[number]
+            else:
+                self._send([("took", number, len(data)), ("body", number, data, True)])
+        else:
+            self._held[number] += len(data)
+
+    def _took(self, number: int, count: int) -> None:
+        if number in self._switched and self._switched[number] == "flood":
+            self._held[number] -= count
+            self._pour(number)
+
+    def _pour(self, number: int) -> None:
+        while self._held[number] < 1 << 20:
+            self._held[number] += 65536
+            self._poured += 65536
+            self._send([("body", number, b"f" * 65536, True)])
 
     def _flood(self, number: int) -> None:
         if number in self._streams:
@@ -162,6 +208,9 @@ class Driver:
         return {
             "streams": len(self._streams),
             "cancelled": len(self._cancelled),
+            "switched": len(self._switched),
+            "held": sum(self._held.values()),
+            "poured": self._poured,
             "last_post": self._last_post,
             "roles": {name: role.done for name, role in self.roles.items()},
         }

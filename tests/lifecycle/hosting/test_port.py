@@ -228,6 +228,87 @@ def test_too_many_requests_are_refused(
     run(body)
 
 
+def test_switched_connection_carries_messages_both_ways_and_its_end(
+    run: Callable[[Test], None],
+) -> None:
+    async def body(edge: port.EdgePort, driver: FakeDriver) -> None:
+        answer = ask(edge)
+        number = (await driver.next())[1]
+        driver.send([("switch", number, [("a", "b")])])
+        status, headers, more, _ = await answer.head()
+        assert (status, [tuple(one) for one in headers], more) == (101, [("a", "b")], True)
+        await answer.send(b"to")
+        await answer.send("worker")
+        assert await driver.next() == ("data", number, b"to")
+        assert await driver.next() == ("data", number, "worker")
+        driver.send([("body", number, b"1", True), ("body", number, "2", True)])
+        assert await answer.messages() == ([b"1", "2"], True)
+        answer.took(2)
+        assert await driver.next() == ("took", number, 2)
+        driver.send([("close", number, 1000, "over")])
+        assert await answer.messages() == ([], False)
+        assert answer.closing == (1000, "over")
+        assert edge.pending == 0
+
+    run(body)
+
+
+def test_client_waits_while_the_worker_uses_nothing_up(
+    run: Callable[[Test], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port, "CLIENT_BYTES_MAX", 10)
+
+    async def body(edge: port.EdgePort, driver: FakeDriver) -> None:
+        answer = ask(edge)
+        number = (await driver.next())[1]
+        driver.send([("switch", number, [])])
+        await answer.head()
+        await answer.send(b"x" * 10)
+        waiting = asyncio.ensure_future(answer.send(b"y"))
+        assert [(await driver.next())[0] for _ in range(2)] == ["data", "data"]
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        driver.send([("took", number, 10)])
+        await waiting
+        waiting = asyncio.ensure_future(answer.send(b"z" * 20))
+        await driver.next()
+        answer.close()  # the client vanished meanwhile
+        await waiting
+
+    run(body)
+
+
+def test_paced_answer_tells_what_the_client_took_and_others_do_not(
+    run: Callable[[Test], None],
+) -> None:
+    async def body(edge: port.EdgePort, driver: FakeDriver) -> None:
+        paced, plain = ask(edge), ask(edge)
+        numbers = [(await driver.next())[1] for _ in range(2)]
+        driver.send([("head", numbers[0], 200, [], "paced", b"")])
+        driver.send([("head", numbers[1], 200, [], True, b"")])
+        for answer, number in zip((plain, paced), reversed(numbers), strict=True):
+            assert (await answer.head())[2] is True
+            driver.send([("body", number, b"abc", True)])
+            await answer.body()
+            answer.took(3)
+        assert await driver.next() == ("took", numbers[0], 3)
+
+    run(body)
+
+
+def test_lost_worker_closes_switched_connections(run: Callable[[Test], None]) -> None:
+    async def body(edge: port.EdgePort, driver: FakeDriver) -> None:
+        answer = ask(edge)
+        driver.send([("switch", (await driver.next())[1], [])])
+        await answer.head()
+        edge.detach()
+        assert await answer.messages() == ([], False)
+        assert answer.closing[0] == port.CLOSE_INTERNAL
+        await answer.send(b"late")
+
+    run(body)
+
+
 def test_messages_of_one_turn_leave_as_one_frame() -> None:
     async def body() -> None:
         edge = port.EdgePort(asyncio.get_running_loop())

@@ -1,0 +1,112 @@
+"""pods/log: which container's log, from where on, and how much of it.
+
+Models kubernetes pkg/registry/core/pod/rest/log.go, pkg/apis/core/validation/validation.go
+(ValidatePodLogOptions) and staging/src/k8s.io/apiserver/pkg/registry/generic/rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apiserver_app.handlers import connect
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.errors import ApiError, FieldError
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.nodeapi import Lines, LogOptions, NodeError
+
+_NOT_NEGATIVE = "must be greater than or equal to 0"
+_POSITIVE = "must be greater than 0"
+
+
+@dataclass(slots=True)
+class LogStream:
+    """A log on its way to a client."""
+
+    lines: Lines
+    follow: bool
+    span: int
+
+
+async def read(cluster: ClusterContext, call: Call) -> Outcome:
+    """The log as it stands, or for as long as the container runs."""
+    since = _since(call)
+    numbers = {name: connect.number(call, name) for name in _NUMBERS}
+    _validate(call, numbers)
+    call.gate = "etcd"
+    pod = connect.pod_of(cluster, call)
+    container = connect.container_of(pod, call.param("container"))
+    if not pod["spec"].get("nodeName"):
+        return Outcome(204, value=b"", content_type="text/plain")
+    seconds = numbers["sinceSeconds"]
+    if seconds is not None:
+        since = cluster.kernel.now - seconds * SECOND
+    options = LogOptions(
+        container,
+        follow=connect.flag(call, "follow"),
+        previous=connect.flag(call, "previous"),
+        since=since,
+        timestamps=connect.flag(call, "timestamps"),
+        tail_lines=numbers["tailLines"],
+        limit_bytes=numbers["limitBytes"],
+    )
+    try:
+        lines = await cluster.nodes.logs(pod, options)
+    except NodeError as error:
+        raise _refusal(call, error) from error
+    task = cluster.kernel.current
+    assert task is not None
+    detail: Object = {"word": "log", "container": container, "follow": options.follow}
+    await cluster.probe.hop("stream", "open", detail)
+    return Outcome(200, stream=LogStream(lines, options.follow, task.span))
+
+
+_NUMBERS = ("tailLines", "limitBytes", "sinceSeconds")
+
+
+def _since(call: Call) -> int | None:
+    text = call.param("sinceTime")
+    if not text:
+        return None
+    try:
+        return meta.parse_time(text)
+    except (TypeError, ValueError) as error:
+        raise errors.bad_request(
+            f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"'
+        ) from error
+
+
+def _validate(call: Call, numbers: dict[str, int | None]) -> None:
+    found: list[FieldError] = []
+    tail, limit, seconds = (numbers[name] for name in _NUMBERS)
+    if tail is not None and tail < 0:
+        found.append(errors.invalid_value("tailLines", tail, _NOT_NEGATIVE))
+    if limit is not None and limit < 1:
+        found.append(errors.invalid_value("limitBytes", limit, _POSITIVE))
+    if seconds is not None and call.param("sinceTime"):
+        why = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+        found.append(errors.forbidden_value("", why))
+    elif seconds is not None and seconds < 1:
+        found.append(errors.invalid_value("sinceSeconds", seconds, _POSITIVE))
+    if call.params.get("stream"):
+        found.append(errors.forbidden_value("stream", "may not be specified"))
+    if found:
+        raise errors.invalid("", "PodLogOptions", call.name, found)
+
+
+def _refusal(call: Call, error: NodeError) -> ApiError:
+    """What the kubelet's answer becomes."""
+    text = str(error)
+    if text.startswith('Get "'):
+        return errors.ApiError(500, "", text)
+    if error.code == 500:
+        return errors.internal(text)
+    if error.code == 400:
+        return errors.bad_request(text)
+    if error.code == 404 and text.startswith("nodes "):
+        return errors.ApiError(404, "NotFound", text)
+    message = f"the server could not find the requested resource ( pods/log {call.name})"
+    details = {"name": call.name, "kind": "pods/log"}
+    return errors.ApiError(error.code, "NotFound", message, details=details)

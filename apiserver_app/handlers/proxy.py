@@ -1,0 +1,206 @@
+"""The proxy subresources: one HTTP request to a pod, a service's pod, or a node, passed through.
+
+Models kubernetes pkg/registry/core/pod/strategy.go (ResourceLocation),
+pkg/registry/core/service/storage/storage.go (ResourceLocation), pkg/registry/core/node/strategy.go
+and staging/src/k8s.io/apimachinery/pkg/util/proxy (upgradeaware.go, transport.go).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import urllib.parse
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from apiserver_app.handlers import connect
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, NodeError
+
+KUBELET_PORT = "10250"
+_SCHEMES = ("", "http", "https")
+# of one hop, and what the API server writes itself
+_DROPPED = frozenset((
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+    "transfer-encoding", "upgrade", "content-length", "host", "authorization",
+))  # fmt: skip
+_DROPPED_FROM_ANSWER = _DROPPED - {"authorization", "content-length"} | {"date"}
+_LINKS = re.compile(
+    rb"""(<[^<>]*?\s(?:href|src|action|data|cite|background|poster|manifest|formaction)\s*=\s*)"""
+    rb"""(["']?)(/(?!/)[^"'\s>]*)""",
+    re.IGNORECASE,
+)
+
+
+class Place(NamedTuple):
+    """Where a request goes: a port of a pod, or a node when there is no pod."""
+
+    scheme: str
+    host: str
+    port: str
+    pod: Object | None = None
+
+
+async def pods(cluster: ClusterContext, call: Call) -> Outcome:
+    await connect.admit(cluster, call, _options(call, "PodProxyOptions"))
+    scheme, name, port = _split(call, "pod")
+    pod = connect.pod_of(cluster, call, name)
+    ports = [
+        one["containerPort"]
+        for container in pod["spec"]["containers"]
+        for one in container.get("ports") or ()
+    ]
+    if not port and ports:
+        port = str(ports[0])
+    address = (pod.get("status") or {}).get("podIP", "")
+    if not address:
+        raise errors.bad_request("address not allowed")
+    return await _pass(cluster, call, Place(scheme, address, port, pod))
+
+
+async def services(cluster: ClusterContext, call: Call) -> Outcome:
+    await connect.admit(cluster, call, _options(call, "ServiceProxyOptions"))
+    scheme, name, port = _split(call, "service")
+    info = cluster.resources.by_key["services"]
+    service, _ = cluster.storage.get(info, call.namespace, name)
+    if port.isdigit():
+        named = [one for one in service["spec"].get("ports") or () if str(one["port"]) == port]
+        if not named:
+            raise _unavailable(f'no service port {port} found for service "{name}"')
+        port = named[0].get("name", "")
+    endpoints = cluster.resources.by_key["endpoints"]
+    found, _ = cluster.storage.get(endpoints, call.namespace, name)
+    if not found.get("subsets"):
+        raise _unavailable(f'no endpoints available for service "{name}"')
+    places = list(_places(cluster, call.namespace, found, port, scheme))
+    if not places:
+        raise _unavailable(f'no endpoints available for service "{call.name}"')
+    return await _pass(cluster, call, places[cluster.rand.below(len(places))])
+
+
+async def nodes(cluster: ClusterContext, call: Call) -> Outcome:
+    await connect.admit(cluster, call, _options(call, "NodeProxyOptions"))
+    scheme, name, port = _split(call, "node")
+    node, _ = cluster.storage.get(cluster.resources.by_key["nodes"], "", name)
+    addresses = (node.get("status") or {}).get("addresses") or ()
+    internal = next((one["address"] for one in addresses if one["type"] == "InternalIP"), name)
+    if port in ("", KUBELET_PORT):
+        scheme, port = "https", KUBELET_PORT
+    return await _pass(cluster, call, Place(scheme, internal, port), name)
+
+
+def _options(call: Call, kind: str) -> Object:
+    options: Object = {"kind": kind, "apiVersion": "v1"}
+    if call.rest:
+        options["path"] = call.rest
+    return options
+
+
+def _split(call: Call, what: str) -> tuple[str, str, str]:
+    """`name`, `name:port` or `scheme:name:port`."""
+    parts = call.name.split(":")
+    if len(parts) < 3:
+        parts = ["", *parts, ""][:3]
+    if len(parts) > 3 or parts[0] not in _SCHEMES or not parts[1]:
+        raise errors.bad_request(f"invalid {what} request {errors.go_value(call.name)}")
+    return parts[0], parts[1], parts[2]
+
+
+def _places(
+    cluster: ClusterContext, namespace: str, endpoints: Object, port: str, scheme: str
+) -> Iterator[Place]:
+    """Every ready address of the port that is really a pod's of this namespace."""
+    for subset in endpoints["subsets"]:
+        for one in subset.get("ports") or ():
+            if one.get("name", "") != port:
+                continue
+            for address in subset.get("addresses") or ():
+                target = address.get("targetRef") or {}
+                pod = None
+                if target.get("kind") == "Pod" and target.get("namespace") == namespace:
+                    pod = cluster.cache.get("pods", namespace, target.get("name", ""))
+                if pod is not None and (pod.get("status") or {}).get("podIP") == address["ip"]:
+                    yield Place(scheme, address["ip"], str(one["port"]), pod)
+
+
+async def _pass(cluster: ClusterContext, call: Call, place: Place, node: str = "") -> Outcome:
+    """Send it there, and give back what comes."""
+    path = posixpath.normpath("/" + call.rest.lstrip("/")) if call.rest else ""
+    if call.path.endswith("/") and not path.endswith("/"):
+        path += "/"
+    query = f"?{call.query}" if call.query else ""
+    if not path and call.method in ("GET", "HEAD"):
+        return _redirect(call, query)
+    quoted = urllib.parse.quote(path or "/", safe="/:@!$&'()*+,;=~-._")
+    prefix = call.path[: len(call.path) - len(call.rest)] if call.rest else call.path
+    request = HttpRequest(call.method, quoted + query, _headers(call), call.raw)
+    try:
+        answer = await _send(cluster, place, node, request)
+    except NodeError as error:
+        text = str(error).removeprefix("error trying to reach service: ")
+        raise _unavailable(f"error trying to reach service: {text}") from error
+    return _answer(call, answer, prefix.rstrip("/"), place)
+
+
+async def _send(
+    cluster: ClusterContext, place: Place, node: str, request: HttpRequest
+) -> HttpAnswer:
+    if place.pod is None:
+        if place.port == KUBELET_PORT:
+            return await cluster.nodes.node(node, request)
+        host = f"{place.host}:{place.port}"
+        raise NodeError(503, f"dial tcp {host}: connect: connection refused")
+    port = place.port or ("443" if place.scheme == "https" else "80")
+    if not port.isdigit():
+        raise NodeError(503, f"dial tcp: lookup tcp/{port}: unknown port")
+    return await cluster.nodes.http(place.pod, int(port), request)
+
+
+def _headers(call: Call) -> dict[str, str]:
+    headers = {
+        name: value for name, value in call.headers.items()
+        if name not in _DROPPED and not name.startswith("impersonate-")
+    }  # fmt: skip
+    if "host" in call.headers:
+        headers["host"] = headers["x-forwarded-host"] = call.headers["host"]
+    headers["x-forwarded-uri"] = call.path
+    return headers
+
+
+def _answer(call: Call, answer: HttpAnswer, prefix: str, place: Place) -> Outcome:
+    """The answer with its status and headers; redirections and links stay below the proxy."""
+    headers, body = [], answer.body
+    kind = answer.headers.get("content-type", "application/octet-stream")
+    if kind.partition(";")[0].strip() == "text/html" and "content-encoding" not in answer.headers:
+        body = _LINKS.sub(
+            lambda link: link[1] + link[2] + _below(prefix, link[3].decode("latin-1")).encode(),
+            body,
+        )
+    for name, value in answer.headers.items():
+        if name in ("content-type", "content-length") or name in _DROPPED_FROM_ANSWER:
+            continue
+        if name == "location":
+            hosts = (place.host, f"{place.host}:{place.port}", call.headers.get("host", ""))
+            split = urllib.parse.urlsplit(value)
+            if split.netloc in hosts or not split.netloc:
+                local = urllib.parse.urlunsplit(("", "", *split[2:]))
+                value = _below(prefix, local) if local.startswith("/") else value
+        headers.append((name.title(), value))
+    return Outcome(answer.status, value=body, content_type=kind, headers=headers)
+
+
+def _below(prefix: str, path: str) -> str:
+    return path if path.startswith(prefix) else prefix + path
+
+
+def _redirect(call: Call, query: str) -> Outcome:
+    location = urllib.parse.quote(call.path, safe="/:@!$&'()*+,;=~-._") + "/" + query
+    return Outcome(301, value=b"", content_type=connect.PLAIN, headers=[("Location", location)])
+
+
+def _unavailable(message: str) -> ApiError:
+    return ApiError(503, "ServiceUnavailable", message)

@@ -1,0 +1,202 @@
+"""exec, attach and portforward: who may, with which options, and what is then connected.
+
+The answer is a session that `apiserver_app.http` carries to its end. Clients whose protocol the API
+server translates (v5) are granted the upgrade before the kubelet is asked; for all others the
+kubelet's refusal is the answer.
+
+Models kubernetes pkg/registry/core/pod/rest/subresources.go, pkg/registry/core/pod/strategy.go
+(streamLocation) and staging/src/k8s.io/kubelet/pkg/cri/streaming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from apiserver_app.handlers import connect, gates, upgrades
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, kinds
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.nodeapi import Connection, NodeError, Process
+
+# since when `create` is needed for a WebSocket, too, which comes as a GET
+_CHECKS_CREATE = 35
+# what a runtime says once the streams are open: for the error stream, not an answer
+_LATE = ("error executing command in container", "error attaching to container")
+
+
+@dataclass(slots=True)
+class Session:
+    """A process that a client talks to. `start` is asked for it once the upgrade is granted."""
+
+    kind: str  # exec, attach
+    upgrade: upgrades.Upgrade
+    stdin: bool
+    stdout: bool
+    stderr: bool
+    tty: bool
+    span: int
+    start: Callable[[], Awaitable[Process]]
+
+
+@dataclass(slots=True)
+class Forward:
+    """Ports of a pod. The old WebSocket protocols name them in the request."""
+
+    upgrade: upgrades.Upgrade
+    pod: Object
+    ports: list[int]
+    span: int
+    dial: Callable[[int], Awaitable[Connection]]
+
+
+async def exec_(cluster: ClusterContext, call: Call) -> Outcome:
+    command = list(call.params.get("command") or ())
+    options = {**_options(call, "PodExecOptions"), "command": command}
+    pod, container = await _located(cluster, call, options)
+    stdin, tty = options["stdin"], options["tty"]
+
+    async def start() -> Process:
+        return await cluster.nodes.exec(pod, container, command, stdin=stdin, tty=tty)
+
+    return await _open(cluster, call, options, start)
+
+
+async def attach(cluster: ClusterContext, call: Call) -> Outcome:
+    options = _options(call, "PodAttachOptions")
+    pod, container = await _located(cluster, call, options)
+    stdin, tty = options["stdin"], options["tty"]
+
+    async def start() -> Process:
+        return await cluster.nodes.attach(pod, container, stdin=stdin, tty=tty)
+
+    return await _open(cluster, call, options, start)
+
+
+async def portforward(cluster: ClusterContext, call: Call) -> Outcome:
+    ports = [int(one) for one in call.params.get("ports") or () if one.isdigit()]
+    options: Object = {"kind": "PodPortForwardOptions", "apiVersion": "v1"}
+    if ports:
+        options["ports"] = ports
+    _check_create(cluster, call)
+    await connect.admit(cluster, call, options)
+    pod = connect.pod_of(cluster, call)
+    connect.check_host(pod, call.name)
+    try:
+        upgrade = upgrades.of_forwarding(call.headers, cluster.version)
+        if upgrade.carrier == upgrades.WEBSOCKET:
+            _check_ports(call)
+    except upgrades.Refused as refused:
+        return connect.plain(refused.code, str(refused), refused.headers)
+
+    async def dial(port: int) -> Connection:
+        return await cluster.nodes.dial(pod, port)
+
+    task = cluster.kernel.current
+    assert task is not None
+    forward = Forward(upgrade, pod, ports, task.span, dial)
+    await cluster.probe.hop("stream", "open", _told("portforward", upgrade, ports=ports))
+    return Outcome(101, headers=upgrade.headers, stream=forward)
+
+
+async def _located(cluster: ClusterContext, call: Call, options: Object) -> tuple[Object, str]:
+    _check_create(cluster, call)
+    await connect.admit(cluster, call, options)
+    pod = connect.pod_of(cluster, call)
+    container = connect.container_of(pod, call.param("container"))
+    connect.check_host(pod, call.name)
+    return pod, container
+
+
+async def _open(
+    cluster: ClusterContext,
+    call: Call,
+    options: Object,
+    start: Callable[[], Awaitable[Process]],
+) -> Outcome:
+    """Grant the upgrade, or pass on why not."""
+    tty = options["tty"]
+    wants = {name: options[name] for name in ("stdin", "stdout", "stderr")}
+    wants["stderr"] = wants["stderr"] and not tty
+    try:
+        upgrade = upgrades.of_remote_command(call.headers, cluster.version)
+        if not any(wants.values()) and not upgrade.translated:
+            raise upgrades.Refused(400, "you must specify at least 1 of stdin, stdout, stderr")
+        if not upgrade.translated:
+            start = await _started(start)
+    except upgrades.Refused as refused:
+        return connect.plain(refused.code, str(refused), refused.headers)
+    except NodeError as error:
+        return connect.passed_on(error)
+    task = cluster.kernel.current
+    assert task is not None
+    session = Session(call.subresource, upgrade, **wants, tty=tty, span=task.span, start=start)
+    command = options.get("command")
+    streams = [name for name, wanted in wants.items() if wanted] + ["tty"] * tty
+    detail = _told(call.subresource, upgrade, streams=streams)
+    if command:
+        detail["command"] = command
+    await cluster.probe.hop("stream", "open", detail)
+    return Outcome(101, headers=upgrade.headers, stream=session)
+
+
+async def _started(start: Callable[[], Awaitable[Process]]) -> Callable[[], Awaitable[Process]]:
+    """The kubelet looks for the container now; what its runtime says comes over the streams."""
+    found: Process | NodeError
+    try:
+        found = await start()
+    except NodeError as error:
+        if not str(error).startswith(_LATE):
+            raise
+        found = error
+
+    async def result() -> Process:
+        if isinstance(found, NodeError):
+            raise found
+        return found
+
+    return result
+
+
+def _options(call: Call, kind: str) -> Object:
+    options: Object = {
+        "kind": kind,
+        "apiVersion": "v1",
+        "stdin": connect.flag(call, "stdin"),
+        "stdout": connect.flag(call, "stdout", True),
+        "stderr": connect.flag(call, "stderr", True),
+        "tty": connect.flag(call, "tty"),
+    }
+    if call.param("container"):
+        options["container"] = call.param("container")
+    return options
+
+
+def _check_create(cluster: ClusterContext, call: Call) -> None:
+    assert call.info is not None
+    if kinds.minor_of(cluster.version) >= _CHECKS_CREATE and upgrades.is_websocket(call.headers):
+        call.gate = "authorization"
+        gates.check_may_create(cluster, call, call.info)
+
+
+def _check_ports(call: Call) -> None:
+    """The old WebSocket protocols cannot say later which ports they mean."""
+    asked = call.params.get("ports")
+    if not asked:
+        raise upgrades.Refused(400, 'query parameter "port" is required')
+    for text in asked:
+        digits = text.isascii() and text.isdigit()
+        if not digits or int(text) > 65535:
+            why = "value out of range" if digits else "invalid syntax"
+            raise errors.bad_request(f'strconv.ParseUint: parsing "{text}": {why}')
+        if int(text) < 1:
+            raise upgrades.Refused(400, f'port "{text}" must be > 0')
+
+
+def _told(kind: str, upgrade: upgrades.Upgrade, **more: object) -> Object:
+    carrier = {
+        upgrades.WEBSOCKET: "WebSocket", upgrades.SPDY: "SPDY/3.1",
+        upgrades.TUNNEL: "SPDY/3.1 in a WebSocket",
+    }[upgrade.carrier]  # fmt: skip
+    return {"word": kind, "carrier": carrier, "protocol": upgrade.protocol, **more}

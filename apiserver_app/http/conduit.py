@@ -1,0 +1,92 @@
+"""Both directions of one client that stays: what it sends, what it is sent, and when it is gone.
+
+`send` waits while the client has too much left to read, so whoever produces is slowed down to its
+pace; what the client sent counts as used up once it was received here, and only then may more come.
+So both directions are bounded. In a frozen cluster nothing moves: inputs wait at the host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apiserver_app.machinery import kernel as kernels
+
+if TYPE_CHECKING:
+    from apiserver_app.http.server import Reply
+
+WINDOW_BYTES = 512 << 10  # what may be on its way to the client
+PIECE_BYTES = 32 << 10  # what is sent at once, as upstream's copying does
+
+Data = bytes | str
+
+
+class Gone(Exception):
+    """The client is not there any more."""
+
+
+class Conduit:
+    """One client of a stream. `gone` once it went away or was sent away."""
+
+    def __init__(self, kernel: kernels.Kernel, reply: Reply) -> None:
+        self._reply = reply
+        self._arrived: kernels.Mailbox[Data] = kernels.Mailbox(kernel)
+        self._room = kernels.Signal(kernel)
+        self._unread = 0
+        self.gone = False
+        self.bytes_in = self.bytes_out = 0
+        self.on_gone = lambda: None
+        reply.listen(cancel=lambda _: self._left(), data=self._arrived.put, took=self._client_took)
+
+    async def send(self, data: Data) -> None:
+        """To the client, when it has room. Raises Gone."""
+        while self._unread >= WINDOW_BYTES and not self.gone:
+            self._room.clear()
+            await self._room.wait()
+        if self.gone:
+            raise Gone
+        self._unread += len(data)
+        self.bytes_out += len(data)
+        self._reply.body(data, True)
+
+    async def receive(self) -> Data | None:
+        """What the client sent next; None once it is gone."""
+        data = await self._arrived.get()
+        if data is None or self.gone:
+            return None
+        self.bytes_in += len(data)
+        self._reply.took(len(data))
+        return data
+
+    def finish(self) -> None:
+        """The end of an ordinary answer."""
+        if not self.gone:
+            self._end()
+            self._reply.body(b"", False)
+
+    def close(self, code: int = 1000, reason: str = "") -> None:
+        """The end of a switched connection."""
+        if not self.gone:
+            self._end()
+            self._reply.close(code, reason)
+
+    def _client_took(self, count: int) -> None:
+        self._unread -= count
+        if self._unread < WINDOW_BYTES:
+            self._room.set()
+
+    def _left(self) -> None:
+        if not self.gone:
+            self._end()
+            self.on_gone()
+
+    def _end(self) -> None:
+        self.gone = True
+        self._arrived.close()
+        self._room.set()
+
+
+def pieces(data: bytes) -> list[bytes]:
+    """Data cut into what is sent at once."""
+    if len(data) <= PIECE_BYTES:
+        return [data]
+    return [data[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES)]

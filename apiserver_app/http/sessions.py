@@ -1,0 +1,68 @@
+"""Carries an answer that goes on, from its first byte to its last: a log, a process, or ports.
+
+The request is decided by then. Its task lives on in the inside lane, so that a stream takes turns
+with the cluster's own work, and tells of the whole stream once, when it ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apiserver_app.handlers import podlogs, streaming
+from apiserver_app.handlers.call import Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.http import forwarding, remotecommand, statuses
+from apiserver_app.http.conduit import Conduit, Gone, pieces
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.meta import Object
+
+if TYPE_CHECKING:
+    from apiserver_app.http.server import Reply
+
+LEFT = "the client went away"
+
+
+async def serve(
+    cluster: ClusterContext, outcome: Outcome, reply: Reply, headers: list[tuple[str, str]]
+) -> None:
+    """Begin the answer, carry the stream, and tell how it ended."""
+    stream = outcome.stream
+    task = cluster.kernel.current
+    assert task is not None
+    span, task.span, task.lane = task.span, stream.span, kernels.INSIDE
+    conduit = Conduit(cluster.kernel, reply)
+    conduit.on_gone = lambda: cluster.kernel.cancel(task)
+    ended: Object = {"why": LEFT}
+    try:
+        if isinstance(stream, podlogs.LogStream):
+            plain = statuses.merged(headers, [("Content-Type", "text/plain")])
+            reply.head(200, plain, b"", more=True, paced=True)
+            ended = await _log(stream, conduit)
+        else:
+            reply.switch(outcome.headers)
+            if isinstance(stream, streaming.Session):
+                ended = await remotecommand.serve(cluster.kernel, stream, conduit)
+            else:
+                ended = await forwarding.serve(cluster.kernel, stream, conduit)
+    except Gone:
+        pass
+    finally:
+        detail = {**ended, "in": conduit.bytes_in, "out": conduit.bytes_out}
+        cluster.probe.tell("stream", "end", detail, span=stream.span)
+        if isinstance(stream, podlogs.LogStream):
+            conduit.finish()
+        else:
+            conduit.close(1011)  # unless it was closed in order before
+        task.span = span
+
+
+async def _log(stream: podlogs.LogStream, conduit: Conduit) -> Object:
+    count = 0
+    try:
+        while (text := await stream.lines.next()) is not None:
+            count += text.count(b"\n")
+            for piece in pieces(text):
+                await conduit.send(piece)
+        return {"why": "the log ended", "lines": count}
+    finally:
+        stream.lines.close()
