@@ -99,6 +99,9 @@ class Flags:
     authorization_webhook_cache_authorized_ttl: float = 300.0
     authorization_webhook_cache_unauthorized_ttl: float = 30.0
     authorization_config: ConfigText = NO_CONFIG
+    enable_priority_and_fairness: bool = True
+    max_requests_inflight: int = 400
+    max_mutating_requests_inflight: int = 200
     enable_admission_plugins: tuple[str, ...] = ("NodeRestriction",)
     disable_admission_plugins: tuple[str, ...] = ()
     admission_control: tuple[str, ...] = ()  # the old flag: exactly these

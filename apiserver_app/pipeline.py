@@ -20,7 +20,7 @@ from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers import bodies, deprecations, listoptions, reviews, subresources, writes
 from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.cluster import ClusterContext, Place
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import probe as probes
@@ -69,6 +69,8 @@ class Pipeline:
         finally:
             if not answered:  # a bug, or the caller was killed: no span stays open
                 self.probe.tell("response", 500, "InternalError", UNANSWERED, 0, span=task.span)
+            if call.place is not None:
+                self.cluster.flow.leave(call.place)
             task.span = parent
 
     async def _deny(self, gate: str, error: errors.ApiError, detail: Object) -> None:
@@ -132,9 +134,15 @@ class Pipeline:
 
     async def _flow_control(self, call: Call) -> None:
         assert call.user is not None
-        flow = self.cluster.flow.classify(call.user, call)
-        call.flow = (flow.schema_uid, flow.level_uid)
-        await self.probe.hop("gate", "flowcontrol", "allow", flow.detail)
+        try:
+            place = self.cluster.flow.admit(call.user, call)
+            if not isinstance(place, Place):
+                place = await place
+        except errors.ApiError as error:
+            await self._deny("flowcontrol", error, {**error.about, "message": error.message})
+            raise
+        call.place = place
+        await self.probe.hop("gate", "flowcontrol", "allow", place.detail)
 
     async def _authorize(self, call: Call) -> None:
         assert call.user is not None

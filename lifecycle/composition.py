@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver_app import authenticators, bootstrap, flags, flowcontrol
+from apiserver_app import authenticators, bootstrap, flags
 from apiserver_app.admission import chain, config, plugins
 from apiserver_app.admission.plugin import Given, Plugin, Question
 from apiserver_app.auth import issuer, protocols
@@ -22,6 +22,7 @@ from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.auth.authz import webhook as authz_webhook
+from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
@@ -204,8 +205,13 @@ class Cluster:
             strategies=strategies.strategies(self.resources.all),
             authentication=authentication,
             authorization=authorization,
-            flow=flowcontrol.Classifier(self.cache),
             chain=chain.Chain(self._admission(authorization), self.kernel.sleep),
+            flow=flowcontrol.build(
+                inputs.flags,
+                self.cache,
+                self.kernel,
+                lambda info: self.store.count(info.etcd_prefix()),
+            ),
             outbound=self.outbound,
             issue_token=self._issue_token,
             nodes=self.nodes,

@@ -44,6 +44,7 @@ class Call:
     annotations: dict[str, str] = field(default_factory=dict)  # for the audit log
     duplicates: list[str] = field(default_factory=list)
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
+    place: Any = None  # of flow control: given back when the request is answered
     # of an outside request: the query as it was sent, the headers' names in small letters
     query: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)

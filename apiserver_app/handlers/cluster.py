@@ -5,7 +5,7 @@ Built once by the composition root; everything in it lives as long as the cluste
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,16 +31,19 @@ _READS = ("get", "list", "watch")
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
-    """Which flow schema and priority level a request fell under."""
+class Place:
+    """Where a request is served: what the trace is told of it, and the seats it gives back."""
 
-    schema_uid: str
-    level_uid: str
     detail: Object
+    taken: Any
 
 
 class FlowControl(Protocol):
-    def classify(self, user: User, call: Any) -> Flow: ...
+    def admit(self, user: User, call: Any) -> Place | Awaitable[Place]:
+        """A place, at once or after a wait; 429 when there is none."""
+        ...
+
+    def leave(self, place: Place) -> None: ...
 
 
 @dataclass(slots=True)

@@ -148,6 +148,7 @@ class ApiError(Exception):
         self.retry_after = retry_after
         self.headers = headers
         self.gate = ""  # the one that refused, once the trace was told of it
+        self.about: dict[str, Any] = {}  # what its gate knows besides, for the trace
         self.plain = False  # sent as text instead of as a Status
         self.token = ""  # with which a list that was refused can be continued
         if retry_after:

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Session
-from tests.apiserver_app.cluster import PODS, bare_session
+from apiserver_app import flags
+from apiserver_app.flowcontrol import levels
+from apiserver_app.machinery import kernel as kernels
+from lifecycle.trace.scripted import Answer, Session, default_inputs
+from tests.apiserver_app.cluster import PODS, bare_session, configmap, header
 
 SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
 
@@ -71,3 +74,153 @@ def test_a_schema_that_comes_first_takes_what_it_names(session: Session) -> None
     assert session.request("POST", SCHEMAS, body).status == 201
     assert flow(session, user="pat") == "mine"
     assert flow(session, user="student") == "global-default"
+
+
+# -- seats and queues ----------------------------------------------------------------------------
+
+LEVELS = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
+DUMPS = "/debug/api_priority_and_fairness"
+ABSENT = "/api/v1/namespaces/absent/configmaps"
+
+
+def narrow(**response: Any) -> Session:
+    """A cluster where all that `teacher` asks goes through a level with a single seat."""
+    given = flags.Flags(max_requests_inflight=1, max_mutating_requests_inflight=1)
+    session = Session(default_inputs(nodes=0, flags=given))
+    level = {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+        "metadata": {"name": "narrow"},
+        "spec": {
+            "type": "Limited",
+            "limited": {"nominalConcurrencyShares": 1, "limitResponse": response},
+        },
+    }  # fmt: skip
+    assert session.request("POST", LEVELS, level).status == 201
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]}
+    schema = {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
+        "metadata": {"name": "narrow"},
+        "spec": {
+            "matchingPrecedence": 3, "priorityLevelConfiguration": {"name": "narrow"},
+            "distinguisherMethod": {"type": "ByUser"},
+            "rules": [{
+                "subjects": [{"kind": "User", "user": {"name": "teacher"}}],
+                "resourceRules": [everything],
+            }],
+        },
+    }  # fmt: skip
+    assert session.request("POST", SCHEMAS, schema).status == 201
+    return session
+
+
+def crowd(session: Session, count: int) -> list[Answer]:
+    """So many requests at once. Each waits for its namespace to appear, and keeps its seat."""
+    sent = [
+        session.request("POST", ABSENT, configmap(f"c{number}"), user="teacher", settle=False)
+        for number in range(count)
+    ]  # fmt: skip
+    session.settle()
+    return sent
+
+
+def queuing(queues: int, hand: int, length: int) -> dict[str, Any]:
+    shape = {"queues": queues, "handSize": hand, "queueLengthLimit": length}
+    return {"type": "Queue", "queuing": shape}
+
+
+def details(session: Session) -> list[dict[str, Any]]:
+    """What flow control said of the teacher's requests."""
+    gates = [one for one in session.records() if one.get("gate") == "flowcontrol"]
+    return [one["detail"] for one in gates if one["detail"].get("flowSchema") == "narrow"]
+
+
+def test_who_finds_no_seat_waits_in_a_queue_and_the_trace_says_where_and_how_long() -> None:
+    session = narrow(**queuing(1, 1, 50))
+    answers = crowd(session, 3)
+    assert [answer.status for answer in answers] == [404, 404, 404]
+    first, second, third = details(session)
+    assert "queue" not in first and first["limit"] == 1
+    assert (second["queue"], second["position"], third["position"]) == (0, 1, 2)
+    assert 0 < second["waited"] < third["waited"]
+
+
+def test_a_full_queue_refuses_in_plain_text_and_says_when_to_come_again() -> None:
+    session = narrow(**queuing(1, 1, 1))
+    answers = crowd(session, 3)
+    assert sorted(answer.status for answer in answers) == [404, 404, 429]
+    refused = next(answer for answer in answers if answer.status == 429)
+    assert refused.text == b"Too many requests, please try again later.\n"
+    assert header(refused, "Retry-After") == ["1"]
+    assert header(refused, "Content-Type") == ["text/plain; charset=utf-8"]
+    assert header(refused, "X-Kubernetes-Pf-Prioritylevel-Uid") != []
+    told = next(one for one in details(session) if one["word"] == "429")
+    assert (told["why"], told["executing"]) == ("queue-full", 1)
+
+
+def test_a_level_without_queues_refuses_at_once() -> None:
+    session = narrow(type="Reject")
+    assert sorted(answer.status for answer in crowd(session, 2)) == [404, 429]
+    assert details(session)[-1]["why"] == "concurrency-limit"
+
+
+def test_the_exempt_never_wait() -> None:
+    session = narrow(type="Reject")
+    sent = [session.request("POST", ABSENT, configmap(f"q{n}"), settle=False) for n in range(3)]
+    session.settle()
+    assert [answer.status for answer in sent] == [404, 404, 404]
+
+
+def test_seats_are_given_back_and_a_watch_keeps_none() -> None:
+    session = narrow(type="Reject")
+    watches = [session.request("GET", f"{PODS}?watch=1", user="teacher") for _ in range(3)]
+    assert [watch.status for watch in watches] == [200, 200, 200]
+    assert session.request("GET", PODS, user="teacher").status == 200
+
+
+def test_who_waits_too_long_is_refused() -> None:
+    session = narrow(**queuing(1, 1, 50))
+    level = session.cluster.context.flow.levels["narrow"]  # type: ignore[attr-defined]
+    assert level.take(1)  # a request that never ends
+    answer = session.request("GET", PODS, user="teacher")
+    assert answer.status == 429
+    assert details(session)[-1]["why"] == "time-out"
+    assert (level.waiting, level.timed_out) == (0, 1)
+
+
+def test_a_flow_is_dealt_a_hand_of_different_queues() -> None:
+    assert levels.deal(0, 64, 8) == (0, 1, 2, 3, 4, 5, 6, 7)
+    hand = levels.deal(0x0123456789ABCDEF, 64, 8)
+    assert len(set(hand)) == 8 and max(hand) < 64
+
+
+def test_a_free_seat_goes_to_the_flow_that_had_least() -> None:
+    kernel = kernels.Kernel()
+    level = levels.Level(kernel, "x", levels.Shape(1, 2, 1, 50))
+    served: list[str] = []
+
+    async def one(flow: str, index: int) -> None:
+        if level.take(1):
+            taken = levels.Taken(level, 1)
+        else:
+            taken = await level.wait(1, (index,), flow, flow, ("u", "get", "/"), 15)
+        await kernel.sleep(0.1)
+        served.append(flow)
+        level.leave(taken)
+
+    for flow in ("elephant",) * 6 + ("mouse",):
+        kernel.spawn(flow, one(flow, 0 if flow == "elephant" else 1))
+    while kernel.has_ready() or kernel.fire_timer(0, jump=True):
+        kernel.run_ready(100)
+    assert served.index("mouse") <= 2
+    assert served.count("elephant") == 6
+
+
+def test_without_fairness_there_are_two_plain_limits() -> None:
+    given = flags.Flags(
+        enable_priority_and_fairness=False, max_requests_inflight=1,
+        max_mutating_requests_inflight=1,
+    )  # fmt: skip
+    session = Session(default_inputs(nodes=0, flags=given))
+    assert sorted(answer.status for answer in crowd(session, 2)) == [404, 429]
+    assert session.request("GET", PODS, user="teacher").status == 200
+    assert header(session.request("GET", PODS), "X-Kubernetes-Pf-Flowschema-Uid") == []
