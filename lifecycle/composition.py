@@ -128,8 +128,14 @@ class Cluster:
         self.kernel.spawn("boot", self._boot())
 
     async def _boot(self) -> None:
-        loopback = self._loopback()
-        await bootstrap.ensure(loopback, self.state.version, self.state.epoch, self.inputs.ca_pem)
+        loopback, state = self._loopback(), self.state
+        try:
+            await bootstrap.ensure(loopback, state.version, state.epoch, self.inputs.ca_pem)
+        except errors.ApiError as error:  # the server's own plugins refuse what it begins with
+            why = f"PostStartHook failed: unable to initialize: {error.message}"
+            self.recorder.tell("component", "apiserver", "failed", {"message": why}, span=0)
+            self.on_bug(f"apiserver: {why}")
+            return
         self.recorder.tell("component", "apiserver", "synced", {}, span=0)
         self.definitions.on_first = self._start_definition_controllers
         if len(self.definitions):

@@ -21,7 +21,7 @@ _HOSTS = (("hostNetwork", "network"), ("hostPID", "PID"), ("hostIPC", "IPC"))
 def fill(policy: Object, pod: Object) -> None:
     """Set what the policy has a default for and the pod leaves out. Changes the pod."""
     spec = pod["spec"]
-    context = spec.setdefault("securityContext", {})
+    context = dict(spec.get("securityContext") or {})
     group = policy.get("fsGroup") or {}
     if group.get("rule") == MUST and context.get("fsGroup") is None and group.get("ranges"):
         context["fsGroup"] = group["ranges"][0]["min"]
@@ -33,6 +33,8 @@ def fill(policy: Object, pod: Object) -> None:
     if linux.get("rule") == MUST and context.get("seLinuxOptions") is None:
         if linux.get("seLinuxOptions"):
             context["seLinuxOptions"] = linux["seLinuxOptions"]
+    if context:
+        spec["securityContext"] = context
     for _, container in every_container(spec, ephemeral=False):
         _fill_container(policy, context, container)
 
