@@ -1,4 +1,4 @@
-"""Whether a webhook or a policy is about a request: rules and selectors.
+"""Whether a webhook or a policy is about a request: rules, selectors, equivalent resources.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/predicates and
 pkg/admission/plugin/policy/matching/matching.go.
@@ -13,11 +13,30 @@ from apiserver_app.machinery import labels, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 
-def matches(holder: Object, rules: Iterable[Object], attributes: Attributes) -> bool:
-    """Whether one of the rules and both selectors of the holder are about the request."""
-    if not any(rule_matches(rule, attributes) for rule in rules):
-        return False
-    return selected(holder, attributes)
+def matched(match: Object, attributes: Attributes) -> ResourceInfo | None:
+    """As which resource MatchResources are about the request: as the one that is asked for, or as
+    one that serves the same objects; None when they are not about it."""
+    if not selected(match, attributes):
+        return None
+    fuzzy = match.get("matchPolicy") == "Equivalent"
+    excluded = match.get("excludeResourceRules")
+    if excluded and _named(excluded, attributes, fuzzy) is not None:
+        return None
+    rules = match.get("resourceRules")
+    return _named(rules, attributes, fuzzy) if rules else attributes.info
+
+
+def _named(rules: Iterable[Object], attributes: Attributes, fuzzy: bool) -> ResourceInfo | None:
+    if any(rule_matches(rule, attributes) for rule in rules):
+        return attributes.info
+    if not fuzzy or attributes.means is None:
+        return None
+    others = attributes.means.equivalents(attributes.info, attributes.subresource)
+    for rule in rules:
+        for other in others:
+            if rule_matches(rule, attributes, other):
+                return other
+    return None
 
 
 def selected(holder: Object, attributes: Attributes) -> bool:

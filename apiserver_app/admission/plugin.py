@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from apiserver_app.admission.config import Configuration
+from apiserver_app.cel.checks import Check, Decision
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import Kernel
@@ -30,6 +31,7 @@ RESOURCES, SECURITY = "resource management", "security"
 DEFAULTING, CONSISTENCY = "defaulting", "referential consistency"
 EXTENSION = "extension"  # what users hook in themselves
 
+Decide = Callable[[Check], Awaitable[Decision]]
 Ops = list[dict[str, Any]]  # RFC 6902: {"op": "add", "path": "/spec/tolerations", "value": [...]}
 
 
@@ -79,6 +81,10 @@ class Attributes:
     round: int = 0
     # what a plugin remembers from its first round for its second, by its name
     remembered: dict[str, Any] = field(default_factory=dict)
+    decide: Decide | None = None  # asks the authorizers
+    decisions: dict[Check, Decision] = field(default_factory=dict)  # what they said so far
+    # what the plugin being asked evaluated, for the trace: one entry a policy, binding, parameter
+    policies: list[Object] = field(default_factory=list)
 
     @property
     def on_pods(self) -> bool:

@@ -35,7 +35,9 @@ class ResultTypeError(CompileError):
 
 
 class EvaluationError(Exception):
-    """An expression without a value for these bindings."""
+    """An expression without a value for these bindings; `cost` is what finding out has cost."""
+
+    cost = 0
 
 
 class CostExceeded(EvaluationError):

@@ -25,6 +25,12 @@ from apiserver_app.cel.validators import literal_issues
 from apiserver_app.cel.values import plain
 
 PER_CALL_LIMIT = 1_000_000
+# types whose declared name is another than the one that findings show
+_DECLARED = {
+    "null": "null_type",
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+}
 
 
 class Program:
@@ -50,7 +56,7 @@ class Program:
         return plain(self.run(bindings)[0])
 
     def run(self, bindings: Mapping[str, Any], budget: int = PER_CALL_LIMIT) -> tuple[Any, int]:
-        """(value, cost); the value is CEL's. Raises EvaluationError, CostExceeded."""
+        """(value, cost); the value is CEL's. Raises EvaluationError, which knows the cost, too."""
         names = dict(bindings)
         for name, adapt in self._adapters.items():
             if name in names:
@@ -58,6 +64,9 @@ class Program:
         env = Env(names, min(budget, PER_CALL_LIMIT))
         try:
             value = self._step(env)
+        except EvaluationError as error:
+            error.cost = env.cost
+            raise
         except RecursionError:
             raise EvaluationError(parser.TOO_DEEP) from None
         if env.cost > env.limit:
@@ -86,9 +95,11 @@ def compiled(
     except RecursionError:
         raise CompileError(expression, [Issue(-1, parser.TOO_DEEP)]) from None
     if wants and str(output) not in wants:
-        if len(wants) == 1:
-            raise ResultTypeError(f"must evaluate to {wants[0]} but got {output}")
-        raise ResultTypeError(f"must evaluate to one of [{' '.join(wants)}] but got {output}")
+        words = [_DECLARED.get(word, word) for word in wants]
+        got = _DECLARED.get(str(output), str(output))
+        if len(words) == 1:
+            raise ResultTypeError(f"must evaluate to {words[0]} but got {got}")
+        raise ResultTypeError(f"must evaluate to one of [{' '.join(words)}] but got {got}")
     return Program(expression, step, output, adapters)
 
 

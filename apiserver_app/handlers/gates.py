@@ -139,7 +139,7 @@ def attributes(
         name=name, obj=obj, old=old, user=call.user, reader=cluster.cache, rand=cluster.rand,
         now=cluster.kernel.now, version=cluster.version, dry_run=dry_run, warnings=call.warnings,
         options=options.of_operation(call, operation), means=cluster.means,
-        annotations=call.annotations,
+        annotations=call.annotations, decide=cluster.decide,
     )  # fmt: skip
 
 
@@ -190,14 +190,16 @@ async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -
 
     async def tell(phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
         nonlocal passed
-        calls = attributes_.calls
-        if verdict in ("allow", "skip") and not calls:
+        calls, policies = attributes_.calls, attributes_.policies
+        if verdict in ("allow", "skip") and not calls and not policies:
             passed.append((plugin, verdict, why))
             return
         told, passed = passed, []
-        detail = {}
+        detail: Object = {}
         if calls:
-            attributes_.calls, detail = [], {"calls": calls}
+            attributes_.calls, detail["calls"] = [], calls
+        if policies:
+            attributes_.policies, detail["policies"] = [], policies
         await probe.hop("plugin", phase, plugin, verdict, why, ops, told, detail)
 
     run = cluster.chain.mutate if phase == "mutating" else cluster.chain.validate

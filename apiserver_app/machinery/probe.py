@@ -29,10 +29,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     ),
     # who it turned out to be is in the authentication gate's detail
     "gate": ("gate", "verdict", "detail"),
-    # an admission plugin that changed, refused or asked somebody (detail.calls says whom); ops is
-    # the JSON patch it made. Those before it that only agreed or had nothing to do are in passed:
-    # [[names, verdict, why], ...]; the last of them are in the detail of the phase's gate, under
-    # the same name
+    # an admission plugin that changed, refused, asked somebody (detail.calls says whom) or
+    # evaluated policies (detail.policies); ops is the JSON patch it made. Those before it that only
+    # agreed or had nothing to do are in passed: [[names, verdict, why], ...]; the last of them are
+    # in the detail of the phase's gate, under the same name
     "plugin": ("phase", "plugin", "verdict", "why", "ops", "passed", "detail"),
     # one revision: op is create, update or delete; the object itself is in the log at that revision
     "write": ("rev", "op", "resource", "namespace", "name", "prev", "subresource"),

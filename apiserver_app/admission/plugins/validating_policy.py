@@ -1,79 +1,312 @@
-"""ValidatingAdmissionPolicy: rules of users, matched as upstream does.
+"""ValidatingAdmissionPolicy: rules that users write in CEL.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy.
+Every policy whose constraints match is evaluated for every binding and parameter that matches; the
+first that denies gives the answer its message and reason. A cluster without bindings pays for one
+look into the cache.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating.
 """
 
 from __future__ import annotations
 
-from apiserver_app.admission import matching
+import json
+from collections.abc import Awaitable
+from typing import Any, NamedTuple
+
+from apiserver_app import cel
+from apiserver_app.admission import expressions, policies
+from apiserver_app.admission.expressions import Activation, Compiled, Environment, OutOfBudget
 from apiserver_app.admission.plugin import (
-    CONNECT,
-    CREATE,
-    DELETE,
+    EVERY,
     EXTENSION,
     SKIP,
-    UPDATE,
     Attributes,
+    Given,
     Plugin,
     Verdict,
+    forbidden,
 )
-from apiserver_app.machinery import errors, meta
+from apiserver_app.admission.policies import Applied, ResourceOf
+from apiserver_app.admission.webhooks.hooks import is_exempt
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
 
-GROUP = "admissionregistration.k8s.io"
-_EVERY = (CREATE, UPDATE, DELETE, CONNECT)
+MESSAGE_BYTES_MAX = 5 * 1024
+ANNOTATION_BYTES_MAX = 10 * 1024
+FAILURES_MAX = 50
+FAILURES_KEY = "validation.policy.admission.k8s.io/validation_failure"
+_CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413, "Invalid": 422}
 _NO_POLICY = Verdict("allow", "no policy matches")
+
+
+class _Program(NamedTuple):
+    """A policy, compiled."""
+
+    environment: Environment
+    conditions: tuple[tuple[str, Compiled], ...]
+    validations: tuple[Compiled, ...]
+    messages: tuple[Compiled | None, ...]
+    annotations: tuple[tuple[str, Compiled], ...]
+
+
+class _Denial(NamedTuple):
+    policy: str
+    binding: str
+    message: str
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        binding = f" with binding '{self.binding}'" if self.binding else ""
+        return f"ValidatingAdmissionPolicy '{self.policy}'{binding} denied request: {self.message}"
+
+
+class _Decision(NamedTuple):
+    """What one validation came to; an error has no reason."""
+
+    denies: bool
+    message: str = ""
+    reason: str = ""
 
 
 class ValidatingAdmissionPolicy(Plugin):
     name = "ValidatingAdmissionPolicy"
     concern = EXTENSION
-    handles = _EVERY
+    handles = EVERY
     validates = True
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go"
 
-    def validate(self, attributes: Attributes) -> Verdict:
-        bindings = attributes.reader.list(f"validatingadmissionpolicybindings.{GROUP}")
-        if not bindings:
+    def __init__(self, resource_of: ResourceOf) -> None:
+        self._source = policies.Source(
+            "validatingadmissionpolicies", "validatingadmissionpolicybindings", _compile,
+            resource_of,
+        )  # fmt: skip
+
+    @classmethod
+    def make(cls, given: Given) -> Plugin:
+        return cls(given.resource_of)
+
+    def validate(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:
+        if self._source.is_empty(attributes.reader):
             return _NO_POLICY
-        if attributes.info.group == GROUP:
+        if is_exempt(attributes):
             return SKIP
-        ignored: list[str] = []
-        for binding in bindings:
-            name = (binding.get("spec") or {}).get("policyName", "")
-            policy = attributes.reader.get(f"validatingadmissionpolicies.{GROUP}", "", name)
-            if policy is None or not _policy_matches(policy, binding, attributes):
+        return self._validate(attributes)
+
+    async def _validate(self, attributes: Attributes) -> Verdict:
+        run = _Run(attributes)
+        for applied in self._source.applied(attributes):
+            await run.apply(applied)
+        run.publish()
+        if run.denials:
+            raise _refusal(attributes, run.denials[0])
+        if not run.evaluated:
+            return _NO_POLICY
+        return Verdict("allow", f"passed: {', '.join(dict.fromkeys(run.evaluated))}")
+
+
+class _Run:
+    """One request through all policies."""
+
+    def __init__(self, attributes: Attributes) -> None:
+        self.attributes = attributes
+        self.denials: list[_Denial] = []
+        self.evaluated: list[str] = []
+        self._failures: list[Object] = []
+        self._annotations: dict[str, list[str]] = {}
+
+    async def apply(self, applied: Applied) -> None:
+        policy = meta.name_of(applied.policy)
+        binding = meta.name_of(applied.binding) if applied.binding else ""
+        told: Object = {"policy": policy, "binding": binding}
+        if applied.error:
+            self.attributes.policies.append({**told, "error": applied.error})
+            if applied.policy["spec"].get("failurePolicy") != "Ignore":
+                self.denials.append(_Denial(policy, binding, applied.error))
+            return
+        self.evaluated.append(policy)
+        for params in applied.params:
+            entry = dict(told)
+            if params is not None:
+                entry["params"] = meta.key_of(params)
+            self.attributes.policies.append(entry)
+            await self._evaluate(applied, params, entry)
+
+    async def _evaluate(self, applied: Applied, params: Object | None, told: Object) -> None:
+        program: _Program = applied.program
+        ignores = applied.policy["spec"].get("failurePolicy") == "Ignore"
+        namespace = expressions.namespace_of(self.attributes)
+        one = _One(self.attributes, applied, params, namespace, ignores, told)
+        if program.conditions:
+            conditions = one.activation(cel.MATCH_CONDITIONS_BUDGET)
+            matches = await expressions.match(
+                program.conditions, conditions, "Ignore" if ignores else "Fail"
+            )
+            if matches.error:
+                told["error"] = matches.error
+                self._decided(applied, 0, _Decision(not ignores, matches.error))
+                return
+            if not matches.hold:
+                told["matchConditions"] = f"not met: {matches.failed}"
+                return
+        for index, decision in enumerate(await one.decisions()):
+            self._decided(applied, index, decision)
+        for key, value, error in await one.annotations():
+            policy, binding = meta.name_of(applied.policy), meta.name_of(applied.binding or {})
+            if error:
+                self.denials.append(_Denial(policy, binding, error))
                 continue
-            if policy["spec"].get("failurePolicy") != "Ignore":
-                raise _denied(attributes, name, meta.name_of(binding))
-            ignored.append(name)
-        if ignored:
-            return Verdict("allow", f"not evaluated, failures are ignored: {', '.join(ignored)}")
-        return _NO_POLICY
+            values = self._annotations.setdefault(f"{policy}/{key}", [])
+            if value not in values:
+                values.append(value)
+
+    def _decided(self, applied: Applied, index: int, decision: _Decision) -> None:
+        """A validation that does not hold, as the binding wants it taken."""
+        if not decision.denies:
+            return
+        assert applied.binding is not None
+        policy, binding = meta.name_of(applied.policy), meta.name_of(applied.binding)
+        actions = applied.binding["spec"].get("validationActions") or ()
+        for action in actions:
+            if action == "Deny":
+                self.denials.append(_Denial(policy, binding, decision.message, decision.reason))
+            elif action == "Audit":
+                self._failures.append({
+                    "message": decision.message, "policy": policy, "binding": binding,
+                    "expressionIndex": index, "validationActions": list(actions),
+                })  # fmt: skip
+            elif action == "Warn":
+                self.attributes.warnings.append(
+                    f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding "
+                    f"'{binding}': {decision.message}"
+                )
+
+    def publish(self) -> None:
+        """What goes into the audit log."""
+        for key, values in self._annotations.items():
+            self.attributes.annotations[key] = ", ".join(values)
+        if self._failures:
+            self.attributes.annotations[FAILURES_KEY] = json.dumps(
+                self._failures[:FAILURES_MAX], separators=(",", ":"), ensure_ascii=False
+            )
 
 
-def _policy_matches(policy: Object, binding: Object, attributes: Attributes) -> bool:
-    constraints = policy["spec"].get("matchConstraints") or {}
-    narrower = (binding.get("spec") or {}).get("matchResources") or {}
-    if not matching.matches(constraints, constraints.get("resourceRules") or (), attributes):
-        return False
-    if any(
-        matching.rule_matches(rule, attributes)
-        for rule in constraints.get("excludeResourceRules") or ()
-    ):
-        return False
-    if not narrower:
-        return True
-    rules = narrower.get("resourceRules") or constraints.get("resourceRules") or ()
-    return matching.matches(narrower, rules, attributes)
+class _One:
+    """One policy with one binding and one parameter."""
+
+    def __init__(
+        self,
+        attributes: Attributes,
+        applied: Applied,
+        params: Object | None,
+        namespace: Object | None,
+        ignores: bool,
+        told: Object,
+    ) -> None:
+        self._attributes = attributes
+        self._applied = applied
+        self._program: _Program = applied.program
+        self._params = params
+        self._namespace = namespace
+        self._ignores = ignores
+        self._told = told
+
+    def activation(self, budget: int = cel.RUNTIME_BUDGET) -> Activation:
+        return Activation(
+            self._program.environment, self._attributes, self._applied.info, self._attributes.obj,
+            params=self._params, namespace=self._namespace, budget=budget,
+        )  # fmt: skip
+
+    async def decisions(self) -> list[_Decision]:
+        activation = self.activation()
+        rules = self._applied.policy["spec"].get("validations") or ()
+        told: list[Object] = []
+        self._told["validations"] = told
+        found: list[_Decision] = []
+        try:
+            outcomes = [await activation.evaluate(one) for one in self._program.validations]
+        except OutOfBudget as error:
+            self._told["error"] = str(error)
+            return [_Decision(not self._ignores, str(error))]
+        for rule, outcome, message in zip(rules, outcomes, self._program.messages, strict=True):
+            told.append({"expression": rule.get("expression", ""), "result": outcome.shown})
+            if outcome.error:
+                found.append(_Decision(not self._ignores, outcome.error))
+            elif outcome.value is True:
+                found.append(_Decision(False))
+            else:
+                text = await self._message(rule, message, activation)
+                told[-1]["message"] = text
+                found.append(_Decision(True, text, rule.get("reason") or "Invalid"))
+        variables = activation.read()
+        if variables:
+            self._told["variables"] = variables
+        return found
+
+    async def _message(self, rule: Object, message: Compiled | None, by: Activation) -> str:
+        """The message's expression, the message, or the rule itself."""
+        text = ""
+        if message is not None:
+            try:
+                outcome = await by.evaluate(message)
+            except OutOfBudget as error:
+                return f"failed messageExpression: {error}"
+            if isinstance(outcome.value, str):
+                text = outcome.value.strip()
+            if "\n" in text or len(text.encode()) > MESSAGE_BYTES_MAX:
+                text = ""
+        text = text or (rule.get("message") or "").strip()
+        return text or f"failed expression: {rule.get('expression', '').strip()}"
+
+    async def annotations(self) -> list[tuple[str, str, str]]:
+        """(key, value, error) of those to be published."""
+        if not self._program.annotations:
+            return []
+        activation = self.activation()
+        found: list[tuple[str, str, str]] = []
+        told: Object = {}
+        for key, compiled in self._program.annotations:
+            try:
+                outcome = await activation.evaluate(compiled)
+            except OutOfBudget as error:
+                outcome = expressions.Outcome(None, str(error))
+            told[key] = outcome.shown
+            if outcome.error:
+                if not self._ignores:
+                    found.append((key, "", outcome.error))
+            elif isinstance(outcome.value, str) and outcome.value.strip():
+                found.append((key, outcome.value.strip()[:ANNOTATION_BYTES_MAX], ""))
+        self._told["auditAnnotations"] = told
+        return found
 
 
-def _denied(attributes: Attributes, policy: str, binding: str) -> errors.ApiError:
-    info = attributes.info
-    metadata = (attributes.obj or attributes.old or {}).get("metadata") or {}
-    name = attributes.name or metadata.get("name") or metadata.get("generateName") or ""
-    return errors.forbidden(
-        info.group, info.plural, name,
-        f"ValidatingAdmissionPolicy '{policy}' with binding '{binding}' denied request: "
-        "evaluating CEL expressions is not simulated yet",
-    )  # fmt: skip
+def _refusal(attributes: Attributes, denial: _Denial) -> ApiError:
+    """The first denial's sentence, under its reason and that reason's code."""
+    error = forbidden(attributes, denial.text)
+    reason = denial.reason or "Invalid"
+    details: dict[str, Any] = {**error.details, "causes": [{"message": denial.text}]}
+    return ApiError(_CODES.get(reason, 422), reason, error.message, details=details)
+
+
+def _compile(policy: Object, version: str) -> _Program:
+    spec = policy["spec"]
+    rules = spec.get("validations") or ()
+    environment = Environment(
+        version, params=bool(spec.get("paramKind")), variables=spec.get("variables") or ()
+    )
+    return _Program(
+        environment,
+        expressions.compile_conditions(spec.get("matchConditions") or (), environment),
+        tuple(environment.compile(rule.get("expression", ""), ("bool",)) for rule in rules),
+        tuple(
+            environment.compile(rule["messageExpression"], ("string",), authorizer=False)
+            if rule.get("messageExpression")
+            else None
+            for rule in rules
+        ),
+        tuple(
+            (one.get("key", ""), environment.compile(one["valueExpression"], ("string", "null")))
+            for one in spec.get("auditAnnotations") or ()
+        ),
+    )

@@ -6,40 +6,15 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/cel/library/authz.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
+from apiserver_app.cel.checks import Ask, Check, Decision
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare
 from apiserver_app.machinery import names
 from apiserver_app.machinery.meta import User
 
 CHECK_COST = 350_000
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What is asked: a resource, or a path when there is no resource."""
-
-    user: User
-    verb: str = ""
-    path: str = ""
-    group: str = ""
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-    fields: str = ""
-    labels: str = ""
-
-
-class Decision(NamedTuple):
-    allowed: bool
-    reason: str = ""
-    error: str = ""
-
-
-Ask = Callable[[Check], Decision]
 
 
 class Authorizer:

@@ -13,6 +13,7 @@ from apiserver_app.admission.config import Configuration
 from apiserver_app.admission.plugin import CREATE, Attributes, Given, Ops, Question
 from apiserver_app.auth import protocols
 from apiserver_app.auth.authz import union
+from apiserver_app.cel.checks import Check, Decision
 from apiserver_app.machinery import kinds
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand
@@ -69,6 +70,12 @@ class Cluster:
         decision = await self.authorization.authorize(protocols.Attributes(user, verb, "", *rest))
         return decision.allowed, decision.reason
 
+    async def _decide(self, check: Check) -> Decision:
+        allowed = await self.authorization.allows(
+            check.user, check.verb, check.group, check.resource, check.name
+        )
+        return Decision(allowed)
+
     async def _make_namespace(self, name: str) -> None:
         self.made.append(name)
         self.namespace(name)
@@ -100,9 +107,10 @@ class Cluster:
         attributes = Attributes(
             operation, info, subresource, namespace, name or metadata.get("name", ""),
             copy.deepcopy(obj), old, user, self.reader, Rand(7), self.now, self.version,
-            dry_run=dry_run, warnings=self.warnings,
+            dry_run=dry_run, warnings=self.warnings, decide=self._decide,
         )  # fmt: skip
         self.told.clear()
+        self.attributes = attributes
         run(self.chain.mutate(attributes, self._tell))
         run(self.chain.validate(attributes, self._tell))
         return attributes.obj or {}

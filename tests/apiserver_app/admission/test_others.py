@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 from apiserver_app.admission.plugin import UPDATE
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import User
-from tests.apiserver_app.admission.conftest import Cluster, pod
+from tests.apiserver_app.admission.conftest import Cluster
 
 CLASSES = "storageclasses.storage.k8s.io"
 REQUESTS = "certificatesigningrequests.certificates.k8s.io"
@@ -158,22 +158,3 @@ def test_signing_needs_the_verb_on_the_signer(cluster: Cluster) -> None:
     )
 
     assert error.message.endswith(f'user not permitted to sign requests with signerName "{CLIENT}"')
-
-
-# -- the extension points -----------------------------------------------------------------------
-
-
-def test_bound_policy_refuses_by_name(cluster: Cluster) -> None:
-    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["*"],
-            "resources": ["pods"]}  # fmt: skip
-    spec = {"matchConstraints": {"resourceRules": [rule]}, "failurePolicy": "Fail"}
-    policy = {"metadata": {"name": "short-names"}, "spec": spec}
-    binding = {"metadata": {"name": "everywhere"}, "spec": {"policyName": "short-names"}}
-    cluster.reader.put(f"validatingadmissionpolicies.{HOOKS}", policy)
-    cluster.send("pods", pod())
-    cluster.reader.put(f"validatingadmissionpolicybindings.{HOOKS}", binding)
-
-    assert _refusal(cluster, "pods", pod()).message == (
-        "pods \"nginx\" is forbidden: ValidatingAdmissionPolicy 'short-names' with binding "
-        "'everywhere' denied request: evaluating CEL expressions is not simulated yet"
-    )

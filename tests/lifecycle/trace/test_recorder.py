@@ -168,7 +168,7 @@ def test_a_hop_takes_its_modelled_time_and_telling_takes_none() -> None:
 
     async def hops() -> None:
         await told.hop("gate", "etcd", "allow", {}, span=0)
-        await told.hop("plugin", "mutating", "Priority", "allow", "", [], [], span=0)
+        await told.hop("plugin", "mutating", "Priority", "allow", "", [], [], {}, span=0)
 
     kernel.spawn("hops", hops())
     kernel.run_ready(1)

@@ -1,0 +1,315 @@
+"""Expressions of policies and of matchConditions: their variables, their budget, their errors.
+
+Evaluating never awaits: an expression that asks the authorizers is stopped, they are asked, and it
+is evaluated again with their answer, which is kept for the request. So an expression has the same
+value whoever answers how late.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/{compile,activation,
+composition,condition}.go and pkg/admission/plugin/webhook/matchconditions/matcher.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from apiserver_app import cel
+from apiserver_app.admission.plugin import Attributes
+from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.machinery.meta import Object, ResourceInfo
+
+if TYPE_CHECKING:
+    from apiserver_app.cel.program import Program
+    from apiserver_app.cel.types import Type
+
+OUT_OF_BUDGET = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+_KEPT = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation",
+         "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
+         "annotations", "finalizers")  # fmt: skip
+
+
+class OutOfBudget(Exception):
+    """All expressions together cost too much."""
+
+    def __init__(self) -> None:
+        super().__init__(OUT_OF_BUDGET)
+
+
+class _Pending(Exception):
+    """The authorizers have to be asked first."""
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An expression that was compiled, or why it could not be."""
+
+    text: str
+    program: Program | None
+    error: str = ""
+
+
+class Outcome(NamedTuple):
+    """The value of an expression, or upstream's sentence on why it has none."""
+
+    value: Any
+    error: str = ""
+
+    @property
+    def shown(self) -> Any:
+        """For the trace: the value as plain data, or the error."""
+        from apiserver_app.cel.values import plain
+
+        return self.error or plain(self.value)
+
+
+class Environment:
+    """What the expressions of one policy or webhook may name. Variables come in their order."""
+
+    def __init__(
+        self,
+        version: str,
+        *,
+        params: bool = False,
+        variables: Sequence[Object] = (),
+        structs: Mapping[str, Type] | None = None,
+    ) -> None:
+        from apiserver_app.admission import expressiontypes
+        from apiserver_app.cel.types import DYN, Type
+
+        self._version = version
+        self._structs = structs or {}
+        self._types = dict(expressiontypes.VARIABLES)
+        if params:
+            self._types["params"] = DYN
+        self.variables: dict[str, Compiled] = {}
+        fields: dict[str, Type] = {}
+        self._types["variables"] = Type("kubernetes.variables", (), fields)
+        for variable in variables:
+            made = self.compile(variable.get("expression", ""))
+            fields[variable["name"]] = made.program.output if made.program else DYN
+            self.variables[variable["name"]] = made
+
+    def compile(self, text: str, wants: Sequence[str] = (), *, authorizer: bool = True) -> Compiled:
+        types = self._types
+        if not authorizer:
+            types = {name: one for name, one in types.items() if "authorizer" not in name}
+        try:
+            program = cel.compile(
+                text, tuple(types), types=types, structs=self._structs, wants=wants,
+                version=self._version,
+            )  # fmt: skip
+        except cel.CompileError as error:
+            return Compiled(text, None, str(error))
+        return Compiled(text, program)
+
+
+class Activation:
+    """One request, of which obj is the present state, as the expressions of one binding and one
+    parameter see it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        attributes: Attributes,
+        info: ResourceInfo,
+        obj: Object | None,
+        *,
+        params: Object | None = None,
+        namespace: Object | None = None,
+        budget: int = cel.RUNTIME_BUDGET,
+    ) -> None:
+        from apiserver_app.cel.library.authz import Authorizer
+        from apiserver_app.cel.values import Lazy
+
+        self.budget = budget
+        self._attributes = attributes
+        self._environment = environment
+        self._decisions: dict[Check, Decision] = attributes.decisions
+        self._spent = 0
+        authorizer = Authorizer(attributes.user, self._ask)
+        asked = attributes.info
+        self.bindings: dict[str, Any] = {
+            "object": _in_version(obj, attributes, info),
+            "oldObject": _in_version(attributes.old, attributes, info),
+            "params": params,
+            "request": request_of(attributes, info),
+            "namespaceObject": _namespace(namespace),
+            "authorizer": authorizer,
+            "authorizer.requestResource": authorizer.resource(
+                asked.group, asked.plural, attributes.subresource, attributes.namespace,
+                attributes.name,
+            ),
+            "variables": Lazy(frozenset(environment.variables), self._variable),
+        }  # fmt: skip
+
+    async def evaluate(self, compiled: Compiled) -> Outcome:
+        """The expression's value. Raises OutOfBudget."""
+        if compiled.program is None:
+            return Outcome(None, f"compilation error: {compiled.error}")
+        while True:
+            self._spent = 0
+            try:
+                value, cost = compiled.program.run(self.bindings)
+                outcome = Outcome(value)
+            except _Pending as pending:
+                self._decisions[pending.check] = await self._decide(pending.check)
+                continue
+            except cel.EvaluationError as error:
+                cost = error.cost
+                text = f"expression '{compiled.text}' resulted in error: {error}"
+                outcome = Outcome(None, text)
+            self.budget -= cost + self._spent
+            if self.budget < 0:
+                raise OutOfBudget
+            return outcome
+
+    def _variable(self, name: str) -> Any:
+        """The value of `variables.name`, asked for the first time."""
+        compiled = self._environment.variables[name]
+        if compiled.program is None:
+            raise cel.EvaluationError(
+                f'composited variable "{name}" fails to compile: {compiled.error}'
+            )
+        try:
+            value, cost = compiled.program.run(self.bindings)
+        except cel.EvaluationError as error:
+            self._spent += error.cost
+            raise cel.EvaluationError(
+                f'composited variable "{name}" fails to evaluate: {error}'
+            ) from None
+        self._spent += cost
+        return value
+
+    def _ask(self, check: Check) -> Decision:
+        decision = self._decisions.get(check)
+        if decision is None:
+            raise _Pending(check)
+        return decision
+
+    async def _decide(self, check: Check) -> Decision:
+        decide = self._attributes.decide
+        if decide is None:
+            return Decision(False, "", "no authorizer")
+        return await decide(check)
+
+    def read(self) -> Object:
+        """The variables that were asked for, as plain data."""
+        from apiserver_app.cel.values import plain
+
+        values = self.bindings["variables"]
+        return {name: plain(dict.__getitem__(values, name)) for name in dict.keys(values)}
+
+
+class Matches(NamedTuple):
+    """What matchConditions say: whether they hold, which one does not, or why it is not known."""
+
+    hold: bool
+    failed: str = ""
+    error: str = ""
+
+
+async def match(
+    conditions: Sequence[tuple[str, Compiled]], activation: Activation, failure_policy: str
+) -> Matches:
+    """One condition that is false decides, whatever errors others have."""
+    errors: list[str] = []
+    for name, compiled in conditions:
+        try:
+            outcome = await activation.evaluate(compiled)
+        except OutOfBudget as error:
+            errors = [str(error)]
+            break
+        if outcome.error:
+            errors.append(outcome.error)
+        elif outcome.value is False:
+            return Matches(False, name)
+    if not errors:
+        return Matches(True)
+    if failure_policy == "Ignore":
+        return Matches(False)
+    text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+    return Matches(False, "", text)
+
+
+def compile_conditions(
+    conditions: Sequence[Object], environment: Environment
+) -> tuple[tuple[str, Compiled], ...]:
+    return tuple(
+        (one.get("name", ""), environment.compile(one.get("expression", ""), ("bool",)))
+        for one in conditions
+    )
+
+
+def request_of(attributes: Attributes, info: ResourceInfo) -> Object:
+    """The AdmissionRequest: what is empty is absent."""
+    asked, user = attributes.info, attributes.user
+    who: Object = {"username": user.name}
+    if user.uid:
+        who["uid"] = user.uid
+    if user.groups:
+        who["groups"] = list(user.groups)
+    if user.extra:
+        who["extra"] = {key: list(values) for key, values in user.extra.items()}
+    request: Object = {
+        "kind": _kind(info),
+        "resource": _resource(info),
+        "requestKind": _kind(asked),
+        "requestResource": _resource(asked),
+        "operation": attributes.operation,
+        "userInfo": who,
+        "dryRun": attributes.dry_run,
+    }
+    if attributes.subresource:
+        request["subResource"] = request["requestSubResource"] = attributes.subresource
+    if attributes.name:
+        request["name"] = attributes.name
+    if attributes.namespace:
+        request["namespace"] = attributes.namespace
+    if attributes.options:
+        request["options"] = attributes.options
+    return request
+
+
+def _in_version(obj: Object | None, attributes: Attributes, info: ResourceInfo) -> Object | None:
+    if obj is None or attributes.means is None or info == attributes.info:
+        return obj
+    return attributes.means.convert(obj, info)
+
+
+def _kind(info: ResourceInfo) -> Object:
+    return {"group": info.group, "version": info.version, "kind": info.kind}
+
+
+def _resource(info: ResourceInfo) -> Object:
+    return {"group": info.group, "version": info.version, "resource": info.plural}
+
+
+def _namespace(namespace: Object | None) -> Object | None:
+    """The fields of a namespace that expressions may see."""
+    if namespace is None:
+        return None
+    from apiserver_app.cel.values import timestamp
+
+    metadata = namespace.get("metadata") or {}
+    seen = {name: metadata[name] for name in _KEPT if name in metadata}
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        if seen.get(name):
+            seen[name] = timestamp(seen[name])
+    out: Object = {"metadata": seen}
+    for part in ("spec", "status"):
+        if part in namespace:
+            out[part] = namespace[part]
+    return out
+
+
+def namespace_of(attributes: Attributes) -> Object | None:
+    """The namespace that the request is in; none for namespaces themselves."""
+    if not attributes.namespace or attributes.info.key == "namespaces":
+        return None
+    return attributes.reader.get("namespaces", "", attributes.namespace)

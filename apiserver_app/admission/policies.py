@@ -1,0 +1,161 @@
+"""What validating and mutating policies have in common: which apply, and with which parameters.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/generic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from apiserver_app.admission import matching
+from apiserver_app.admission.plugin import Attributes
+from apiserver_app.admission.webhooks.hooks import GROUP
+from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.reader import Reader
+
+NO_PARAMS = "no params found for policy binding with `Deny` parameterNotFoundAction"
+
+
+_CLUSTER_WIDE = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+_NO_NAMESPACE = (
+    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+)
+
+# the resource of an apiVersion and kind, if there is one
+ResourceOf = Callable[[str, str], ResourceInfo | None]
+
+
+class ConfigurationError(Exception):
+    """A policy or binding that cannot be carried out; upstream's sentence."""
+
+
+class Applied(NamedTuple):
+    """A policy that is about the request, and a binding of it; or why it cannot be applied."""
+
+    policy: Object
+    program: Any
+    binding: Object | None
+    info: ResourceInfo
+    params: Sequence[Object | None]
+    error: str = ""
+
+
+class Source:
+    """The policies of one kind with their bindings, compiled; again when one of them changes."""
+
+    def __init__(
+        self,
+        policies: str,
+        bindings: str,
+        compile_: Callable[[Object, str], Any],
+        resource_of: ResourceOf,
+    ) -> None:
+        self._policies = f"{policies}.{GROUP}"
+        self._bindings = f"{bindings}.{GROUP}"
+        self._compile = compile_
+        self._resource_of = resource_of
+        self._generations = (-1, -1)
+        self._hooks: tuple[tuple[Object, Any, tuple[Object, ...]], ...] = ()
+        self._compiled: dict[tuple[str, str], Any] = {}
+
+    def is_empty(self, reader: Reader) -> bool:
+        return not reader.list(self._bindings)
+
+    def hooks(
+        self, reader: Reader, version: str
+    ) -> tuple[tuple[Object, Any, tuple[Object, ...]], ...]:
+        """(policy, what was compiled of it, its bindings) in the order of the names."""
+        now = (reader.generation(self._policies), reader.generation(self._bindings))
+        if now != self._generations:
+            self._hooks = tuple(self._read(reader, version))
+            self._generations = now
+        return self._hooks
+
+    def _read(
+        self, reader: Reader, version: str
+    ) -> Iterator[tuple[Object, Any, tuple[Object, ...]]]:
+        bound: dict[str, list[Object]] = {}
+        for binding in reader.list(self._bindings):
+            bound.setdefault((binding.get("spec") or {}).get("policyName", ""), []).append(binding)
+        kept, self._compiled = self._compiled, {}
+        for name in sorted(bound):
+            policy = reader.get(self._policies, "", name)
+            if policy is None:
+                continue
+            key = (name, str(policy["metadata"].get("resourceVersion", id(policy))))
+            program = kept.get(key)
+            if program is None:
+                program = self._compile(policy, version)
+            self._compiled[key] = program
+            yield policy, program, tuple(sorted(bound[name], key=meta.name_of))
+
+    def applied(self, attributes: Attributes) -> Iterator[Applied]:
+        """Every policy and binding that is about the request, in order."""
+        for policy, program, bindings in self.hooks(attributes.reader, attributes.version):
+            spec = policy["spec"]
+            try:
+                info = matching.matched(spec.get("matchConstraints") or {}, attributes)
+            except ApiError as error:
+                yield Applied(policy, program, None, attributes.info, (), _policy(error))
+                continue
+            if info is None:
+                continue
+            for binding in bindings:
+                narrower = (binding.get("spec") or {}).get("matchResources")
+                try:
+                    if narrower and matching.matched(narrower, attributes) is None:
+                        continue
+                    params = self._params(spec.get("paramKind"), binding, attributes)
+                except (ApiError, ConfigurationError) as error:
+                    text = f"failed to configure binding: {error}"
+                    yield Applied(policy, program, binding, info, (), text)
+                    continue
+                yield Applied(policy, program, binding, info, params)
+
+    def _params(
+        self, kind: Object | None, binding: Object, attributes: Attributes
+    ) -> Sequence[Object | None]:
+        """The parameters of a binding; one None when there are to be none."""
+        ref = (binding.get("spec") or {}).get("paramRef")
+        if not kind or not ref:
+            return (None,)
+        info = self._resource_of(str(kind.get("apiVersion", "")), str(kind.get("kind", "")))
+        if info is None:
+            shown = f"&ParamKind{{APIVersion:{kind.get('apiVersion')},Kind:{kind.get('kind')},}}"
+            raise ConfigurationError(f"paramKind kind `{shown}` not known")
+        namespace = ref.get("namespace", "")
+        if not info.namespaced and namespace:
+            raise ConfigurationError(_CLUSTER_WIDE)
+        if info.namespaced:
+            namespace = namespace or attributes.namespace
+            if not namespace:
+                raise ConfigurationError(_NO_NAMESPACE)
+        found = _found(ref, info, namespace, attributes.reader)
+        if not found and ref.get("parameterNotFoundAction") == "Deny":
+            raise ConfigurationError(NO_PARAMS)
+        return found
+
+
+def _policy(error: ApiError) -> str:
+    return f"failed to configure policy: {error.message}"
+
+
+def _found(ref: Object, info: ResourceInfo, namespace: str, reader: Reader) -> list[Object]:
+    if ref.get("name"):
+        one = reader.get(info.key, namespace, ref["name"])
+        return [] if one is None else [_typed(one, info)]
+    selector = labels.from_label_selector(ref.get("selector"))
+    return [
+        _typed(one, info)
+        for one in reader.list(info.key, namespace)
+        if selector.matches(meta.labels_of(one))
+    ]
+
+
+def _typed(obj: Object, info: ResourceInfo) -> Object:
+    if "kind" in obj:
+        return obj
+    return {"apiVersion": info.api_version, "kind": info.kind, **obj}
