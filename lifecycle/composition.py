@@ -38,6 +38,7 @@ from apiserver_app.registry import kinds as strategies
 from apiserver_app.store import etcd
 from apiserver_app.store.backend import Backend, ClusterState
 from controllers_app.apiextensions import component as extensions
+from controllers_app.kubelet import images
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
 from lifecycle import roles
@@ -99,8 +100,9 @@ class Cluster:
         self._issuer = issuer.Issuer(key)
         self._loopback_token = hmac.new(key, b"loopback", hashlib.sha256).hexdigest()
         self.outbound = carriers.Carriers(
-            self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem
-        )
+            self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem,
+            image_certificate=self._image_certificate,
+        )  # fmt: skip
         self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
         self.outbound.nodes = self.nodes
         self.context = self._context()
@@ -345,6 +347,11 @@ class Cluster:
                 "expirationTimestamp": meta.rfc3339(now + seconds * kernels.SECOND),
             },
         }
+
+    def _image_certificate(self, image: str) -> str:
+        """The certificate that an image brings along."""
+        entries = self.inputs.options.get("kubelet", {}).get("images")
+        return images.Catalog(entries).find(image).files.get(images.CERTIFICATE, "")
 
     def _bug(self, where: str, error: BaseException) -> None:
         self.on_bug(f"{where}: {type(error).__name__}: {error}\n{_place(error)}")

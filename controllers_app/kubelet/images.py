@@ -23,6 +23,7 @@ from apiserver_app.machinery.nodeapi import STDOUT
 
 PREFIX = "simulation.lifecycle/"
 NEVER = float("inf")
+CERTIFICATE = "/etc/webhook/tls.crt"  # what an image's server shows
 SECONDS_MAX = 10 * 365 * 86_400.0
 LINE_SECONDS = 0.004  # between two lines of an image's start
 

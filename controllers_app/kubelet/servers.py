@@ -20,7 +20,7 @@ import orjson
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.nodeapi import STDERR, STDOUT, HttpAnswer, HttpRequest
-from controllers_app.kubelet import clocktext, images
+from controllers_app.kubelet import clocktext, images, samplehooks
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
@@ -223,6 +223,16 @@ async def _plain(cell: Cell, port: int, request: HttpRequest) -> HttpAnswer:
     return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(said) + b"\n")
 
 
+def _reviews(decide: samplehooks.Decide) -> Answering:
+    async def answer(cell: Cell, _port: int, request: HttpRequest) -> HttpAnswer:
+        found = samplehooks.answer(decide, request)
+        moment = clocktext.nginx(cell.now)
+        _say(cell, STDOUT, f"{moment} {request.method} {request.path} {found.status}")
+        return found
+
+    return answer
+
+
 def _redis(data: bytes) -> bytes:
     """PING, in either of redis's two ways of writing commands; everything else is unknown."""
     words = data.upper().split()
@@ -241,6 +251,8 @@ SERVERS: tuple[Server, ...] = (
     Server("coredns", _coredns),
     Server("whoami", _whoami),
     Server("plain", _plain),
+    Server("sidecar-injector", _reviews(samplehooks.sidecar_injector), tls=True),
+    Server("name-length", _reviews(samplehooks.name_length), tls=True),
     Server("redis", talk=_redis),
     Server("tcp", talk=lambda data: b""),
 )
