@@ -19,6 +19,7 @@ from apiserver_app.machinery import errors, kinds, meta
 from apiserver_app.machinery.client import MERGE_PATCH, STRATEGIC_PATCH
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.customs import CustomCaches
 from controllers_app.runtime.informer import Informer
 
 FOREGROUND = "foregroundDeletion"
@@ -41,10 +42,19 @@ class GarbageCollectorController(Controller):
             cache = ctx.informers.informer(info.key).index("owners", _owner_uids)
             self._caches[info.key] = cache
             _Handlers(self, info.key).register(cache)
+        CustomCaches(ctx.informers, self._resources, self._defined, self._undefined)
+
+    def _defined(self, info: ResourceInfo, cache: Informer) -> None:
+        self._caches[info.key] = cache.index("owners", _owner_uids)
+        _Handlers(self, info.key).register(cache)
+
+    def _undefined(self, info: ResourceInfo) -> None:
+        self._caches.pop(info.key, None)
 
     async def reconcile(self, key: str) -> Result | None:
         resource, namespace, name = key.split("/")
-        obj = self._caches[resource].get(f"{namespace}/{name}" if namespace else name)
+        cache = self._caches.get(resource)
+        obj = cache.get(f"{namespace}/{name}" if namespace else name) if cache else None
         if obj is None:
             return Result("is gone")
         if meta.is_deleting(obj):
@@ -158,7 +168,7 @@ class GarbageCollectorController(Controller):
 
     def _dependents(self, uid: str) -> Iterator[tuple[str, Object]]:
         """(resource, object) of everything that names uid as an owner."""
-        for resource, cache in self._caches.items():
+        for resource, cache in list(self._caches.items()):
             yield from ((resource, item) for item in list(cache.by("owners", uid).values()))
 
     # -- writes ---------------------------------------------------------------------------------
@@ -180,11 +190,20 @@ class GarbageCollectorController(Controller):
                 raise
 
     async def _drop_references(self, resource: str, obj: Object, owners: list[Object]) -> None:
-        references = [{"$patch": "delete", "uid": owner["uid"]} for owner in owners]
+        gone = [owner["uid"] for owner in owners]
+        references = [{"$patch": "delete", "uid": uid} for uid in gone]
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": references}}
+        kind = STRATEGIC_PATCH
+        if "." in resource and self._resources.by_key[resource].stored_version:
+            # a custom resource takes no strategic patch: its list is replaced, if it is the same
+            kind = MERGE_PATCH
+            metadata = obj["metadata"]
+            kept = [one for one in metadata.get("ownerReferences") or () if one["uid"] not in gone]
+            patch["metadata"]["ownerReferences"] = kept
+            patch["metadata"]["resourceVersion"] = metadata["resourceVersion"]
         try:
             await self.client.patch(
-                resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=STRATEGIC_PATCH
+                resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=kind
             )
         except errors.ApiError as error:
             if error.code not in (404, 422):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery import customkinds, errors, kinds, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.controller import Context, Controller, Result
 
@@ -59,6 +59,7 @@ class NamespaceController(Controller):
         self._namespaces = ctx.informers.informer("namespaces")
         self._namespaces.handle(self._changed, self._updated)
         self._resources = _deletable(kinds.resources(ctx.version))
+        self._definitions = ctx.informers.informer(customkinds.DEFINITIONS)
 
     async def reconcile(self, key: str) -> Result | None:
         try:
@@ -92,8 +93,10 @@ class NamespaceController(Controller):
     async def _delete_content(self, namespace: str) -> Remains:
         """Pods first: what else there is (a network policy, say) may protect them to the end."""
         remains = Remains()
+        custom = [info for info in customkinds.established(self._definitions.list())
+                  if info.namespaced]  # fmt: skip
         pods = [info for info in self._resources if info.key == "pods"]
-        others = [info for info in self._resources if info.key != "pods"]
+        others = [info for info in (*self._resources, *custom) if info.key != "pods"]
         for info in pods:
             await self._delete_all(info, namespace, remains)
         if not remains.counts:
@@ -102,7 +105,12 @@ class NamespaceController(Controller):
         return remains
 
     async def _delete_all(self, info: ResourceInfo, namespace: str, remains: Remains) -> None:
-        found = (await self.client.list(info.key, namespace)).get("items") or ()
+        try:
+            found = (await self.client.list(info.key, namespace)).get("items") or ()
+        except errors.ApiError as error:
+            if error.code != 404 or not info.stored_version:
+                raise
+            return  # the definition has gone meanwhile
         if not found:
             return
         for obj in found:

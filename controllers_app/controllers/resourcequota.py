@@ -14,6 +14,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.quantity import ZERO
 from controllers_app.controllers import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.customs import CustomCaches
 from controllers_app.runtime.informer import Informer
 
 QUOTAS = "resourcequotas"
@@ -30,10 +31,21 @@ class ResourceQuotaController(Controller):
         self._quotas = ctx.informers.informer(QUOTAS).index_by_namespace()
         self._quotas.handle(self._changed, self._updated)
         self._counted: dict[str, Informer] = {}
-        for info in _countable(kinds.resources(ctx.version)):
-            cache = ctx.informers.informer(info.key).index_by_namespace()
-            self._counted[info.key] = cache
-            cache.handle(self._appeared, self._altered, self._appeared)
+        resources = kinds.Resources(ctx.version)
+        for info in _countable(resources.built_in):
+            self._count(info, ctx.informers.informer(info.key))
+        CustomCaches(ctx.informers, resources, self._defined, self._undefined)
+
+    def _count(self, info: ResourceInfo, cache: Informer) -> None:
+        self._counted[info.key] = cache.index_by_namespace()
+        cache.handle(self._appeared, self._altered, self._appeared)
+
+    def _defined(self, info: ResourceInfo, cache: Informer) -> None:
+        if info.namespaced:
+            self._count(info, cache)
+
+    def _undefined(self, info: ResourceInfo) -> None:
+        self._counted.pop(info.key, None)
 
     async def reconcile(self, key: str) -> Result | None:
         quota = self._quotas.get(key)

@@ -75,6 +75,7 @@ class Informer:
         self._registrar = registrar or Registrar()
         self.readers: tuple[str, ...] = ()
         self._watch: clients.Watch | None = None
+        self._ended = False
         # each handler with its owner
         self._on_add: list[tuple[str, OnAdd]] = []
         self._on_update: list[tuple[str, OnUpdate]] = []
@@ -168,13 +169,14 @@ class Informer:
     # -- the reflector --------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """List, then watch; list again when the watch's revision is gone. Never returns."""
+        """List, then watch; list again when the watch's revision is gone. Returns only when the
+        resource is gone for good."""
         failures = 0
-        while True:
+        while not self._ended:
             try:
                 await self._list()
                 failures = 0
-                while await self._follow():
+                while await self._follow() and not self._ended:
                     pass
             except errors.ApiError as error:
                 if error.code != 410 or failures:
@@ -182,6 +184,10 @@ class Informer:
             backoff = min(BACKOFF_SECONDS_BASE * 2.0 ** min(failures, 16), BACKOFF_SECONDS_MAX)
             failures += 1
             await self._kernel.sleep(backoff, background=True)
+
+    def end(self) -> None:
+        """The resource is served no more: see what its last watch still brings, then stop."""
+        self._ended = True
 
     async def _list(self) -> None:
         self._say("listing", "")
@@ -335,6 +341,19 @@ class InformerFactory:
         """The owner has stopped: nobody is told any more. The caches stay."""
         for informer in self._registrar.used.pop(owner, {}).values():
             informer.detach(owner)
+
+    @property
+    def owner(self) -> str:
+        """Who registers at the moment."""
+        return self._registrar.owner
+
+    def drop(self, resource: str) -> None:
+        """The resource is gone, and its caches with it."""
+        for key in [key for key, one in self._informers.items() if one.resource == resource]:
+            self._informers.pop(key).end()
+            self._running.discard(key)
+            for used in self._registrar.used.values():
+                used.pop(key, None)
 
     def start(self) -> None:
         """Run every informer that does not run yet."""
