@@ -2,7 +2,8 @@
 
 Documents are built when first asked for (tens of milliseconds) and kept compressed; nothing else
 of them stays in memory. Hashes are known without building anything, since a version's documents
-never change.
+never change; those of custom resources are hashed themselves, and forgotten when a definition
+changes.
 
 Models kube-openapi pkg/handler3/handler.go and pkg/builder3/openapi.go.
 """
@@ -13,12 +14,14 @@ import functools
 import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 
 from apiserver_app.http import (
     discovery,
     negotiation,
+    openapi_custom,
     openapi_paths,
     openapi_schemas,
     openapi_v2,
@@ -27,6 +30,7 @@ from apiserver_app.http.openapi_schemas import META
 from apiserver_app.machinery import kinds
 
 Answer = tuple[int, list[tuple[str, str]], bytes]
+Document = tuple[Mapping[str, Any], Mapping[str, Any]]  # paths, schemas
 
 FORMAT = "1"  # changes whenever documents of the same version come out differently
 _DOCUMENTS_MAX = 48
@@ -43,10 +47,14 @@ class OpenApi:
 
     def __init__(self, resources: kinds.Resources) -> None:
         self._version = resources.version
+        self._resources = resources
+        self._generation = resources.generation
+        self._custom: dict[str, bytes] = {}  # name -> document, compressed
         names = ["api", "apis"]
-        for group, version in resources.group_versions:
+        for info in resources.built_in:
+            group, version = info.group, info.version
             names += [f"apis/{group}", f"apis/{group}/{version}"] if group else [f"api/{version}"]
-        self._names = tuple(sorted(set(names)))
+        self._built_in = frozenset(names)
 
     def answer(
         self,
@@ -56,6 +64,9 @@ class OpenApi:
     ) -> Answer | None:
         """Code, headers and body of what is at a path; `headers` are the request's, lower case."""
         path = path.rstrip("/")
+        if self._generation != self._resources.generation:
+            self._generation = self._resources.generation
+            self._custom.clear()
         if path == _ROOT:
             return self._index()
         if path == _ROOT_V2:
@@ -64,7 +75,7 @@ class OpenApi:
             out = [("Content-Type", _PROTOBUF_TYPE if is_protobuf else negotiation.JSON)]
             return self._document(name, out, headers)
         name = path.removeprefix(_ROOT + "/")
-        if name == path or name not in self._names:
+        if name == path or name not in self._names():
             return None
         etag = self._hash(name)
         asked = params.get("hash")
@@ -84,7 +95,7 @@ class OpenApi:
         out += [("Etag", etag), ("Vary", "Accept, Accept-Encoding")]
         if headers.get("if-none-match") == etag:
             return 304, out, b""
-        body = _compressed(self._version, name)
+        body = self._compressed(name)
         if "gzip" in headers.get("accept-encoding", ""):
             return 200, [*out, ("Content-Encoding", "gzip")], body
         return 200, out, gzip.decompress(body)
@@ -92,12 +103,42 @@ class OpenApi:
     def _index(self) -> Answer:
         paths = {
             name: {"serverRelativeURL": f"{_ROOT}/{name}?hash={self._hash(name)}"}
-            for name in self._names
+            for name in self._names()
         }
         body = orjson.dumps({"paths": paths})
         return 200, [("Content-Type", negotiation.JSON)], body
 
+    def _names(self) -> list[str]:
+        """What there is a document of."""
+        custom = {f"apis/{group}/{version}" for group, version in self._custom_versions()}
+        return sorted(self._built_in | custom)
+
+    def _custom_versions(self) -> list[tuple[str, str]]:
+        infos = self._resources.listed
+        return list(
+            dict.fromkeys((one.group, one.version) for one in infos if one.custom is not None)
+        )
+
+    def _compressed(self, name: str) -> bytes:
+        is_v2 = name in ("v2", "v2.pb")
+        if name in self._built_in or (is_v2 and not self._custom_versions()):
+            return _compressed(self._version, name)
+        found = self._custom.get(name)
+        if found is None:
+            if is_v2:
+                plain = gzip.decompress(_compressed(self._version, name))
+                body = openapi_v2.extended(plain, name == "v2.pb", self._custom_documents())
+            else:
+                body = build_custom(self._resources, *name.split("/")[1:])
+            found = self._custom[name] = gzip.compress(body, compresslevel=6, mtime=0)
+        return found
+
+    def _custom_documents(self) -> list[Document]:
+        return [build_document(self._resources, *one) for one in self._custom_versions()]
+
     def _hash(self, name: str) -> str:
+        if name not in self._built_in and self._custom_versions():
+            return hashlib.sha512(self._compressed(name)).hexdigest().upper()
         text = f"{FORMAT}/{self._version}/{name}"
         return hashlib.sha512(text.encode()).hexdigest().upper()
 
@@ -114,6 +155,25 @@ def build(version: str, name: str) -> bytes:
         found = openapi_paths.Paths(kinds.Resources(version), group, parts[-1])
         paths, roots = found.paths, list(found.roots)
     definitions = openapi_schemas.Definitions(version)
+    return _document(version, paths, openapi_schemas.v3(definitions, roots))
+
+
+def build_custom(resources: kinds.Resources, group: str, version: str) -> bytes:
+    """The document of a group version of custom resources."""
+    return _document(resources.version, *build_document(resources, group, version))
+
+
+def build_document(resources: kinds.Resources, group: str, version: str) -> Document:
+    """(paths, schemas) of a group version of custom resources."""
+    found = openapi_paths.Paths(resources, group, version)
+    definitions = openapi_schemas.Definitions(resources.version)
+    infos = [info for info in resources.listed if (info.group, info.version) == (group, version)]
+    out = openapi_schemas.v3(definitions, [*found.roots, *openapi_custom.ROOTS])
+    out |= openapi_custom.schemas(definitions, infos)
+    return found.paths, {name: out[name] for name in sorted(out)}
+
+
+def _document(version: str, paths: Mapping[str, Any], schemas: Mapping[str, Any]) -> bytes:
     return orjson.dumps(
         {
             "openapi": "3.0.0",
@@ -123,7 +183,7 @@ def build(version: str, name: str) -> bytes:
             },
             "paths": paths,
             "components": {
-                "schemas": openapi_schemas.v3(definitions, roots),
+                "schemas": schemas,
                 "securitySchemes": {
                     "BearerToken": {
                         "type": "apiKey",

@@ -99,7 +99,7 @@ class Paths:
             META + name for name in ("APIResourceList", "DeleteOptions", "Status", "Patch")
         )
         self.paths: Json = {f"{self._root}/": self._discovery()}
-        for info in resources.all:
+        for info in resources.listed:
             if (info.group, info.version) == (group, version):
                 self._add(info)
 
@@ -201,7 +201,8 @@ class Paths:
             out["parameters"] = params
         if verb == "patch":
             content = {"schema": openapi_schemas.reference(META + "Patch")}
-            out["requestBody"] = {"content": dict.fromkeys(_PATCHES, content), "required": True}
+            taken = _PATCHES if info.custom is None else _PATCHES[:-1]  # none that is strategic
+            out["requestBody"] = {"content": dict.fromkeys(taken, content), "required": True}
         elif body:
             content = {"schema": openapi_schemas.reference(body)}
             out["requestBody"] = {"content": dict.fromkeys(_BODIES, content)}

@@ -9,12 +9,12 @@ Models kube-openapi pkg/builder/openapi.go; the message is gnostic's openapiv2/O
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
 
-from apiserver_app.http import discovery, openapi_paths, openapi_schemas
+from apiserver_app.http import discovery, openapi_custom, openapi_paths, openapi_schemas
 from apiserver_app.http.openapi_schemas import V2_PREFIX, V3_PREFIX
 from apiserver_app.machinery import kinds
 
@@ -47,6 +47,24 @@ def as_protobuf(version: str) -> bytes:
     paths = b"".join(_named(2, name, _path_item(item)) for name, item in source.paths())
     found = b"".join(_named(1, name, _schema(item)) for name, item in source.definitions())
     return b"".join((_text(1, "2.0"), _field(2, info), _field(8, paths), _field(9, found)))
+
+
+def extended(plain: bytes, protobuf: bool, documents: Iterable[tuple[Any, Any]]) -> bytes:
+    """The document with those of custom resources, given as paths and schemas of version 3."""
+    paths: Json = {}
+    schemas: Json = {}
+    for found, known in documents:
+        paths |= {path: _swagger_item(item) for path, item in found.items()}
+        schemas |= {name: openapi_custom.in_v2(schema) for name, schema in known.items()
+                    if not name.startswith("io.k8s.")}  # fmt: skip
+    if protobuf:  # what is appended is merged with what is there
+        items = b"".join(_named(2, name, _path_item(item)) for name, item in paths.items())
+        found_ = b"".join(_named(1, name, _schema(item)) for name, item in schemas.items())
+        return plain + _field(8, items) + _field(9, found_)
+    more = b"".join(_member(name, orjson.dumps(item)) + b"," for name, item in paths.items())
+    plain = plain.replace(b'"paths":{', b'"paths":{' + more, 1)
+    more = b"".join(_member(name, orjson.dumps(item)) + b"," for name, item in schemas.items())
+    return plain.replace(b'"definitions":{', b'"definitions":{' + more, 1)
 
 
 class _Source:

@@ -26,6 +26,7 @@ class Custom(Protocol):
     listed: bool  # whether discovery shows it
     scale: Object | None  # the paths of its scale subresource
     columns: Sequence[Object]  # its printer columns
+    source: Mapping[str, Any]  # its schema
 
     @property
     def verbs(self) -> tuple[str, ...]: ...

@@ -1,0 +1,116 @@
+"""Custom resources in OpenAPI documents: their schemas as clients read them.
+
+The schema is the definition's own, with the fields every object has. In version 2 what Swagger
+has no words for is left out.
+
+Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/
+builder.go and v2/conversion.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from apiserver_app.http import openapi_schemas
+from apiserver_app.http.openapi_schemas import META
+from apiserver_app.machinery.meta import ResourceInfo
+
+Json = dict[str, Any]
+
+ROOTS = (META + "ObjectMeta", META + "ListMeta", META + "DeleteOptions", META + "Status",
+         META + "Patch", META + "APIResourceList")  # fmt: skip
+_TYPED = "io.k8s.api.core.v1.ConfigMap"  # whose kind and version are described like every kind's
+_NOT_IN_V2 = frozenset((
+    "nullable", "oneOf", "anyOf", "allOf", "not", "x-kubernetes-validations",
+    "x-kubernetes-int-or-string",
+))  # fmt: skip
+
+
+def schemas(
+    definitions: openapi_schemas.Definitions, infos: Iterable[ResourceInfo]
+) -> dict[str, Json]:
+    """Definition name -> schema of the kinds and their lists, as in OpenAPI 3."""
+    described = definitions.load(_TYPED)["properties"]
+    texts = {name: described[name].get("description", "") for name in ("apiVersion", "kind")}
+    out: dict[str, Json] = {}
+    for info in infos:
+        assert info.custom is not None, "a custom resource"
+        out[info.definition] = _kind(info, info.custom.source, texts)
+        out[f"{info.definition}List"] = _list(info, texts)
+    return out
+
+
+def in_v2(schema: Any) -> Any:
+    """A schema without what Swagger 2.0 has not."""
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("x-kubernetes-int-or-string"):
+        return {"x-kubernetes-int-or-string": True, **_described(schema)}
+    out = {key: value for key, value in schema.items() if key not in _NOT_IN_V2}
+    if schema.get("nullable"):
+        for key in ("type", "items", "properties", "additionalProperties", "required"):
+            out.pop(key, None)
+    if schema.get("x-kubernetes-preserve-unknown-fields") and not schema.get("properties"):
+        out.pop("type", None)
+    if "properties" in out:
+        out["properties"] = {name: in_v2(one) for name, one in out["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(out.get(key), dict):
+            out[key] = in_v2(out[key])
+    if "allOf" in schema and "$ref" in schema["allOf"][0]:
+        out["$ref"] = schema["allOf"][0]["$ref"]
+    if "$ref" in out:
+        name = out["$ref"].removeprefix(openapi_schemas.V3_PREFIX)
+        out["$ref"] = openapi_schemas.V2_PREFIX + name.removeprefix(openapi_schemas.V2_PREFIX)
+    return out
+
+
+def _described(schema: Mapping[str, Any]) -> Json:
+    return {"description": schema["description"]} if schema.get("description") else {}
+
+
+def _kind(info: ResourceInfo, source: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
+    properties: Json = dict(source.get("properties") or {})
+    for name, text in texts.items():
+        properties[name] = {"description": text, "type": "string"}
+    metadata = properties.get("metadata") or {}
+    properties["metadata"] = {
+        "description": metadata.get("description")
+        or "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel"
+        "/sig-architecture/api-conventions.md#metadata",
+        "allOf": [openapi_schemas.reference(META + "ObjectMeta")],
+    }
+    out: Json = {**source, "type": "object"}
+    out["properties"] = {name: properties[name] for name in sorted(properties)}
+    out["x-kubernetes-group-version-kind"] = [_gvk(info, info.kind)]
+    return out
+
+
+def _list(info: ResourceInfo, texts: Mapping[str, str]) -> Json:
+    items = {
+        "description": f"List of {info.plural}. More info: https://git.k8s.io/community/"
+        "contributors/devel/sig-architecture/api-conventions.md",
+        "type": "array",
+        "items": openapi_schemas.reference(info.definition),
+    }
+    metadata = {
+        "description": "Standard list metadata. More info: https://git.k8s.io/community/"
+        "contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+        "allOf": [openapi_schemas.reference(META + "ListMeta")],
+    }
+    words = {name: {"description": text, "type": "string"} for name, text in texts.items()}
+    return {
+        "description": f"{info.list_kind} is a list of {info.kind}",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": words["apiVersion"], "items": items, "kind": words["kind"],
+            "metadata": metadata,
+        },
+        "x-kubernetes-group-version-kind": [_gvk(info, info.list_kind)],
+    }  # fmt: skip
+
+
+def _gvk(info: ResourceInfo, kind: str) -> dict[str, str]:
+    return {"group": info.group, "kind": kind, "version": info.version}

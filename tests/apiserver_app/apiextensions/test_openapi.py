@@ -1,0 +1,57 @@
+"""Custom resources in the OpenAPI documents, which kubectl explain reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.trace.scripted import Session
+from tests.apiserver_app.apiextensions.crontab import DEFINITIONS, NAME, session_with_crontabs
+from tests.apiserver_app.cluster import MERGE
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return session_with_crontabs()
+
+
+def test_the_group_version_has_a_document_with_the_definitions_schema(session: Session) -> None:
+    index = session.request("GET", "/openapi/v3").json()["paths"]
+    url = index["apis/stable.example.com/v1"]["serverRelativeURL"]
+    document = session.request("GET", url).json()
+    schema = document["components"]["schemas"]["com.example.stable.v1.CronTab"]
+    assert schema["x-kubernetes-group-version-kind"] == [
+        {"group": "stable.example.com", "kind": "CronTab", "version": "v1"}
+    ]
+    assert schema["properties"]["spec"]["properties"]["replicas"]["maximum"] == 10
+    assert "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" in document["components"]["schemas"]
+    path = "/apis/stable.example.com/v1/namespaces/{namespace}/crontabs/{name}"
+    patch = document["paths"][path]["patch"]
+    assert patch["operationId"] == "patchStableExampleComV1NamespacedCronTab"
+    assert "application/strategic-merge-patch+json" not in patch["requestBody"]["content"]
+
+
+def test_a_change_of_the_schema_changes_the_hash(session: Session) -> None:
+    def url() -> str:
+        paths = session.request("GET", "/openapi/v3").json()["paths"]
+        return str(paths["apis/stable.example.com/v1"]["serverRelativeURL"])
+
+    before = url()
+    new = {"spec": {"versions": session.request("GET", f"{DEFINITIONS}/{NAME}").json()["spec"][
+        "versions"]}}  # fmt: skip
+    schema = new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["extra"] = {"type": "string"}
+    assert session.request("PATCH", f"{DEFINITIONS}/{NAME}", new, headers=MERGE).status == 200
+    assert url() != before
+
+
+def test_version_2_has_custom_resources_too(session: Session) -> None:
+    document = session.request("GET", "/openapi/v2").json()
+    assert "/apis/stable.example.com/v1/crontabs" in document["paths"]
+    schema = document["definitions"]["com.example.stable.v1.CronTab"]
+    assert schema["properties"]["spec"]["properties"]["port"] == {
+        "x-kubernetes-int-or-string": True
+    }
+    assert schema["properties"]["metadata"]["$ref"].startswith("#/definitions/")
+    accept = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    protobuf = session.request("GET", "/openapi/v2", headers={"accept": accept})
+    assert b"com.example.stable.v1.CronTab" in protobuf.text
