@@ -111,13 +111,17 @@ class CustomType:
         """Fill in what the schema gives, in place."""
         defaulting.default(obj, self.root)
 
-    def check_rules(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """The findings of the schema's rules."""
+    def check_rules(
+        self, version: str, obj: Object, old: Object | None
+    ) -> tuple[list[FieldError], list[str]]:
+        """The findings of the schema's rules, and what is only warned of. `version` is that of
+        Kubernetes, which decides what the language knows."""
         from apiserver_app.apiextensions import rules
 
         if self._rules is None:
-            self._rules = rules.Rules(self.node)
-        return self._rules.check(obj, old)
+            self._rules = rules.Rules(self.node, version)
+        result = self._rules.check(obj, old)
+        return result.found, result.warnings
 
     # -- storage --------------------------------------------------------------------------------
 

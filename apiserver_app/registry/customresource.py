@@ -92,7 +92,10 @@ class CustomResourceStrategy(Strategy):
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         had = old["metadata"].get("finalizers") or () if old else ()
         new = set(obj["metadata"].get("finalizers") or ()) - set(had)
-        return [text for name in sorted(new) for text in _finalizer_warnings(name)]
+        out = [text for name in sorted(new) for text in _finalizer_warnings(name)]
+        if old is not None and self.custom.has_rules:
+            out += self.custom.check_rules(ctx.version, obj, old)[1]
+        return out
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         where = self.custom.selectable.get(path)
@@ -119,7 +122,7 @@ class CustomResourceStrategy(Strategy):
             return []
         if any(one.type in _BLOCKING for one in before):
             return [errors.invalid_value("<nil>", None, _UNCHECKED)]
-        return self.custom.check_rules(obj, old)
+        return self.custom.check_rules(ctx.version, obj, old)[0]
 
     def _scale(self, obj: Object, wanted: Sequence[str]) -> list[FieldError]:
         """The scale subresource must be able to read what it shows."""

@@ -1,7 +1,5 @@
 """CustomResourceDefinitions: names, versions, and which of them is stored.
 
-What a definition's schema says is compiled elsewhere; here only its presence is checked.
-
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go,
 validation/validation.go and pkg/registry/customresourcedefinition/strategy.go.
 """
@@ -11,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver_app.machinery import errors, names
+from apiserver_app.apiextensions import versionrules
+from apiserver_app.machinery import customkinds, errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, name_of
 from apiserver_app.registry.kinds import checks, gosyntax
@@ -19,11 +18,11 @@ from apiserver_app.registry.strategy import Context, Strategy
 
 _SPEC = ("group", "names", "scope", "versions", "conversion", "preserveUnknownFields")
 _NAMES = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
-_APPROVAL = "api-approved.kubernetes.io"
 
 
 class CustomResourceDefinitionStrategy(Strategy):
     counts_generation = True
+    unconditional_update = False
 
     def default(self, obj: Object) -> None:
         spec: dict[str, Any] = obj.get("spec") or {}
@@ -72,34 +71,81 @@ class CustomResourceDefinitionStrategy(Strategy):
         if name_of(obj) != f"{plural}.{group}":
             text = 'must be spec.names.plural+"."+spec.group'
             found.append(errors.invalid_value("metadata.name", name_of(obj), text))
-        _group(group, found)
-        scope = spec.get("scope") or ""
-        checks.one_of(scope, "spec.scope", ("Cluster", "Namespaced"), found)
-        _versions(spec.get("versions") or (), found)
-        _names(spec["names"], found)
-        _approval(obj, group, found)
+        _spec(ctx, spec, found)
+        _status(obj, found)
+        _approval(obj, None, found)
+        _preserve(spec, found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        if obj["spec"] == old["spec"]:
-            return []
-        found = self.validate(ctx, obj)
-        established = any(
-            one.get("type") == "Established" and one.get("status") == "True"
-            for one in (old.get("status") or {}).get("conditions") or ()
-        )
-        if established:
-            for path in (("scope",), ("names", "kind")):
-                new, was = _at(obj["spec"], path), _at(old["spec"], path)
-                if new != was:
-                    at = f"spec.{'.'.join(path)}"
-                    found.append(errors.invalid_value(at, new, "field is immutable"))
-        for path in (("group",), ("names", "plural")):
+        found: list[FieldError] = []
+        _spec(ctx, obj["spec"], found)
+        fixed: tuple[Sequence[str], ...] = (("group",), ("names", "plural"))
+        if customkinds.is_true(old, "Established"):
+            fixed = (("scope",), ("names", "kind"), *fixed)
+        for path in fixed:
             new, was = _at(obj["spec"], path), _at(old["spec"], path)
             if new != was:
                 at = f"spec.{'.'.join(path)}"
                 found.append(errors.invalid_value(at, new, "field is immutable"))
+        _status(obj, found)
+        _approval(obj, old, found)
+        if not old["spec"].get("preserveUnknownFields"):
+            _preserve(obj["spec"], found)
         return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        accepted = (obj.get("status") or {}).get("acceptedNames") or {}
+        _names(accepted, "status.acceptedNames", found)
+        return found
+
+
+def _spec(ctx: Context, spec: Mapping[str, Any], found: list[FieldError]) -> None:
+    _group(spec.get("group") or "", found)
+    if not spec.get("scope"):
+        found.append(errors.required("spec.scope"))
+    else:
+        checks.one_of(spec["scope"], "spec.scope", ("Cluster", "Namespaced"), found)
+    _versions(ctx, spec, spec.get("versions") or (), found)
+    for field in ("plural", "singular", "kind", "listKind"):
+        if not spec["names"].get(field):
+            found.append(errors.required(f"spec.names.{field}"))
+    _names(spec["names"], "spec.names", found)
+    versionrules.conversion(spec.get("conversion") or {}, "spec.conversion", found)
+
+
+def _status(obj: Object, found: list[FieldError]) -> None:
+    """What was ever stored stays among the versions until the status says it is gone."""
+    path = "status.storedVersions"
+    stored = list((obj.get("status") or {}).get("storedVersions") or ())
+    if not stored:
+        text = "must have at least one stored version"
+        found.append(errors.invalid_value(path, stored, text))
+        return
+    versions = obj["spec"].get("versions") or ()
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            text = f"must have the storage version {version.get('name')}"
+            found.append(errors.invalid_value(path, stored, text))
+    known = {version.get("name") for version in versions}
+    for index, name in enumerate(stored):
+        if name not in known:
+            text = (
+                f"missing from spec.versions; {name} was previously a storage version, and must "
+                "remain in spec.versions until a storage migration ensures no data remains "
+                f"persisted in {name} and removes {name} from status.storedVersions"
+            )
+            found.append(errors.invalid_value(f"{path}[{index}]", name, text))
+
+
+def _preserve(spec: Mapping[str, Any], found: list[FieldError]) -> None:
+    if spec.get("preserveUnknownFields"):
+        text = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+            "spec.versions[*].schema instead"
+        )
+        found.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
 
 
 def _stored(obj: Object) -> list[Mapping[str, Any]]:
@@ -125,7 +171,16 @@ def _group(group: str, found: list[FieldError]) -> None:
         found.append(errors.invalid_value("spec.group", group, text))
 
 
-def _versions(versions: Sequence[Mapping[str, Any]], found: list[FieldError]) -> None:
+def _versions(
+    ctx: Context,
+    spec: Mapping[str, Any],
+    versions: Sequence[Mapping[str, Any]],
+    found: list[FieldError],
+) -> None:
+    for index, version in enumerate(versions):
+        if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+            at = f"spec.versions[{index}].schema.openAPIV3Schema"
+            found.append(errors.required(at, "schemas are required"))
     seen: set[str] = set()
     unique = True
     for index, version in enumerate(versions):
@@ -135,9 +190,7 @@ def _versions(versions: Sequence[Mapping[str, Any]], found: list[FieldError]) ->
         wrong = names.dns1035_label_errors(name)
         if wrong:
             found.append(errors.invalid_value(f"{path}.name", name, ",".join(wrong)))
-        if (version.get("schema") or {}).get("openAPIV3Schema") is None:
-            at = f"{path}.schema.openAPIV3Schema"
-            found.append(errors.required(at, "schemas are required"))
+        found += versionrules.validate(version, path, ctx.version)
     shown = errors.GoText("[]apiextensions.CustomResourceDefinitionVersion{...}")
     if not unique:
         text = "must contain unique version names"
@@ -147,38 +200,41 @@ def _versions(versions: Sequence[Mapping[str, Any]], found: list[FieldError]) ->
         found.append(errors.invalid_value("spec.versions", shown, text))
 
 
-def _names(called: Mapping[str, Any], found: list[FieldError]) -> None:
-    path = "spec.names"
+def _names(called: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     for field in ("plural", "singular", "kind", "listKind"):
         value = called.get(field) or ""
-        if not value:
-            found.append(errors.required(f"{path}.{field}"))
-            continue
-        wrong = names.dns1035_label_errors(value.lower())
-        if field in ("plural", "singular"):
-            wrong = names.dns1035_label_errors(value)
+        mixed = field in ("kind", "listKind")
+        wrong = names.dns1035_label_errors(value.lower() if mixed else value) if value else []
         if wrong:
-            if field in ("kind", "listKind"):
-                wrong = [f"may have mixed case, but should otherwise match: {','.join(wrong)}"]
-            found.append(errors.invalid_value(f"{path}.{field}", value, ",".join(wrong)))
+            text = ",".join(wrong)
+            if mixed:
+                text = f"may have mixed case, but should otherwise match: {text}"
+            found.append(errors.invalid_value(f"{path}.{field}", value, text))
+    _labels(called, "shortNames", path, found)
     if called.get("kind") and called.get("kind") == called.get("listKind"):
         text = "kind and listKind may not be the same"
         found.append(errors.invalid_value(f"{path}.listKind", called["listKind"], text))
-    for field in ("shortNames", "categories"):
-        for index, value in enumerate(called.get(field) or ()):
-            wrong = names.dns1035_label_errors(value)
-            if wrong:
-                at = f"{path}.{field}[{index}]"
-                found.append(errors.invalid_value(at, value, ",".join(wrong)))
+    _labels(called, "categories", path, found)
 
 
-def _approval(obj: Object, group: str, found: list[FieldError]) -> None:
-    """Groups of the community need a link to their review."""
-    if not (group.endswith((".k8s.io", ".kubernetes.io")) or group in ("k8s.io",)):
+def _labels(called: Mapping[str, Any], field: str, path: str, found: list[FieldError]) -> None:
+    for index, value in enumerate(called.get(field) or ()):
+        wrong = names.dns1035_label_errors(value)
+        if wrong:
+            at = f"{path}.{field}[{index}]"
+            found.append(errors.invalid_value(at, value, ",".join(wrong)))
+
+
+def _approval(obj: Object, old: Object | None, found: list[FieldError]) -> None:
+    """Groups of the community need a link to their review, or a reason why there is none."""
+    if not customkinds.is_protected_group(obj["spec"].get("group") or ""):
         return
-    if not (obj["metadata"].get("annotations") or {}).get(_APPROVAL):
-        text = (
-            "protected groups must have approval annotation "
-            f'"{_APPROVAL}", see https://github.com/kubernetes/enhancements/pull/1111'
-        )
-        found.append(errors.required(f"metadata.annotations[{_APPROVAL}]", text))
+    state, why = customkinds.approval(obj)
+    if old is not None and customkinds.approval(old)[0] == state:
+        return
+    at = f"metadata.annotations[{customkinds.APPROVAL}]"
+    if state == "missing":
+        found.append(errors.required(at, why))
+    elif state == "invalid":
+        text = obj["metadata"]["annotations"][customkinds.APPROVAL]
+        found.append(errors.invalid_value(at, text, why))

@@ -1,0 +1,151 @@
+"""What definitions must look like, in upstream's sentences."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from lifecycle.trace.scripted import Session
+from tests.apiserver_app.apiextensions.crontab import DEFINITION, DEFINITIONS, NAME, define
+from tests.apiserver_app.cluster import MERGE, bare_session
+
+AT = "spec.versions[0].schema.openAPIV3Schema"
+SPEC = f"{AT}.properties[spec]"
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return bare_session()
+
+
+def of_spec(schema: Any) -> dict[str, Any]:
+    """A definition whose spec has this schema."""
+    body = copy.deepcopy(DEFINITION)
+    version = body["spec"]["versions"][0]
+    version["schema"]["openAPIV3Schema"]["properties"]["spec"] = schema
+    del version["subresources"]["scale"]
+    return body
+
+
+def with_(path: str, value: Any) -> dict[str, Any]:
+    body = copy.deepcopy(DEFINITION)
+    at: Any = body
+    *steps, last = path.split(".")
+    for step in steps:
+        at = at[int(step)] if step.isdigit() else at[step]
+    at[last] = value
+    return body
+
+
+OBJECT = {"type": "object"}
+ITEM = {"type": "object", "properties": {"name": {"type": "string"}}}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (with_("metadata.name", "x.y"), "metadata.name: Invalid value: \"x.y\": must be "
+     "spec.names.plural+\".\"+spec.group"),
+    (with_("spec.group", "plain"), 'spec.group: Invalid value: "plain": should be a domain with '
+     "at least one dot"),
+    (with_("spec.scope", "Galaxy"), 'spec.scope: Unsupported value: "Galaxy": supported values: '
+     '"Cluster", "Namespaced"'),
+    (with_("spec.names.kind", "Cron Tab"), 'spec.names.kind: Invalid value: "Cron Tab": may have '
+     "mixed case, but should otherwise match: a DNS-1035 label"),
+    (with_("spec.versions.0.storage", False), "must have exactly one version marked as storage "
+     "version"),
+    (with_("spec.versions.0.schema", {}), f"{AT}: Required value: schemas are required"),
+    (with_("spec.versions.0.schema.openAPIV3Schema.type", ""), f"{AT}.type: Required value: must "
+     "not be empty at the root"),
+    (with_("spec.preserveUnknownFields", True), "spec.preserveUnknownFields: Invalid value: true: "
+     "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+     "spec.versions[*].schema instead"),
+    (with_("spec.versions.0.deprecationWarning", "old"), "spec.versions[0].deprecationWarning: "
+     'Invalid value: "old": can only be set for deprecated versions'),
+    (with_("spec.versions.0.subresources.scale.specReplicasPath", ".status.x"),
+     'spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".status.x": should be '
+     "a json path under .spec"),
+    (with_("spec.versions.0.additionalPrinterColumns.0.type", "text"),
+     'spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of '
+     "boolean,date,integer,number,string"),
+    (with_("spec.conversion", {"strategy": "Webhook"}), "spec.conversion.webhookClientConfig: "
+     "Required value: required when strategy is set to Webhook"),
+    (with_("spec.versions.0.selectableFields", [{"jsonPath": ".spec.none"}]),
+     'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.none": is an invalid '
+     "path: does not refer to a valid field"),
+    (of_spec({"type": "object", "properties": {"a": {}}}), f"{SPEC}.properties[a].type: Required "
+     "value: must not be empty for specified object fields"),
+    (of_spec({"type": "object", "properties": {"a": {"type": "array"}}}),
+     f"{SPEC}.properties[a].items: Required value: must be specified"),
+    (of_spec({"type": "array", "items": {}}), f"{SPEC}.items.type: Required value: must not be "
+     "empty for specified array items"),
+    (of_spec({"type": "text"}), f'{SPEC}.type: Unsupported value: "text": supported values: '
+     '"array", "boolean", "integer", "null", "number", "object", "string"'),
+    (of_spec({**OBJECT, "anyOf": [{"type": "object"}]}), f"{SPEC}.anyOf[0].type: Forbidden: must "
+     "be empty to be structural"),
+    (with_("spec.versions.0.schema.openAPIV3Schema.anyOf", [{"properties": {"b": {}}}]),
+     f"{AT}.properties[b]: Required value: because it is defined in {AT}.anyOf[0].properties[b]"),
+    (of_spec({**OBJECT, "properties": {"a": OBJECT}, "additionalProperties": OBJECT}),
+     f"{SPEC}.additionalProperties: Forbidden: additionalProperties and properties are mutual "
+     "exclusive"),
+    (of_spec({"type": "array", "items": OBJECT, "uniqueItems": True}), f"{SPEC}.uniqueItems: "
+     "Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"),
+    (of_spec({"type": "array", "items": ITEM, "x-kubernetes-list-type": "map",
+              "x-kubernetes-list-map-keys": ["name"]}),
+     f"{SPEC}.items.properties[name].default: Required value: this property is in "
+     "x-kubernetes-list-map-keys, so it must have a default or be a required property"),
+    (of_spec({"type": "array", "items": ITEM, "x-kubernetes-list-type": "set"}),
+     "must be atomic as item of a list with x-kubernetes-list-type=set"),
+    (of_spec({**OBJECT, "properties": {"a": {"type": "integer", "default": "x"}}}),
+     f'{SPEC}.properties[a].default: Invalid value: "string": '),
+    (of_spec({**OBJECT, "properties": {"a": {**OBJECT, "default": {"b": 1}}}}),
+     "must not have unknown fields"),
+    (of_spec({"type": "string", "pattern": "("}), f'{SPEC}.pattern: Invalid value: "(": must be a '
+     "valid regular expression, but isn't"),
+    (of_spec({**OBJECT, "x-kubernetes-validations": [{"rule": "self.none == 1"}]}),
+     "undefined field 'none'"),
+    (of_spec({**OBJECT, "x-kubernetes-validations": [{"rule": "1 + 1"}]}),
+     "cel expression must evaluate to a bool"),
+    (of_spec({**OBJECT, "x-kubernetes-validations": [{"rule": ""}]}),
+     f"{SPEC}.x-kubernetes-validations[0].rule: Required value: rule is not specified"),
+    (of_spec({"type": "array", "items": {"type": "string", "x-kubernetes-validations": [
+        {"rule": "self == oldSelf"}]}}),
+     "oldSelf cannot be used on the uncorrelatable portion of the schema within " + SPEC),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "said"), REFUSED, ids=[one[1][-40:] for one in REFUSED])
+def test_a_definition_that_is_not_right_is_refused(
+    session: Session, body: dict[str, Any], said: str
+) -> None:
+    answer = session.request("POST", DEFINITIONS, body)
+    assert answer.status == 422, answer.text
+    assert said in answer.json()["message"]
+
+
+def test_groups_of_the_community_need_an_approval(session: Session) -> None:
+    body = with_("spec.group", "things.k8s.io")
+    body["metadata"]["name"] = "crontabs.things.k8s.io"
+    said = session.request("POST", DEFINITIONS, body).json()["message"]
+    assert said.endswith(
+        "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must "
+        'have approval annotation "api-approved.kubernetes.io", see '
+        "https://github.com/kubernetes/enhancements/pull/1111"
+    )
+    body["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, a test"}
+    assert define(session, body).status == 201
+    found = session.request("GET", f"{DEFINITIONS}/crontabs.things.k8s.io").json()["status"]
+    condition = next(
+        one for one in found["conditions"] if one["type"].startswith("KubernetesAPIApproval")
+    )
+    assert (condition["status"], condition["reason"]) == ("False", "UnapprovedAnnotation")
+
+
+def test_what_names_and_stores_a_resource_cannot_change() -> None:
+    session = bare_session()
+    define(session)
+    path = f"{DEFINITIONS}/{NAME}"
+    answer = session.request("PATCH", path, {"spec": {"scope": "Cluster"}}, headers=MERGE)
+    assert 'spec.scope: Invalid value: "Cluster": field is immutable' in answer.json()["message"]
+    version = {**DEFINITION["spec"]["versions"][0], "name": "v2"}
+    answer = session.request("PATCH", path, {"spec": {"versions": [version]}}, headers=MERGE)
+    said = 'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was '
+    assert said in answer.json()["message"]
