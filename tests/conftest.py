@@ -24,11 +24,14 @@ class TooSlow(BaseException):
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """A test, with its fixtures, gets a bounded time."""
 
+    marker = item.get_closest_marker("seconds_max")
+    seconds = int(marker.args[0]) if marker else SECONDS_MAX
+
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        raise TooSlow(f"{item.nodeid} ran longer than {SECONDS_MAX} s")
+        raise TooSlow(f"{item.nodeid} ran longer than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS_MAX)
+    signal.alarm(seconds)
     try:
         return (yield)
     finally:

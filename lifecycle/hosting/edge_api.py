@@ -100,7 +100,7 @@ async def _ask(
 
 async def _carry(answer: port.Answer, send: Send, prefix: str) -> None:
     status, headers, more, body = await answer.head()
-    raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    raw = [(name.lower().encode("latin-1"), value.encode()) for name, value in headers]
     if status == 101:
         await _switch(answer, raw, send)
         return

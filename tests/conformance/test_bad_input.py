@@ -50,11 +50,12 @@ def settings(**more: Any) -> dict[str, Any]:
 
 
 def names(api: Api) -> list[tuple[str, str]]:
-    """Every config map, pod and deployment with its revision."""
+    """Every config map, pod and deployment with its revision, but what a controller brings."""
     return [
         (item["metadata"]["name"], item["metadata"]["resourceVersion"])
         for path in (MAPS, PODS, DEPLOYMENTS)
         for item in api.get(path).json["items"]
+        if item["metadata"]["name"] != "kube-root-ca.crt"
     ]
 
 
@@ -146,6 +147,13 @@ def test_fields_that_are_unknown_or_doubled(api: Api) -> None:
             answer = api.post(f"{MAPS}?dryRun=All&fieldValidation={mode}", body)
             assert (answer.code, len(answer.warnings())) == (201, count)
             assert all(one.startswith(f'299 - "{said} ') for one in answer.warnings())
+
+
+def test_a_warning_in_any_script_reaches_the_client(api: Api) -> None:
+    answer = api.post(MAPS + "?dryRun=All&fieldValidation=Warn", {**settings(), "\ua069": 1})
+    (said,) = answer.warnings()
+    assert answer.code == 201
+    assert said.encode("latin-1").decode() == '299 - "unknown field \\"\ua069\\""'
 
 
 INVALID: dict[str, tuple[str, object, str]] = {
@@ -306,7 +314,12 @@ PATCHES = (
     ("merge-patch+json", b"[]", 400, f"{DECODING}json: cannot unmarshal array into Go value of"),
     ("merge-patch+json", b'{"data":{"a":1}}', 400, f"{UNSURE}json: cannot unmarshal number into"),
     ("merge-patch+json", b'{"metadata":{"name":"b"}}', 400, "the name of the object (b) does not"),
-    ("merge-patch+json", b'{"metadata":{"uid":"b"}}', 409, "Operation cannot be fulfilled on"),
+    (
+        "merge-patch+json",
+        b'{"metadata":{"uid":"b"}}',
+        422,
+        'ConfigMap "here" is invalid: metadata.uid: ',
+    ),
     ("strategic-merge-patch+json", b"{nope", 400, "invalid character 'n' looking for"),
     ("strategic-merge-patch+json", b"[]", 400, "json: cannot unmarshal array into Go value of"),
     ("strategic-merge-patch+json", b'{"data":"x"}', 400, f"{UNSURE}json: cannot unmarshal string"),

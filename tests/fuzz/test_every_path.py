@@ -1,0 +1,113 @@
+"""Every path and method of the server's own OpenAPI documents, with whatever fits them.
+
+Schemathesis makes the requests. Most of them reach for one object in the namespace `default`, so
+that bodies get past routing. Whatever is sent: no 5xx, an error is a Status, and the answer comes.
+"""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+import requests
+import schemathesis
+import yaml
+from hypothesis import strategies as st
+
+from tests.lifecycle.hosting.running import REAL, Demo
+
+EXAMPLES = 3
+ANSWER_SECONDS_MAX = 10
+# what a stream would wait for is not what this asks about
+STREAMS = ("watch", "follow")
+QUIET = hypothesis.settings(
+    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None,
+    suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
+)  # fmt: skip
+
+
+class Caller:
+    """The admin's connection, and what was answered that must not be."""
+
+    def __init__(self, demo: Demo, where: Path) -> None:
+        config = yaml.safe_load((demo.data_dir / "kubeconfig").read_text())["users"][0]["user"]
+        names = ("client-certificate-data", "client-key-data")
+        chain = where / "admin.pem"
+        chain.write_bytes(b"".join(base64.b64decode(config[name]) for name in names))
+        self.base = demo.endpoints["https"]
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self._how: dict[str, Any] = {
+            "verify": str(demo.data_dir / "pki" / "ca.crt"), "cert": str(chain),
+            "timeout": ANSWER_SECONDS_MAX,
+        }  # fmt: skip
+
+    def document(self, path: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.session.get(self.base + path, **self._how).json()
+        return found
+
+    def send(self, case: Any, plain: bool) -> str:
+        """Empty when the answer is as it must be."""
+        case.query = {name: value for name, value in case.query.items() if name not in STREAMS}
+        if plain:
+            _aim(case)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                answer = case.call(base_url=self.base, session=self.session, **self._how)
+            except requests.RequestException as error:
+                return f"no answer: {error}"
+        if answer.status_code >= 500:
+            return f"{answer.status_code}: {answer.text[:500]}"
+        if answer.status_code >= 400 and answer.json().get("kind") != "Status":
+            return f"no Status: {answer.text[:500]}"
+        return ""
+
+
+def _aim(case: Any) -> None:
+    """At one object in one namespace."""
+    aimed = {"namespace": "default", "name": "fuzzed"}
+    given = case.path_parameters or {}
+    case.path_parameters = {name: aimed.get(name, value) for name, value in given.items()}
+    metadata = case.body.get("metadata") if isinstance(case.body, dict) else None
+    if isinstance(metadata, dict):
+        for name in ("namespace", "resourceVersion", "uid"):
+            metadata.pop(name, None)
+        metadata["name"] = "fuzzed"
+        case.query = {}
+
+
+@pytest.fixture(scope="module")
+def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    where = tmp_path_factory.mktemp("fuzzed")
+    with Demo(where / "data", "--speed", "max", driver=REAL) as demo:
+        yield Caller(demo, where)
+
+
+@pytest.mark.seconds_max(900)
+def test_no_request_of_the_documents_is_answered_with_a_server_error(caller: Caller) -> None:
+    asked = 0
+    wrong: dict[str, str] = {}
+    for entry in caller.document("/openapi/v3")["paths"].values():
+        schema = schemathesis.openapi.from_dict(caller.document(entry["serverRelativeURL"]))
+        for found in schema.get_all_operations():
+            operation = found.ok()
+
+            @QUIET
+            @hypothesis.given(case=operation.as_strategy(), plain=st.integers(0, 3))
+            def ask(case: Any, plain: int, what: Any = operation) -> None:
+                nonlocal asked
+                asked += 1
+                why = caller.send(case, plain > 0)
+                if why:
+                    wrong[f"{what.method} {what.path}"] = why
+
+            ask()
+    assert asked > 1000
+    assert wrong == {}
+    assert caller.document("/version")["major"] == "1"
