@@ -2,7 +2,8 @@
 
 exec: `echo WORDS`, `err WORDS` (on stderr), `exit N`, `cat` (until its input ends), `yes MIB`,
 `size` (says each terminal size; ends at its second), `nothere` (no such program), `hang`.
-Port 80 answers each write with itself in capitals; port 81 refuses. Container `gone` does not run.
+Port 80 answers each write with itself in capitals, port 8080 the first with a page; others refuse.
+Container `gone` does not run. A lively one's log ends by itself a second after it was followed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from apiserver_app.machinery.nodeapi import (
     NodeError,
 )
 
+PAGE = b"HTTP/1.0 200 OK\r\nContent-Length: 6\r\n\r\nhello\n"
 LINE = b"y" * 1023 + b"\n"
 
 
@@ -93,15 +95,19 @@ class FakeProcess:
 
 
 class FakeConnection:
-    def __init__(self, kernel: kernels.Kernel) -> None:
+    def __init__(self, kernel: kernels.Kernel, port: int) -> None:
         self.box: kernels.Mailbox[bytes] = kernels.Mailbox(kernel)
         self.closed = False
+        self._port = port
 
     async def read(self) -> bytes | None:
         return await self.box.get()
 
     def write(self, data: bytes) -> None:
-        if not self.closed:
+        if self._port == 8080:
+            self.box.put(PAGE)
+            self.close()
+        elif not self.closed:
             self.box.put(data.upper())
             if data.endswith(b"bye\n"):
                 self.box.close()
@@ -114,8 +120,9 @@ class FakeConnection:
 class FakeNodes:
     """`Nodes`. What was asked of it stays here for tests to look at."""
 
-    def __init__(self, kernel: kernels.Kernel) -> None:
+    def __init__(self, kernel: kernels.Kernel, *, lively: bool = False) -> None:
         self.kernel = kernel
+        self.lively = lively
         self.lines: list[FakeLines] = []
         self.processes: list[FakeProcess] = []
         self.connections: list[FakeConnection] = []
@@ -130,6 +137,10 @@ class FakeNodes:
         lines.box.put(b"one\ntwo\n")
         if not options.follow:
             lines.box.close()
+        elif self.lively:
+            due = self.kernel.now + kernels.SECOND
+            self.kernel.call_at(due, lambda _: lines.box.put(b"three\n"), None)
+            self.kernel.call_at(due + 1, lambda _: lines.box.close(), None)
         self.lines.append(lines)
         return lines
 
@@ -149,9 +160,9 @@ class FakeNodes:
         return await self.exec(pod, container, ["cat"], stdin=stdin, tty=tty)
 
     async def dial(self, pod: Object, port: int) -> FakeConnection:
-        if port != 80:
+        if port not in (80, 8080):
             raise NodeError(500, f"dial tcp4 127.0.0.1:{port}: connect: connection refused")
-        connection = FakeConnection(self.kernel)
+        connection = FakeConnection(self.kernel, port)
         self.connections.append(connection)
         return connection
 
