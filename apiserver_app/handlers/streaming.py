@@ -79,7 +79,7 @@ async def portforward(cluster: ClusterContext, call: Call) -> Outcome:
     options: Object = {"kind": "PodPortForwardOptions", "apiVersion": "v1"}
     if ports:
         options["ports"] = ports
-    _check_create(cluster, call)
+    await _check_create(cluster, call)
     await connect.admit(cluster, call, options)
     pod = connect.pod_of(cluster, call)
     connect.check_host(pod, call.name)
@@ -101,7 +101,7 @@ async def portforward(cluster: ClusterContext, call: Call) -> Outcome:
 
 
 async def _located(cluster: ClusterContext, call: Call, options: Object) -> tuple[Object, str]:
-    _check_create(cluster, call)
+    await _check_create(cluster, call)
     await connect.admit(cluster, call, options)
     pod = connect.pod_of(cluster, call)
     container = connect.container_of(pod, call.param("container"))
@@ -173,11 +173,11 @@ def _options(call: Call, kind: str) -> Object:
     return options
 
 
-def _check_create(cluster: ClusterContext, call: Call) -> None:
+async def _check_create(cluster: ClusterContext, call: Call) -> None:
     assert call.info is not None
     if kinds.minor_of(cluster.version) >= _CHECKS_CREATE and upgrades.is_websocket(call.headers):
         call.gate = "authorization"
-        gates.check_may_create(cluster, call, call.info)
+        await gates.check_may_create(cluster, call, call.info)
 
 
 def _check_ports(call: Call) -> None:

@@ -7,6 +7,7 @@ So both directions are bounded. In a frozen cluster nothing moves: inputs wait a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from apiserver_app.machinery import kernel as kernels
@@ -34,7 +35,7 @@ class Conduit:
         self._unread = 0
         self.gone = False
         self.bytes_in = self.bytes_out = 0
-        self.on_gone = lambda: None
+        self.on_gone: Callable[[], None] = lambda: None
         reply.listen(cancel=lambda _: self._left(), data=self._arrived.put, took=self._client_took)
 
     async def send(self, data: Data) -> None:

@@ -75,15 +75,15 @@ class Raw(protocol.Protocol):
         self._lost()
 
     def send(self, data: bytes | str) -> None:
-        assert self.transport is not None
-        self.transport.write(data.encode() if isinstance(data, str) else data)
+        transport: Any = self.transport
+        transport.write(data.encode() if isinstance(data, str) else data)
 
     def end(self, code: int, reason: str) -> None:
-        assert self.transport is not None
-        self.transport.loseConnection()
+        transport: Any = self.transport
+        transport.loseConnection()
 
 
-class Socket(WebSocketServerProtocol):  # type: ignore[misc]
+class Socket(WebSocketServerProtocol):
     """A WebSocket that was granted before its handshake began."""
 
     granted: str | None = None  # the subprotocol
@@ -111,7 +111,8 @@ class Socket(WebSocketServerProtocol):  # type: ignore[misc]
     def send(self, data: bytes | str) -> None:
         if self.state == self.STATE_OPEN:
             text = isinstance(data, str)
-            self.sendMessage(data.encode() if isinstance(data, str) else data, not text)
+            whole = data.encode() if isinstance(data, str) else data
+            self.sendMessage(whole, not text)  # type: ignore[no-untyped-call]
 
     def end(self, code: int, reason: str) -> None:
         if self.state == self.STATE_OPEN:
@@ -143,7 +144,7 @@ def take_over(request: Any, upgrade: bytes, headers: Headers, gate: Any, put: Pu
     if isinstance(transport, ProtocolWrapper):  # TLS
         transport.wrappedProtocol = new
     else:
-        transport.protocol = new  # type: ignore[attr-defined]
+        transport.protocol = new
     transport.unregisterProducer()  # it was the HTTP channel
     if upgrade.lower() != b"websocket":
         transport.write(_switching(upgrade, headers))
@@ -157,14 +158,14 @@ def take_over(request: Any, upgrade: bytes, headers: Headers, gate: Any, put: Pu
 
 
 def _socket(request: Any, headers: Headers, inflow: Inflow, lost: Callable[[], None]) -> Socket:
-    factory = WebSocketServerFactory()
+    factory: Any = WebSocketServerFactory()  # type: ignore[no-untyped-call]
     factory.protocol = Socket
     factory.setProtocolOptions(
         maxFramePayloadSize=FRAME_BYTES_MAX, maxMessagePayloadSize=MESSAGE_BYTES_MAX,
         autoPingInterval=PING_SECONDS, autoPingTimeout=PONG_SECONDS,
         openHandshakeTimeout=0, closeHandshakeTimeout=CLOSING_SECONDS, tcpNoDelay=False,
     )  # fmt: skip
-    new = factory.buildProtocol(None)
+    new: Socket = factory.buildProtocol(None)
     new.inflow, new.lost = inflow, lost
     new.more = {}
     for name, value in headers:
@@ -172,7 +173,7 @@ def _socket(request: Any, headers: Headers, inflow: Inflow, lost: Callable[[], N
             new.granted = value.decode("latin-1")
         else:
             new.more[name.decode("latin-1").title()] = value.decode("latin-1")
-    return new  # type: ignore[no-any-return]
+    return new
 
 
 def _head_of(request: Any, upgrade: bytes) -> bytes:

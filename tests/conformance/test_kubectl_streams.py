@@ -1,4 +1,4 @@
-"""Real kubectl programs of several versions over WebSocket and SPDY, against nodes played by tests."""
+"""Real kubectl programs of several versions over WebSocket and SPDY; tests play the nodes."""
 
 from __future__ import annotations
 
@@ -164,9 +164,24 @@ def test_port_that_refuses_is_reported(kubectl: Kubectl) -> None:
 def test_proxy(kubectl: Kubectl) -> None:
     path = "/api/v1/namespaces/default/pods/web:80/proxy"
     assert "GET /page" in kubectl("get", "--raw", f"{path}/page")
-    with running(kubectl, "proxy", "--port=0") as (port, _):
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
-            assert answer.url.endswith("/proxy/") and b"GET /" in answer.read()
+    with (
+        running(kubectl, "proxy", "--port=0") as (port, _),
+        urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer,
+    ):
+        assert answer.url.endswith("/proxy/") and b"GET /" in answer.read()
+
+
+def test_one_process_carries_streams_too(tmp_path: Path) -> None:
+    with Demo(tmp_path / "data", "--single-process", "--speed", "max", driver=FAKE) as demo:
+        (tmp_path / "home").mkdir()
+        admin = Kubectl(kubectls.newest(), demo.data_dir, tmp_path / "home")
+        admin("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+        admin("create", "-f", "-", given=POD % "web")
+        admin("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+        assert admin("exec", "-i", "web", "--", "cat", given="x" * 500_000) == "x" * 500_000
+        assert len(admin("exec", "web", "--", "yes", "20")) == 20 << 20
+        with running(admin, "port-forward", "pod/web", ":8080") as (port, _):
+            assert urllib.request.urlopen(f"http://127.0.0.1:{port}/").read() == b"hello\n"
 
 
 def _until(terminal: int, wanted: bytes) -> bytes:

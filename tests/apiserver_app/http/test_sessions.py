@@ -224,6 +224,32 @@ def test_slow_reader_holds_the_process_back(lab: Lab) -> None:
     assert process.hung_up
 
 
+def test_streams_wait_while_the_cluster_is_frozen(lab: Lab) -> None:
+    answer = lab.exec("command=cat&stdin=true")
+    lab.session.host.pause()
+    lab.say(answer, b"\x00abc")
+    assert answer.chunks == [b"\x01"] and answer.used == 0
+    lab.session.host.resume()
+    lab.session.settle()
+    assert answer.chunks[-1] == b"\x01abc"
+    answer.cancel()
+    lab.session.settle()
+
+
+def test_same_stream_gives_the_same_trace() -> None:
+    def run() -> list[dict[str, Any]]:
+        lab = Lab()
+        answer = lab.exec("command=cat&stdin=true")
+        lab.say(answer, b"\x00abc")
+        lab.say(answer, b"\xff\x00")
+        lab.open("web/log", {})
+        return lab.session.records()
+
+    first = run()
+    assert [one["kind"] for one in first].count("stream") == 4
+    assert first == run()
+
+
 # -- exec over SPDY -------------------------------------------------------------------------------
 
 

@@ -122,6 +122,7 @@ class WebSocket:
         authority: tuple[str, int],
         path: str,
         context: ssl.SSLContext | None = None,
+        /,
         **headers: str,
     ) -> None:
         self._socket = socket.create_connection(authority, WAIT_SECONDS)
