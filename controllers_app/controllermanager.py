@@ -19,6 +19,7 @@ from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.signing import Authority
 from controllers_app.controllers import CONTROLLERS, Entry
 from controllers_app.runtime import controller as runtime
 from controllers_app.runtime.component import Component
@@ -44,7 +45,8 @@ class AccountClient(Client, Protocol):
     def present(self, token: str) -> None: ...
 
 
-# (service account, name of the component) -> client without a token yet
+# (service account, name of the component) -> client without a token yet; without an account, one
+# that is the manager
 ClientFor = Callable[[str, str], AccountClient]
 
 
@@ -61,10 +63,13 @@ def build(
     *,
     version: str,
     root_ca: str,
+    authority: Authority | None = None,
     entries: Sequence[Entry] = CONTROLLERS,
 ) -> list[Component]:
     """The manager first, then the controllers it starts."""
-    process = _Process(kernel, probe, rand, client, client_for, version, root_ca, entries)
+    process = _Process(
+        kernel, probe, rand, client, client_for, version, root_ca, authority, entries
+    )
     return [process.manager, *process.controllers]
 
 
@@ -80,6 +85,7 @@ class _Process:
         client_for: ClientFor,
         version: str,
         root_ca: str,
+        authority: Authority | None,
         entries: Sequence[Entry],
     ) -> None:
         self._kernel = kernel
@@ -88,11 +94,14 @@ class _Process:
         self._client = client
         self._version = version
         self._root_ca = root_ca
+        self._authority = authority
         self._leading = Signal(kernel)
         self._informers: InformerFactory | None = None
         self._clients = {entry.name: client_for(entry.account, entry.name) for entry in entries}
         self._accounts: dict[str, list[AccountClient]] = {}
         for entry in entries:
+            if not entry.account:  # it acts as the manager itself, by its certificate
+                continue
             self._accounts.setdefault(entry.account, []).append(self._clients[entry.name])
         self.manager = Component(kernel, probe, NAME, self._manage)
         self.controllers = [self._component(entry) for entry in entries]
@@ -186,11 +195,11 @@ class _Process:
             queue = WorkQueue(self._kernel, self._probe, entry.name)
             group.at_end(lambda: informers.detach(entry.name))
             group.at_end(queue.shut_down)
-            recorder = Recorder(self._kernel, self._clients[entry.name], entry.account)
+            recorder = Recorder(self._kernel, self._clients[entry.name], entry.account or NAME)
             group.spawn(f"{entry.name}/events", recorder.run())
             context = runtime.Context(
                 self._kernel, self._clients[entry.name], informers, recorder, queue,
-                self._rand, self._version, self._root_ca,
+                self._rand, self._version, self._root_ca, self._authority,
             )  # fmt: skip
             with informers.registering(entry.name):
                 controller = entry.factory(context)

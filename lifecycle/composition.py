@@ -59,6 +59,7 @@ class Inputs:
     epoch: int = 1_735_689_600 * kernels.SECOND  # 2025-01-01: a run that names none is repeatable
     nodes: int = 3
     ca_pem: str = ""
+    ca_key: bytes = field(default=b"", repr=False)
     service_account_key: bytes = b""
     flags: flags.Flags = field(default_factory=flags.Flags)
     # further inputs of single parts, by name
@@ -186,7 +187,11 @@ class Cluster:
         )
 
     def account_client(self, account: str, component: str) -> LocalClient:
-        """The way in of a controller that will present a token of its own service account."""
+        """The way in of a controller that will present a token of its own service account, or,
+        without one, of the manager."""
+        if not account:
+            manager = "kube-controller-manager"
+            return self.client(f"system:{manager}", manager, component=component)
         identity = f"system:serviceaccount:kube-system:{account}"
         return LocalClient(
             self.pipeline, identity, Credential(), "kube-controller-manager", component

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from apiserver_app.auth import signing
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from controllers_app import controllermanager
 from controllers_app.kubelet import component as kubelet
@@ -86,6 +87,7 @@ def build(cluster: Cluster) -> dict[str, Role]:
             component=controllermanager.NAME,
         ),
         cluster.account_client, version=version, root_ca=inputs.ca_pem,
+        authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, cluster.tokens),
     )  # fmt: skip
     chooser = scheduler.build(
         kernel, probe, cluster.rand,

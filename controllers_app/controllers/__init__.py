@@ -8,7 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controllers_app.controllers import (
+    accounttokens,
+    bootstrapsigner,
     clusterroleaggregation,
+    csrapproving,
+    csrcleaner,
+    csrsigning,
     daemonset,
     deployment,
     disruption,
@@ -26,6 +31,7 @@ from controllers_app.controllers import (
     serviceaccount,
     statefulset,
     tainteviction,
+    tokencleaner,
     ttlafterfinished,
     volumebinder,
     volumeprotection,
@@ -33,11 +39,16 @@ from controllers_app.controllers import (
 from controllers_app.runtime.controller import Factory
 
 ACCOUNT = "system:serviceaccount:kube-system:"
+MANAGER = "system:kube-controller-manager"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A controller by the name the trace gives it, and the service account it acts as."""
+    """A controller by the name the trace gives it, and the service account it acts as.
+
+    Without an account it is the manager itself, as upstream's tokens controller is, which makes
+    the tokens of the others.
+    """
 
     name: str
     account: str
@@ -45,7 +56,7 @@ class Entry:
 
     @property
     def identity(self) -> str:
-        return ACCOUNT + self.account
+        return ACCOUNT + self.account if self.account else MANAGER
 
 
 # name, service account (which is also its name as the source of events), factory
@@ -90,4 +101,10 @@ CONTROLLERS = (
     Entry(
         "garbagecollector", "generic-garbage-collector", garbagecollector.GarbageCollectorController
     ),
+    Entry("accounttokens", "", accounttokens.AccountTokensController),
+    Entry("csrsigning", "certificate-controller", csrsigning.CsrSigningController),
+    Entry("csrapproving", "certificate-controller", csrapproving.CsrApprovingController),
+    Entry("csrcleaner", "certificate-controller", csrcleaner.CsrCleanerController),
+    Entry("bootstrapsigner", "bootstrap-signer", bootstrapsigner.BootstrapSignerController),
+    Entry("tokencleaner", "token-cleaner", tokencleaner.TokenCleanerController),
 )

@@ -19,6 +19,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Cancelled, Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.signing import Authority
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.tasks import TaskGroup
@@ -52,6 +53,7 @@ class Context:
     rand: Rand
     version: str  # of Kubernetes, "1.33"
     root_ca: str = ""  # PEM
+    authority: Authority | None = None
 
 
 class Controller:

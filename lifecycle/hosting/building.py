@@ -33,6 +33,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         epoch=now,
         nodes=options.nodes,
         ca_pem=keys.ca.certificate.decode(),
+        ca_key=keys.ca.key,
         service_account_key=keys.service_account_key,
         flags=apiserver.parse(options),
         options={"kubelet": {"images": catalog.images()}},

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import Any
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import objectmeta
@@ -23,6 +24,14 @@ _SPEC = (
 _BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
 _END = b"-----END CERTIFICATE REQUEST-----"
 _DECISIONS = ("Approved", "Denied")
+_LEGACY = "kubernetes.io/legacy-unknown"
+_ALL_USAGES = (
+    "signing", "digital signature", "content commitment", "key encipherment", "key agreement",
+    "data encipherment", "cert sign", "crl sign", "encipher only", "decipher only", "any",
+    "server auth", "client auth", "code signing", "email protection", "s/mime",
+    "ipsec end system", "ipsec tunnel", "ipsec user", "timestamping", "ocsp signing",
+    "microsoft sgc", "netscape sgc",
+)  # fmt: skip
 
 
 class CertificateSigningRequestStrategy(Strategy):
@@ -64,8 +73,22 @@ class CertificateSigningRequestStrategy(Strategy):
             kept = dict(obj["status"])
             kept.pop("conditions", None)
             if status.get("conditions"):
-                kept["conditions"] = status["conditions"]
+                kept["conditions"] = _stamped(ctx, status["conditions"], old)
             obj["status"] = kept
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """Who signs may neither approve nor deny."""
+        super().prepare_for_status_update(ctx, obj, old)
+        status = dict(obj.get("status") or {})
+        before = (old.get("status") or {}).get("conditions") or ()
+        decided = [one for one in before if one.get("type") in _DECISIONS]
+        others = [
+            one for one in status.get("conditions") or () if one.get("type") not in _DECISIONS
+        ]
+        status.pop("conditions", None)
+        if decided or others:
+            status["conditions"] = _stamped(ctx, [*decided, *others], old)
+        obj["status"] = status
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
@@ -73,8 +96,12 @@ class CertificateSigningRequestStrategy(Strategy):
         usages, request = spec.get("usages") or (), spec.get("request") or ""
         if not usages:
             found.append(errors.required("spec.usages", "usages required"))
+        _usages(usages, found)
         _pem(request, found)
-        if not spec.get("signerName"):
+        if spec.get("signerName") == _LEGACY:
+            text = "the legacy signerName is not allowed via this API version"
+            found.append(errors.invalid_value("spec.signerName", _LEGACY, text))
+        elif not spec.get("signerName"):
             found.append(errors.required("spec.signerName"))
         else:
             checks.domain_prefixed_path(spec["signerName"], "spec.signerName", found)
@@ -99,6 +126,35 @@ class CertificateSigningRequestStrategy(Strategy):
                 text = f'updates may not remove a condition of type "{kind}"'
                 found.append(errors.forbidden_value("status.conditions", text))
         return found
+
+
+def _stamped(ctx: Context, conditions: list[Object], old: Object) -> list[Object]:
+    """Conditions with the times that their writer left out."""
+    moment = meta.rfc3339(ctx.now)
+    known = {
+        (one.get("type"), one.get("status")): one.get("lastTransitionTime")
+        for one in (old.get("status") or {}).get("conditions") or ()
+    }
+    return [
+        {
+            **one,
+            "lastUpdateTime": one.get("lastUpdateTime") or moment,
+            "lastTransitionTime": one.get("lastTransitionTime")
+            or known.get((one.get("type"), one.get("status")))
+            or moment,
+        }
+        for one in conditions
+    ]
+
+
+def _usages(usages: Sequence[str], found: list[FieldError]) -> None:
+    for number, usage in enumerate(usages):
+        if usage not in _ALL_USAGES:
+            path = f"spec.usages[{number}]"
+            found.append(errors.not_supported(path, usage, sorted(_ALL_USAGES)))
+    for number, usage in enumerate(usages):
+        if usage in usages[:number]:
+            found.append(errors.duplicate(f"spec.usages[{number}]", usage))
 
 
 def _pem(request: str, found: list[FieldError]) -> None:

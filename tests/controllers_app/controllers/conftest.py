@@ -6,18 +6,24 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from apiserver_app.auth import pki
 from lifecycle import composition
 from tests.controllers_app.controllers import lab as labs
 
+EPOCH = composition.Inputs().epoch
+
 
 @pytest.fixture(scope="session")
-def inputs() -> composition.Inputs:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> composition.Inputs:
+    made = pki.load(tmp_path_factory.mktemp("pki"), EPOCH)
     key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    return composition.Inputs(ca_pem="ROOT CA", service_account_key=key, nodes=0)
+    return composition.Inputs(
+        ca_pem=made.ca.certificate.decode(), ca_key=made.ca.key, service_account_key=key, nodes=0
+    )
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ def test_a_new_namespace_gets_its_default_service_account_and_root_ca(lab: Lab) 
     lab.create("namespaces", namespace("team"), "")
     assert lab.names("serviceaccounts", "team") == ["default"]
     published = lab.get("configmaps", "kube-root-ca.crt", "team")
-    assert published["data"] == {"ca.crt": "ROOT CA"}
+    assert published["data"] == {"ca.crt": lab.cluster.inputs.ca_pem}
     assert "kubernetes.io/description" in meta.annotations_of(published)
     lab.assert_no_slips()
 
@@ -34,7 +34,9 @@ def test_what_was_deleted_or_changed_is_put_right(lab: Lab) -> None:
     lab.delete("configmaps", "kube-root-ca.crt")
     assert "default" in lab.names("serviceaccounts")
     lab.patch("configmaps", "kube-root-ca.crt", {"data": {"ca.crt": "forged"}})
-    assert lab.get("configmaps", "kube-root-ca.crt")["data"] == {"ca.crt": "ROOT CA"}
+    assert lab.get("configmaps", "kube-root-ca.crt")["data"] == {
+        "ca.crt": lab.cluster.inputs.ca_pem
+    }
 
 
 def test_a_deleted_namespace_goes_with_all_that_is_in_it(lab: Lab) -> None:
