@@ -1,0 +1,149 @@
+"""A real HTTPS webhook on loopback against a real server, with the real kubectl."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import httpsserver
+from tests.conformance.kubectl import Kubectl
+from tests.httpsserver import Server
+
+NEVER = threading.Event()
+SLOW_SECONDS = 4
+# what is wanted of a request of a review: the response without its uid
+Decide = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@pytest.fixture
+def space(kubectl: Kubectl) -> Iterator[Kubectl]:
+    with kubectl.space("hooked") as within:
+        yield within
+
+
+def serving(decide: Decide, where: Path) -> Server:
+    def respond(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
+        review = json.loads(body)
+        response = {"uid": review["request"]["uid"], **decide(review["request"])}
+        answer = {"kind": "AdmissionReview", "apiVersion": review["apiVersion"]}
+        return 200, json.dumps({**answer, "response": response}).encode()
+
+    return Server(where, respond)
+
+
+@contextlib.contextmanager
+def configured(kubectl: Kubectl, kind: str, url: str, ca_pem: str, **fields: Any) -> Iterator[None]:
+    """A configuration of one webhook for config maps of the namespace, while the test runs."""
+    rule = {
+        "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+        "resources": ["configmaps"],
+    }  # fmt: skip
+    webhook = {
+        "name": "check.example.com", "rules": [rule], "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": url, "caBundle": base64.b64encode(ca_pem.encode()).decode()},
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "hooked"}},
+        "objectSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+        **fields,
+    }  # fmt: skip
+    resource = f"{kind.capitalize()}WebhookConfiguration"
+    made = {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": resource,
+        "metadata": {"name": "check"}, "webhooks": [webhook],
+    }  # fmt: skip
+    kubectl("create", "-f", "-", given=yaml.safe_dump(made))
+    try:
+        yield
+    finally:
+        kubectl("delete", resource, "check")
+
+
+def configmap(name: str) -> str:
+    metadata = {"name": name, "labels": {"app": name}}
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+
+
+def test_a_patch_is_applied_also_on_dry_run(space: Kubectl, tmp_path: Path) -> None:
+    patch = json.dumps([{"op": "add", "path": "/metadata/labels/seen", "value": "yes"}])
+    encoded = base64.b64encode(patch.encode()).decode()
+
+    def decide(request: dict[str, Any]) -> dict[str, Any]:
+        said = {"allowed": True, "patchType": "JSONPatch", "patch": encoded}
+        return {**said, "warnings": [f"dry run: {request['dryRun']}"]}
+
+    with serving(decide, tmp_path) as server:
+        url, ca = f"{server.url}/mutate", server.certificate.ca_pem
+        with configured(space, "mutating", url, ca):
+            shown = space.run("create", "-f", "-", "--dry-run=server", "-o", "yaml",
+                              given=configmap("one"))  # fmt: skip
+            assert yaml.safe_load(shown.out)["metadata"]["labels"] == {"app": "one", "seen": "yes"}
+            assert shown.err == "Warning: dry run: True\n"
+            space("create", "-f", "-", given=configmap("one"))
+        assert space.object("configmap", "one")["metadata"]["labels"]["seen"] == "yes"
+        method, path, headers, _ = server.asked[-1]
+        assert (method, path) == ("POST", "/mutate?timeout=10s")
+        assert headers["user-agent"] == "kube-apiserver-admission"
+
+
+def test_a_refusal_is_printed_as_by_a_real_server(space: Kubectl, tmp_path: Path) -> None:
+    def decide(request: dict[str, Any]) -> dict[str, Any]:
+        status = {"code": 403, "reason": "Forbidden", "message": "not this one"}
+        return {"allowed": False, "status": status}
+
+    with (
+        serving(decide, tmp_path) as server,
+        configured(space, "validating", server.url, server.certificate.ca_pem),
+    ):
+        assert space.fails("create", "-f", "-", given=configmap("one")) == (
+            'Error from server (Forbidden): error when creating "STDIN": admission webhook '
+            '"check.example.com" denied the request: not this one'
+        )
+    assert space.run("get", "configmap", "one").code == 1
+
+
+def test_a_slow_webhook_fails_or_is_ignored(space: Kubectl, tmp_path: Path) -> None:
+    def decide(request: dict[str, Any]) -> dict[str, Any]:
+        NEVER.wait(SLOW_SECONDS)
+        return {"allowed": True}
+
+    with serving(decide, tmp_path) as server:
+        url, ca = server.url, server.certificate.ca_pem
+        with configured(space, "validating", url, ca, timeoutSeconds=1):
+            said = space.fails("create", "-f", "-", given=configmap("one"))
+            assert said.endswith(
+                'failed calling webhook "check.example.com": failed to call webhook: Post '
+                f'"{url}?timeout=1s": context deadline exceeded'
+            )
+            assert said.startswith("Error from server (InternalError): ")
+        with configured(space, "mutating", url, ca, timeoutSeconds=1, failurePolicy="Ignore"):
+            assert "created" in space("create", "-f", "-", given=configmap("one"))
+
+
+def test_nobody_there_a_wrong_authority_and_a_forbidden_address_are_named(
+    space: Kubectl, tmp_path: Path
+) -> None:
+    failed = 'failed calling webhook "check.example.com": failed to call webhook: Post '
+    other = httpsserver.certificate("127.0.0.1").ca_pem
+
+    def refusal(url: str) -> str:
+        with configured(space, "validating", url, other):
+            said = space.fails("create", "-f", "-", given=configmap("one"))
+        return said.partition(failed)[2].partition('": ')[2]
+
+    with serving(lambda request: {"allowed": True}, tmp_path) as server:
+        assert refusal(server.url) == (
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+        )
+    assert refusal("https://127.0.0.1:9/x") == "dial tcp 127.0.0.1:9: connect: connection refused"
+    assert refusal("https://192.0.2.1/x") == (
+        "dial tcp 192.0.2.1:443: the address is not allowed, --outbound-allowed-addresses is "
+        "127.0.0.0/8,::1/128"
+    )
