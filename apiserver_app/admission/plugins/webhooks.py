@@ -157,7 +157,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
             found = await configured.invocation(hook, index, attributes, attributes.obj)
             if found is not None:
                 relevant.append(found)
-        if not relevant:
+        if not relevant and not attributes.calls:
             return _NO_WEBHOOK
         for error in await _all(relevant, attributes):
             raise error
@@ -167,7 +167,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
 async def _all(relevant: list[Invocation], attributes: Attributes) -> list[ApiError]:
     """Ask all at once; the refusals in the webhooks' order."""
     if len(relevant) == 1:
-        error = await _validate(relevant[0], len(attributes.calls), attributes)
+        error = await _validate(relevant[0], 0, attributes)
         return [] if error is None else [error]
     kernel = _means(attributes).kernel
     current = kernel.current
@@ -254,11 +254,8 @@ def _means(attributes: Attributes) -> Means:
 
 def _said(notes: list[Object]) -> str:
     """One sentence: who was asked, and whose failure was ignored."""
-    asked = [one["webhook"] for one in notes if one.get("verdict") != "ignored"]
-    ignored = [one["webhook"] for one in notes if one.get("verdict") == "ignored"]
-    parts = []
-    if asked:
-        parts.append(f"asked {', '.join(asked)}")
-    if ignored:
-        parts.append(f"failures ignored of {', '.join(ignored)}")
-    return "; ".join(parts)
+    words = {"ignored": "failures ignored of", "skip": "left out by its conditions:"}
+    parts: dict[str, list[str]] = {}
+    for one in notes:
+        parts.setdefault(words.get(one.get("verdict", ""), "asked"), []).append(one["webhook"])
+    return "; ".join(f"{word} {', '.join(names)}" for word, names in parts.items())

@@ -1,7 +1,7 @@
-"""The matchConditions of a webhook: expressions that all have to hold for it to be called.
+"""The matchConditions of a webhook: expressions that all have to hold before it is called.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/
-matcher.go.
+matcher.go and the end of generic/webhook.go (ShouldCallHook).
 """
 
 from __future__ import annotations
@@ -10,38 +10,36 @@ import functools
 
 from apiserver_app import cel
 from apiserver_app.admission import expressions
-from apiserver_app.admission.expressions import Activation, Compiled, Environment
 from apiserver_app.admission.plugin import Attributes
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
-COMPILED_MAX = 128
+_Made = tuple[expressions.Environment, tuple[tuple[str, expressions.Compiled], ...]]
 
 
-async def hold(
-    name: str, spec: Object, attributes: Attributes, info: ResourceInfo, obj: Object | None
-) -> bool:
-    """Whether all conditions hold for the request, taken as one for `info`. Raises ApiError when
-    that cannot be told and failures count."""
-    listed = tuple(
-        (one.get("name", ""), one.get("expression", "")) for one in spec["matchConditions"]
+async def failed(
+    spec: Object, attributes: Attributes, info: ResourceInfo, obj: Object | None
+) -> str | None:
+    """None when all hold for the request, taken as one for `info`; otherwise the name of the one
+    that does not (empty: it cannot be told, and that is ignored). Raises 403 when it cannot be
+    told and that may not be ignored."""
+    texts = tuple(
+        (str(one.get("name", "")), str(one.get("expression", "")))
+        for one in spec["matchConditions"]
     )
-    environment, conditions = _compiled(attributes.version, listed)
-    activation = Activation(environment, attributes, info, obj, budget=cel.MATCH_CONDITIONS_BUDGET)
-    matches = await expressions.match(conditions, activation, spec.get("failurePolicy") or "Fail")
-    if matches.error:
+    environment, compiled = _compiled(attributes.version, texts)
+    activation = expressions.Activation(
+        environment, attributes, info, obj, budget=cel.MATCH_CONDITIONS_BUDGET
+    )
+    found = await expressions.match(compiled, activation, spec.get("failurePolicy") or "Fail")
+    if found.error:
         asked = attributes.info
-        raise errors.forbidden(asked.group, asked.plural, attributes.name, matches.error)
-    if not matches.hold:
-        attributes.policies.append({"webhook": name, "notMet": matches.failed or "not known"})
-    return matches.hold
+        raise errors.forbidden(asked.group, asked.plural, attributes.name, found.error)
+    return None if found.hold else found.failed
 
 
-@functools.lru_cache(COMPILED_MAX)
-def _compiled(
-    version: str, conditions: tuple[tuple[str, str], ...]
-) -> tuple[Environment, tuple[tuple[str, Compiled], ...]]:
-    environment = Environment(version)
-    return environment, tuple(
-        (name, environment.compile(text, ("bool",))) for name, text in conditions
-    )
+@functools.lru_cache(maxsize=256)
+def _compiled(version: str, texts: tuple[tuple[str, str], ...]) -> _Made:
+    environment = expressions.Environment(version)
+    conditions = [{"name": name, "expression": text} for name, text in texts]
+    return environment, expressions.compile_conditions(conditions, environment)

@@ -92,7 +92,10 @@ async def invocation(
     if unknown is not None:
         raise unknown
     if hook.spec.get("matchConditions"):
-        if not await conditions.hold(hook.name, hook.spec, attributes, info, obj):
+        failed = await conditions.failed(hook.spec, attributes, info, obj)
+        if failed is not None:
+            note = {"webhook": hook.name, "configuration": hook.configuration, "verdict": "skip"}
+            attributes.calls.append({**note, "why": f"matchCondition {failed or 'unknown'}"})
             return None
     return Invocation(hook, index, info)
 

@@ -235,6 +235,41 @@ def test_webhook_configurations_themselves_are_never_held_up(lab: Lab) -> None:
     assert send(lab)[0] == 201
 
 
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [
+        ("object.metadata.name == 'one'", 400),
+        ("object.metadata.name != 'one'", 201),
+        ("request.userInfo.username == 'kubernetes-admin'", 400),
+        ("!('system:masters' in request.userInfo.groups)", 201),
+        ("authorizer.group('').resource('pods').check('create').allowed()", 400),
+        ("object.data.missing == 'x'", 403),
+    ],
+)
+def test_match_conditions_decide_who_is_asked(lab: Lab, expression: str, code: int) -> None:
+    lab.serve("check", lambda request: DENY)
+    condition = {"name": "chosen", "expression": expression}
+    lab.configure("validating", "check", lab.hook("check", matchConditions=[condition]))
+    found, status = send(lab)
+    assert found == code
+    if code == 201:
+        call = lab.plugins()[0]["detail"]["calls"][0]
+        assert (call["verdict"], call["why"]) == ("skip", "matchCondition chosen")
+    elif code == 403:
+        assert status["message"].startswith(
+            "configmaps \"one\" is forbidden: expression 'object.data.missing == 'x'' resulted in "
+            "error: no such key: "
+        )
+
+
+def test_a_condition_without_a_value_leaves_out_a_webhook_that_may_fail(lab: Lab) -> None:
+    lab.serve("check", lambda request: DENY)
+    condition = {"name": "chosen", "expression": "object.data.missing == 'x'"}
+    hook = lab.hook("check", matchConditions=[condition], failurePolicy="Ignore")
+    lab.configure("mutating", "check", hook)
+    assert send(lab)[0] == 201
+
+
 # -- failures -------------------------------------------------------------------------------------
 
 FAILED = 'Internal error occurred: failed calling webhook "check.example.com": '
