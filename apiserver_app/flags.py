@@ -99,6 +99,10 @@ class Flags:
     authorization_webhook_cache_authorized_ttl: float = 300.0
     authorization_webhook_cache_unauthorized_ttl: float = 30.0
     authorization_config: ConfigText = NO_CONFIG
+    audit_policy_file: FileText = NO_FILE
+    audit_log_path: str = ""
+    audit_log_maxsize: int = 100
+    audit_log_maxbackup: int = 0
     enable_priority_and_fairness: bool = True
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from apiserver_app.auditing.event import Event
 from apiserver_app.handlers import listoptions
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -112,7 +113,7 @@ class LocalClient:
         return LocalWatch(
             self._cluster, call.info, self.component,
             outcome.selection.selects(strategy), outcome.selection.node(), namespace,
-            listoptions.parse_revision(resource_version),
+            listoptions.parse_revision(resource_version), call.audit,
         )  # fmt: skip
 
     async def _object(
@@ -163,7 +164,9 @@ class LocalWatch:
         node: str | None,
         namespace: str,
         after: int,
+        audit: Event | None = None,
     ) -> None:
+        self._audit = audit
         self._cluster = cluster
         self._events: kernel.Mailbox[WatchEvent] = kernel.Mailbox(cluster.kernel)
         self._subscription = Subscription(
@@ -185,6 +188,8 @@ class LocalWatch:
         self._subscription.readers = tuple(readers)
 
     def stop(self) -> None:
+        if self._audit is not None:
+            self._audit.complete(self._cluster.kernel.now)
         self._cluster.cache.unsubscribe(self._subscription)
         self._events.close()
 

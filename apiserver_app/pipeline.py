@@ -15,6 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apiserver_app import gatedetails
+from apiserver_app.auditing import auditor
+from apiserver_app.auditing.event import Event
+from apiserver_app.auditing.policy import Finding
 from apiserver_app.auth import impersonation
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
@@ -57,6 +60,8 @@ class Pipeline:
             outcome = await self._gates(call)
             revision = meta.revision_of(outcome.obj) if outcome.obj else self.cluster.store.revision
             answered = True
+            if call.audit is not None:
+                await self._logged(call, outcome, None)
             await self.probe.hop("response", outcome.code, "", "", revision)
             return outcome
         except errors.ApiError as error:
@@ -64,6 +69,8 @@ class Pipeline:
                 detail = {"word": str(error.code), "message": error.message}
                 await self._deny(call.gate, error, detail)
             answered = True
+            if call.audit is not None:
+                await self._logged(call, None, error)
             await self.probe.hop("response", error.code, error.reason, error.message, 0)
             raise
         finally:
@@ -115,6 +122,7 @@ class Pipeline:
         if user is None and authentication.disabled:
             raise errors.internal("no User found in context")
         if user is None:
+            self._log_stranger(call)
             refusal = errors.unauthorized()
             refusal.gate = "authentication"
             await self.probe.hop("gate", "authentication", "deny", detail)
@@ -124,13 +132,72 @@ class Pipeline:
 
     async def _audit(self, call: Call) -> None:
         call.gate = "authorization"  # which checks who acts as somebody else, too
-        await self.probe.hop("gate", "audit", "allow", {"word": "recorded", "id": call.audit_id})
+        detail: Object = {"word": "recorded", "id": call.audit_id}
+        if self.cluster.audit is not None:
+            assert call.user is not None
+            finding, call.audit = self._begin(self.cluster.audit, call, call.user, known=True)
+            detail = auditor.told(finding, call.audit_id)
+            if call.audit is not None:
+                call.audit.received()
+        await self.probe.hop("gate", "audit", "allow", detail)
+
+    def _begin(
+        self, log: auditor.Auditor, call: Call, user: User, *, known: bool
+    ) -> tuple[Finding, Event | None]:
+        return log.begin(
+            attributes_of(call, user), known=known, audit_id=call.audit_id, uri=call.uri,
+            agent=call.agent, headers=call.headers, address=call.address, now=self.kernel.now,
+        )  # fmt: skip
+
+    def _log_stranger(self, call: Call) -> None:
+        """A request that proved nobody is one event of its own."""
+        if self.cluster.audit is None:
+            return
+        event = self._begin(self.cluster.audit, call, User(""), known=False)[1]
+        if event is not None:
+            tried = "bearer" if call.headers.get("authorization") else ""
+            said = f"attempted: {tried}" if tried else "no credentials provided"
+            event.failed_to_authenticate(f"Authentication failed, {said}", self.kernel.now)
+
+    async def _logged(
+        self, call: Call, outcome: Outcome | None, error: errors.ApiError | None
+    ) -> None:
+        """Write the event of an answered request; a watch goes on, its end is written then."""
+        event, now = call.audit, self.kernel.now
+        assert event is not None
+        if outcome is None:
+            told = event.complete(now, error=error, annotations=call.annotations)
+        else:
+            lasts = outcome.selection is not None or outcome.stream is not None
+            if lasts:
+                event.started(outcome.code, now)
+            if outcome.selection is not None:
+                return
+            obj = self._answered(call, outcome) if event.wants_response else outcome.obj
+            told = event.complete(now, code=outcome.code, obj=obj, annotations=call.annotations)
+        if told is not None:
+            detail = {"word": "logged", "event": told}
+            await self.probe.hop("gate", "audit", "allow", detail)
+
+    def _answered(self, call: Call, outcome: Outcome) -> Object | None:
+        """The object of an answer, or the list of them."""
+        page, info = outcome.page, call.info
+        if page is None or info is None:
+            return outcome.obj
+        return {
+            "kind": f"{info.kind}List",
+            "apiVersion": info.api_version,
+            "metadata": {"resourceVersion": str(page.revision)},
+            "items": [self.cluster.storage.object(info, entry) for entry in page.entries],
+        }
 
     async def _impersonate(self, call: Call) -> None:
         """Go on as somebody else. A refusal is one of authorization."""
         assert call.user is not None
         authorize = self.cluster.authorization.authorize
         call.user = await impersonation.impersonate(call.user, call.credential.headers, authorize)
+        if call.audit is not None:
+            call.audit.impersonated(call.user)
 
     async def _flow_control(self, call: Call) -> None:
         assert call.user is not None
@@ -148,6 +215,9 @@ class Pipeline:
         assert call.user is not None
         attributes = attributes_of(call, call.user)
         decision = await self.cluster.authorization.authorize(attributes)
+        if call.audit is not None:
+            said = "allow" if decision.allowed else "" if decision.error else "forbid"
+            call.audit.authorized(said, decision.reason if said else "internal error")
         if decision.allowed:
             detail = self._details.authorization(decision)
             await self.probe.hop("gate", "authorization", "allow", detail)

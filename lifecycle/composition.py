@@ -17,6 +17,8 @@ from typing import Any
 from apiserver_app import authenticators, bootstrap, flags
 from apiserver_app.admission import chain, config, plugins
 from apiserver_app.admission.plugin import Given, Plugin, Question
+from apiserver_app.auditing import auditor
+from apiserver_app.auditing import policy as auditing
 from apiserver_app.auth import issuer, protocols
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
@@ -83,6 +85,7 @@ class Cluster:
         self.on_ready: Callable[[], None] = lambda: None
         # told of what must not happen, in one line
         self.on_bug: Callable[[str], None] = lambda line: None
+        self.audit_lines: list[bytes] = []  # that leave with the next commit
         self.inputs = inputs
         self.state = state
         self.name = state.name
@@ -225,6 +228,7 @@ class Cluster:
                 self.kernel,
                 lambda info: self.store.count(info.etcd_prefix()),
             ),
+            audit=self._audit(),
             outbound=self.outbound,
             issue_token=self._issue_token,
             nodes=self.nodes,
@@ -234,6 +238,13 @@ class Cluster:
             is_ready=lambda: self.ready,
             on_bug=self._bug,
         )
+
+    def _audit(self) -> auditor.Auditor | None:
+        """Without a policy nothing is logged, as upstream."""
+        text = self.inputs.flags.audit_policy_file
+        if not text.name:
+            return None
+        return auditor.Auditor(auditing.Policy(text, text.name), self.audit_lines.append)
 
     def _authorization(self) -> authz_union.Union:
         given = self.inputs.flags

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from apiserver_app.auditing.event import Event
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
 from apiserver_app.registry.generic import Page, Selection
 
@@ -42,6 +43,8 @@ class Call:
     warnings: list[str] = field(default_factory=list)
     audit_id: str = ""
     annotations: dict[str, str] = field(default_factory=dict)  # for the audit log
+    audit: Event | None = None  # what is logged of it, if anything
+    address: str = ""  # of an outside request, where it came from
     duplicates: list[str] = field(default_factory=list)
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
     place: Any = None  # of flow control: given back when the request is answered

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import Means
+from apiserver_app.auditing.auditor import Auditor
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
@@ -76,6 +77,7 @@ class ClusterContext:
     # beginnings of the header names by which a front proxy says whom it speaks for, lower-case
     proxy_headers: tuple[str, ...] = ()
     means: Means | None = None  # of admission plugins that ask others
+    audit: Auditor | None = None
     # told of what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None] = lambda where, error: None
 

@@ -49,6 +49,8 @@ async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
     info = call.info
     assert info is not None
     options = given.of_delete(cluster, call)
+    if call.audit is not None:
+        call.audit.patched(options)
     strategy = cluster.strategy(info)
     selection = cluster.selection(
         info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")

@@ -43,6 +43,8 @@ async def decode(
     strategy.default(obj)
     if call.verb != "patch":
         without_twins(call, obj, admitted=False)
+    if call.audit is not None and call.verb != "patch":
+        call.audit.requested(obj)
     set_: list[Object] = []
     if old is None and call.verb != "update":
         if info.storage != "events":  # many, and nobody asks what was filled in

@@ -32,6 +32,8 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
     obj, unknown = bodies.typed(cluster, call, info, raw)
     await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
     call.warnings += unknown
+    if call.audit is not None:
+        call.audit.requested(obj)
     call.gate = "validation"
     for name in ("managedFields", "resourceVersion"):  # it is in no store
         obj["metadata"].pop(name, None)

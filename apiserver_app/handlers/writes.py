@@ -127,6 +127,8 @@ async def patch(cluster: ClusterContext, call: Call) -> Outcome:
     """Apply the patch to what is stored, then go on as an update."""
     info = _info(call)
     body = bodies.read_patch(cluster, call)
+    if call.audit is not None:
+        call.audit.patched(body)
     for attempt in range(gates.RETRIES_MAX):
         old = cluster.storage.find(info, call.namespace, call.name)
         if old is None:

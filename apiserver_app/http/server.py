@@ -106,6 +106,8 @@ class Server:
             reply.head(status, statuses.merged(self._headers(call), more), body)
         except Exception as error:  # the edge of the process: a bug must not hang a client
             self.cluster.on_bug(f"{request.method} {request.path}", error)
+            if call is not None and call.audit is not None:
+                call.audit.panicked(str(error), self.cluster.kernel.now)
             failure = errors.internal(f"{type(error).__name__}: {error}")
             status, more, body = statuses.render(failure)
             reply.head(status, statuses.merged(self._headers(call), more), body)
@@ -134,6 +136,7 @@ class Server:
             asked=(asked.group, asked.version, asked.plural) if asked.is_resource else _NOTHING,
             routed=200 if info is None else _routed(request.method, asked, info),
             query=request.query,
+            address=request.address,
             headers=headers,
             method=request.method,
             rest=_rest(asked) if asked.subresource == "proxy" else "",

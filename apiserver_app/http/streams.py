@@ -123,6 +123,8 @@ class Stream:
     def close(self) -> None:
         """The client is gone: stop following, and leave no timer behind."""
         self.open = False
+        if self._call.audit is not None:
+            self._call.audit.complete(self._cluster.kernel.now, annotations=self._call.annotations)
         for handle in self._timers.values():
             self._cluster.kernel.drop(handle)
         self._timers.clear()

@@ -11,7 +11,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store.log import DatabaseBackend
 from lifecycle import catalog
 from lifecycle.composition import Cluster, Inputs
-from lifecycle.hosting import apiserver
+from lifecycle.hosting import apiserver, auditlog
 from lifecycle.hosting.clock import parse_speed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.hosting.driver import Driver, Send
@@ -44,6 +44,8 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     host = ClusterHost(cluster, time.monotonic, mode=mode, speed=speed)
     cluster.on_ready = lambda: host.staged.append(("ready", ready_info(cluster)))
     cluster.on_bug = lambda line: host.staged.append(("log", line))
+    if inputs.flags.audit_log_path:
+        host.on_audit = auditlog.sink(inputs.flags, lambda line: host.staged.append(("log", line)))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     allowed = inputs.flags.outbound_allowed_addresses
     cluster.outbound.network = Network(loop, host, driver.wake, allowed)

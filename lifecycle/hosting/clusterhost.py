@@ -45,6 +45,8 @@ class ClusterHost:
         self._inside_owed = 0.0
         self._state_sent: dict[str, Any] = {}
         self.asking = 0  # calls to the network under way: virtual time does not leap past them
+        # takes the lines of the audit log, once what they tell of is durable
+        self.on_audit: Callable[[list[bytes]], None] = lambda lines: None
         self.paused = False  # a worker that starts must boot, whatever was going on before
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -166,6 +168,10 @@ class ClusterHost:
         return self._released()
 
     def _released(self) -> list[Message]:
+        lines = self.cluster.audit_lines
+        if lines:
+            self.on_audit(list(lines))
+            lines.clear()
         state = self.state()
         if state != self._state_sent:
             self._state_sent = state

@@ -1,0 +1,204 @@
+"""One request in the audit log: an event that grows while the request goes through its gates, and
+is written down at the stages that the policy does not leave out.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/audit/{request,context}.go and
+pkg/endpoints/filters/{audit,authn_audit}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from apiserver_app.auditing.policy import API_VERSION, COMPLETE, PANIC, RECEIVED, STARTED, Finding
+from apiserver_app.auth.protocols import Attributes
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.meta import Object, User
+
+AGENT_LENGTH_MAX = 1024
+DECISION, REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
+_ORDER = (
+    "kind", "apiVersion", "level", "auditID", "stage", "requestURI", "verb", "user",
+    "impersonatedUser", "sourceIPs", "userAgent", "objectRef", "responseStatus", "requestObject",
+    "responseObject", "requestReceivedTimestamp", "stageTimestamp", "annotations",
+)  # fmt: skip
+_OBJECTS = ("requestObject", "responseObject")
+
+Write = Callable[[bytes], None]
+
+
+class Event:
+    """`write` takes the lines; `now` is µs since 1970."""
+
+    def __init__(
+        self,
+        finding: Finding,
+        asked: Attributes,
+        write: Write,
+        *,
+        audit_id: str,
+        uri: str,
+        agent: str,
+        addresses: Sequence[str],
+        known: bool,
+        now: int,
+    ) -> None:
+        self.finding = finding
+        self._write = write
+        self._received = meta.rfc3339_micro(now)
+        self._done = False
+        if len(agent) > AGENT_LENGTH_MAX:
+            agent = agent[:AGENT_LENGTH_MAX] + "...TRUNCATED"
+        self._event: Object = {
+            "kind": "Event", "apiVersion": API_VERSION, "level": finding.level,
+            "auditID": audit_id, "requestURI": uri, "verb": asked.verb,
+            "user": user_info(asked.user) if known else {}, "userAgent": agent,
+            "requestReceivedTimestamp": self._received, "annotations": {},
+        }  # fmt: skip
+        if addresses:
+            self._event["sourceIPs"] = list(addresses)
+        if asked.is_resource:
+            pairs = (
+                ("resource", asked.resource), ("namespace", asked.namespace),
+                ("name", asked.name), ("apiGroup", asked.group), ("apiVersion", asked.version),
+                ("subresource", asked.subresource),
+            )  # fmt: skip
+            self._event["objectRef"] = {name: value for name, value in pairs if value}
+
+    @property
+    def wants_request(self) -> bool:
+        return self.finding.level in ("Request", "RequestResponse")
+
+    @property
+    def wants_response(self) -> bool:
+        return self.finding.level == "RequestResponse"
+
+    def impersonated(self, user: User) -> None:
+        self._event["impersonatedUser"] = user_info(user)
+
+    def authorized(self, decision: str, reason: str) -> None:
+        notes = self._event["annotations"]
+        if decision:
+            notes[DECISION] = decision
+        notes[REASON] = reason
+
+    def requested(self, obj: Any) -> None:
+        """What was sent, as it was understood; encoded now, because it goes on changing."""
+        reference = self._event.setdefault("objectRef", {})
+        metadata = obj.get("metadata") if isinstance(obj, dict) else None
+        for name in ("namespace", "name", "uid", "resourceVersion"):
+            if metadata and metadata.get(name) and not reference.get(name):
+                reference[name] = metadata[name]
+        if self.wants_request:
+            self._event["requestObject"] = orjson.Fragment(orjson.dumps(self._plain(obj)))
+
+    def patched(self, body: Any) -> None:
+        """A patch, or the options of a deletion: it says nothing of what it is about."""
+        if self.wants_request and body:
+            self._event["requestObject"] = orjson.Fragment(orjson.dumps(body))
+
+    def failed_to_authenticate(self, methods: str, now: int) -> None:
+        """A request of nobody: the one event of it."""
+        self._event["responseStatus"] = {"metadata": {}, "message": methods, "code": 401}
+        self._done = True
+        self._put(STARTED, now)
+
+    def received(self) -> None:
+        self._put(RECEIVED, 0)
+
+    def started(self, code: int, now: int) -> None:
+        """Of a request that lasts: its answer has begun."""
+        self._event["responseStatus"] = {"metadata": {}, "code": code}
+        self._put(STARTED, now)
+
+    def complete(
+        self,
+        now: int,
+        *,
+        code: int = 200,
+        obj: Any = None,
+        error: ApiError | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> Object | None:
+        """It was answered. What was logged, without the objects; None when nothing was."""
+        if self._done:
+            return None
+        self._done = True
+        status: Object = {"metadata": {}}
+        if error is not None:
+            status["status"] = "Failure"
+            said = error.status()
+            for name in ("message", "reason", "details"):
+                if said.get(name):
+                    status[name] = said[name]
+            code, obj = error.code, said
+        elif isinstance(obj, dict) and obj.get("kind") == "Status":
+            status["status"] = obj.get("status", "Success")
+            if obj.get("details"):
+                status["details"] = obj["details"]
+        status["code"] = code
+        self._event["responseStatus"] = status
+        self._event["annotations"].update(annotations or {})
+        if self.wants_response and obj is not None:
+            self._event["responseObject"] = self._plain(obj)
+        return self._put(COMPLETE, now)
+
+    def panicked(self, why: str, now: int) -> None:
+        if self._done:
+            return
+        self._done = True
+        self._event["responseStatus"] = {
+            "metadata": {}, "status": "Failure", "reason": "InternalError", "code": 500,
+            "message": f"APIServer panic'd: {why}",
+        }  # fmt: skip
+        self._put(PANIC, now)
+
+    def _put(self, stage: str, now: int) -> Object | None:
+        if stage in self.finding.omitted:
+            return None
+        event = {**self._event, "stage": stage}
+        event["stageTimestamp"] = meta.rfc3339_micro(now) if now else self._received
+        if not event["annotations"]:
+            del event["annotations"]
+        line = {name: event[name] for name in _ORDER if name in event}
+        self._write(orjson.dumps(line))
+        return {name: value for name, value in line.items() if name not in _OBJECTS}
+
+    def _plain(self, obj: Any) -> Any:
+        """Without the managers of fields, where the policy wants them left out."""
+        if not self.finding.without_managers or not isinstance(obj, dict):
+            return obj
+        out = dict(obj)
+        if isinstance(out.get("items"), list):
+            out["items"] = [self._plain(one) for one in out["items"]]
+        metadata = out.get("metadata")
+        if isinstance(metadata, dict) and "managedFields" in metadata:
+            out["metadata"] = {key: metadata[key] for key in metadata if key != "managedFields"}
+        return out
+
+
+def user_info(user: User) -> Object:
+    out: Object = {"username": user.name}
+    if user.uid:
+        out["uid"] = user.uid
+    if user.groups:
+        out["groups"] = list(user.groups)
+    if user.extra:
+        out["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+    return out
+
+
+def source_addresses(headers: Mapping[str, str], address: str) -> list[str]:
+    """Who sent it, through whom: as the headers say, then the connection itself."""
+    found = [part.strip() for part in headers.get("x-forwarded-for", "").split(",")]
+    found = [part for part in found if part]
+    real = headers.get("x-real-ip", "").strip()
+    if real and real not in found:
+        found.append(real)
+    host = address.rpartition(":")[0].strip("[]") if address.count(":") == 1 else address
+    if host and (not found or found[-1] != host):
+        found.append(host)
+    return found

@@ -1,0 +1,94 @@
+"""/debug: who is served and who waits in flow control, and the profiler's index.
+
+There is no Go runtime whose profiles could be served: the index says so, and the rest is not found.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/apf_controller_debug.go and
+pkg/server/routes/{profiling,flags}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import meta
+
+FAIRNESS = "/debug/api_priority_and_fairness/"
+PPROF = "/debug/pprof"
+INDEX = "/debug/pprof/\n\nThis API server is simulated: it has no Go profiles.\n"
+_LEVELS = (
+    "PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests",
+    "ExecutingRequests", "DispatchedRequests", "RejectedRequests", "TimedoutRequests",
+    "CancelledRequests",
+)  # fmt: skip
+_QUEUES = (
+    "PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse",
+    "NextDispatchR", "InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum",
+)  # fmt: skip
+_REQUESTS = (
+    "PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue",
+    "FlowDistingsher", "ArriveTime", "InitialSeats", "FinalSeats", "AdditionalLatency",
+    "StartTime",
+)  # fmt: skip
+_DETAILS = ("UserName", "Verb", "APIPath")
+
+
+def dump(cluster: ClusterContext, name: str, *, details: bool) -> str | None:
+    """One of the three tables; None when there is none of that name."""
+    cluster.flow.refresh()
+    levels: list[Any] = [one for _, one in sorted(cluster.flow.levels.items())]
+    if name == "dump_priority_levels":
+        return _table(_LEVELS, map(_level, levels))
+    if name == "dump_queues":
+        return _table(_QUEUES, (row for one in levels for row in _queues(one)))
+    if name == "dump_requests":
+        heads = (*_REQUESTS, *_DETAILS) if details else _REQUESTS
+        return _table(heads, (row for one in levels for row in _requests(one, details)))
+    return None
+
+
+def _level(level: Any) -> Sequence[object]:
+    active = sum(bool(queue.waiting) for queue in level.queues)
+    idle = not level.executing and not level.waiting
+    return (
+        level.name, active, _bool(idle), "false", level.waiting, level.executing,
+        level.dispatched, level.rejected, level.timed_out, level.cancelled,
+    )  # fmt: skip
+
+
+def _queues(level: Any) -> Iterable[Sequence[object]]:
+    for index, queue in enumerate(level.queues):
+        seats = sum(one.seats for one in queue.waiting)
+        yield (
+            level.name, index, len(queue.waiting), queue.executing, queue.seats,
+            f"{queue.next_dispatch:.8f}ss", seats, seats, f"{queue.work():.8f}ss",
+        )  # fmt: skip
+
+
+def _requests(level: Any, details: bool) -> Iterable[Sequence[object]]:
+    for index, queue in enumerate(level.queues):
+        for place, one in enumerate(queue.waiting):
+            row = (
+                level.name, one.flow, index, place, one.distinguisher,
+                meta.rfc3339_micro(one.arrived), one.seats, 0, "0s", "0001-01-01T00:00:00Z",
+            )  # fmt: skip
+            yield (*row, *one.about) if details else row
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Columns as Go's tabwriter aligns them; each but the last ends in a comma."""
+    lines = [[str(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(len(line[index]) for line in lines) + 2 for index in range(len(heads))]
+    return "".join(
+        "".join(
+            cell if index == len(line) - 1 else f"{cell},".ljust(max(widths[index], 8))
+            for index, cell in enumerate(line)
+        )
+        + "\n"
+        for line in lines
+    )
