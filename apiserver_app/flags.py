@@ -103,6 +103,7 @@ class Flags:
     audit_log_path: str = ""
     audit_log_maxsize: int = 100
     audit_log_maxbackup: int = 0
+    profiling: bool = True
     enable_priority_and_fairness: bool = True
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200

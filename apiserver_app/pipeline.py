@@ -56,8 +56,13 @@ class Pipeline:
             info.key if info else "", call.subresource, call.namespace, bodies.name_in(call),
         )  # fmt: skip
         answered = False
+        code, came = 500, self.kernel.now
+        counters = self.cluster.counters
+        changes = call.verb not in READS
+        counters.in_flight[changes] += 1
         try:
             outcome = await self._gates(call)
+            code = outcome.code
             revision = meta.revision_of(outcome.obj) if outcome.obj else self.cluster.store.revision
             answered = True
             if call.audit is not None:
@@ -68,7 +73,7 @@ class Pipeline:
             if not error.gate:
                 detail = {"word": str(error.code), "message": error.message}
                 await self._deny(call.gate, error, detail)
-            answered = True
+            answered, code = True, error.code
             if call.audit is not None:
                 await self._logged(call, None, error)
             await self.probe.hop("response", error.code, error.reason, error.message, 0)
@@ -78,6 +83,8 @@ class Pipeline:
                 self.probe.tell("response", 500, "InternalError", UNANSWERED, 0, span=task.span)
             if call.place is not None:
                 self.cluster.flow.leave(call.place)
+            counters.in_flight[changes] -= 1
+            counters.answered(call, code, self.kernel.now - came)
             task.span = parent
 
     async def _deny(self, gate: str, error: errors.ApiError, detail: Object) -> None:
@@ -310,6 +317,7 @@ class Pipeline:
         )
 
 
+READS = frozenset(("get", "list", "watch", "head"))
 ROUTED = {"word": "kube-apiserver"}
 CUSTOM = {"word": "apiextensions-apiserver"}
 UNANSWERED = "ended without an answer"

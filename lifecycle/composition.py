@@ -229,6 +229,7 @@ class Cluster:
                 lambda info: self.store.count(info.etcd_prefix()),
             ),
             audit=self._audit(),
+            profiling=inputs.flags.profiling,
             outbound=self.outbound,
             issue_token=self._issue_token,
             nodes=self.nodes,

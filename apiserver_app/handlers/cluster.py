@@ -5,8 +5,8 @@ Built once by the composition root; everything in it lives as long as the cluste
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from apiserver_app.admission.chain import Chain
@@ -16,6 +16,7 @@ from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.handlers.counters import Counters
 from apiserver_app.machinery import errors, fields, labels
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds import Resources
@@ -48,6 +49,20 @@ class FlowControl(Protocol):
 
     def leave(self, place: Place) -> None: ...
 
+    def refresh(self) -> None:
+        """Follow the configuration objects now."""
+        ...
+
+    @property
+    def levels(self) -> Mapping[str, Any]:
+        """Priority levels by name."""
+        ...
+
+    @property
+    def rejected(self) -> Mapping[tuple[str, str, str], int]:
+        """How many were refused, by level, schema and why."""
+        ...
+
 
 @dataclass(slots=True)
 class ClusterContext:
@@ -78,6 +93,8 @@ class ClusterContext:
     proxy_headers: tuple[str, ...] = ()
     means: Means | None = None  # of admission plugins that ask others
     audit: Auditor | None = None
+    counters: Counters = field(default_factory=Counters)
+    profiling: bool = True  # whether /debug/pprof and the reset of metrics are served
     # told of what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None] = lambda where, error: None
 

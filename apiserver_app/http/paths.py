@@ -9,11 +9,9 @@ import orjson
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import discovery, openapi
-from apiserver_app.machinery import errors
+from apiserver_app.http import debug, discovery, health, metrics, openapi
+from apiserver_app.machinery import errors, kinds
 
-HEALTH = ("/healthz", "/livez", "/readyz")
-CHECKS = ("ping", "log", "etcd", "informer-sync", "poststarthook/rbac/bootstrap-roles")
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 
@@ -29,17 +27,24 @@ class PathHandler:
     def handle(self, call: Call) -> Outcome | None:
         """The document at a path, or None when there is none."""
         path = call.path.rstrip("/") or "/"
+        if path == "/index.html":
+            path = "/"
+        if path == "/metrics" and call.verb == "delete" and self._cluster.profiling:
+            self._cluster.counters.reset()
+            return _document(b"metrics reset\n", _TEXT)
         if call.verb not in ("get", "head"):
             return None
         root = "/" + path.split("/", 2)[1]
-        if root in HEALTH:
+        if root in health.ROOTS:
             return self._health(path, call)
         if root in ("/", "/version", "/api", "/apis"):
             return self._discover(path, call)
         if root == "/openapi":
             return self._describe(path, call)
         if path == "/metrics":
-            return _document(self._metrics(), "text/plain; version=0.0.4; charset=utf-8")
+            return _document(metrics.render(self._cluster), metrics.CONTENT_TYPE)
+        if root == "/debug":
+            return self._debug(path, call)
         if path == "/openid/v1/jwks":
             return _document(orjson.dumps(self._cluster.jwks()), "application/jwk-set+json")
         if path == "/.well-known/openid-configuration":
@@ -56,51 +61,27 @@ class PathHandler:
 
     def _health(self, path: str, call: Call) -> Outcome:
         root, _, check = path.strip("/").partition("/")
-        if check and check not in CHECKS:
+        names = health.checks(kinds.minor_of(self._cluster.version), root)
+        if check and check not in names:
             raise errors.path_not_found()
-        failed = [] if self._cluster.is_ready() or root == "livez" else ["informer-sync"]
-        excluded = call.params.get("exclude") or []
-        checks = [check] if check else [one for one in CHECKS if one not in excluded]
-        lines = []
-        for one in checks:
-            if one in failed:
-                lines.append(f"[-]{one} failed: reason withheld")
-            else:
-                lines.append(f"[+]{one} ok")
-        if any(one in failed for one in checks):
-            body = "\n".join([*lines, f"{root} check failed", ""])
-            return _document(body.encode(), _TEXT, 500)
-        if "verbose" in call.params:
-            body = "\n".join([*lines, f"{root} check passed", ""])
-            return _document(body.encode(), _TEXT)
-        return _document(b"ok", _TEXT)
+        failed = () if self._cluster.is_ready() or root == "livez" else ("informer-sync",)
+        if check:
+            if check in failed:
+                text = f"internal server error: {check} failed\n"
+                return _document(text.encode(), _TEXT, 500)
+            return _document(b"ok", _TEXT)
+        code, text = health.answer(root, names, call.params, lambda name: name not in failed)
+        return _document(text.encode(), _TEXT, code)
 
-    def _metrics(self) -> bytes:
-        cluster = self._cluster
-        rows = [
-            ("apiserver_storage_revision", "gauge", "Current revision of the store.",
-             cluster.store.revision),
-            ("kernel_steps_total", "counter", "Steps the cluster's kernel took.",
-             cluster.kernel.steps),
-            ("kernel_virtual_seconds", "counter", "Virtual time, seconds since 1970.",
-             cluster.kernel.now / 1e6),
-            ("kernel_tasks", "gauge", "Tasks that live in the kernel.", len(cluster.kernel.tasks)),
-        ]  # fmt: skip
-        lines = []
-        for name, kind, text, value in rows:
-            lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", f"{name} {value}"]
-        name = "apiserver_storage_objects"
-        lines += [
-            f"# HELP {name} Number of stored objects by resource.",
-            f"# TYPE {name} gauge",
-        ]
-        seen: set[str] = set()
-        for info in cluster.resources.all:
-            if info.storage and info.storage not in seen:
-                seen.add(info.storage)
-                count = cluster.store.count(info.etcd_prefix())
-                lines.append(f'{name}{{resource="{info.key}"}} {count}')
-        return ("\n".join(lines) + "\n").encode()
+    def _debug(self, path: str, call: Call) -> Outcome | None:
+        if path.startswith(debug.FAIRNESS):
+            details = bool(call.param("includeRequestDetails"))
+            name = path.removeprefix(debug.FAIRNESS)
+            table = debug.dump(self._cluster, name, details=details)
+            return None if table is None else _document(table.encode(), _TEXT)
+        if path == debug.PPROF and self._cluster.profiling:
+            return _document(debug.INDEX.encode(), _TEXT)
+        return None
 
 
 def _answer(code: int, headers: list[tuple[str, str]], body: bytes) -> Outcome:

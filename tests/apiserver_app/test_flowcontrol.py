@@ -179,7 +179,7 @@ def test_seats_are_given_back_and_a_watch_keeps_none() -> None:
 
 def test_who_waits_too_long_is_refused() -> None:
     session = narrow(**queuing(1, 1, 50))
-    level = session.cluster.context.flow.levels["narrow"]  # type: ignore[attr-defined]
+    level = session.cluster.context.flow.levels["narrow"]
     assert level.take(1)  # a request that never ends
     answer = session.request("GET", PODS, user="teacher")
     assert answer.status == 429
@@ -224,3 +224,17 @@ def test_without_fairness_there_are_two_plain_limits() -> None:
     assert sorted(answer.status for answer in crowd(session, 2)) == [404, 429]
     assert session.request("GET", PODS, user="teacher").status == 200
     assert header(session.request("GET", PODS), "X-Kubernetes-Pf-Flowschema-Uid") == []
+
+
+def test_the_dumps_show_levels_queues_and_who_waits() -> None:
+    session = narrow(**queuing(2, 1, 50))
+    level = session.cluster.context.flow.levels["narrow"]
+    assert level.take(1)
+    session.request("GET", PODS, user="teacher", settle=False)
+    rows = {}
+    for name in ("dump_priority_levels", "dump_queues", "dump_requests?includeRequestDetails=1"):
+        text = session.request("GET", f"{DUMPS}/{name}", settle=False).text.decode()
+        rows[name] = [line.split() for line in text.splitlines() if line.startswith("narrow,")]
+    assert rows["dump_priority_levels"][0][4:6] == ["1,", "1,"]
+    assert sum(int(row[2].rstrip(",")) for row in rows["dump_queues"]) == 1
+    assert rows["dump_requests?includeRequestDetails=1"][0][-3:] == ["teacher,", "list,", PODS]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from apiserver_app import flags
 from apiserver_app.handlers import bodies
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential
-from lifecycle.trace.scripted import Session
+from lifecycle.trace.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     DEPLOYMENTS,
@@ -150,7 +152,36 @@ def test_health_names_each_check_when_asked(session: Session) -> None:
     lines = session.request("GET", "/readyz?verbose").text.decode().splitlines()
     assert "[+]ping ok" in lines and lines[-1] == "readyz check passed"
     excluded = session.request("GET", "/readyz?verbose&exclude=ping").text.decode()
-    assert "[+]ping ok" not in excluded
+    assert "[+]ping excluded: ok" in excluded
+    odd = session.request("GET", "/readyz?verbose&exclude=x").text.decode()
+    assert 'warn: some health checks cannot be excluded: no matches for "x"' in odd
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
+def test_each_check_and_hook_is_listed_once(session: Session, path: str) -> None:
+    lines = session.request("GET", f"{path}?verbose").text.decode().splitlines()[:-1]
+    assert len(lines) == len(set(lines)) > 25
+    assert lines[:3] == ["[+]ping ok", "[+]log ok", "[+]etcd ok"]
+    hooks = ("rbac/bootstrap-roles", "crd-informer-synced", "apiservice-registration-controller")
+    assert all(f"[+]poststarthook/{name} ok" in lines for name in hooks)
+    for line in lines:
+        assert session.request("GET", f"{path}/{line[3:-3]}").text == b"ok"
+    assert ("[+]shutdown ok" in lines) == (path == "/readyz")
+
+
+def test_every_base_route_answers_in_its_own_way(session: Session) -> None:
+    index = session.request("GET", "/index.html").json()
+    assert index == session.request("GET", "/").json()
+    assert session.request("GET", "/debug/pprof/").status == 200
+    assert session.request("GET", "/debug/api_priority_and_fairness/dump_queues").status == 200
+    assert session.request("DELETE", "/metrics").text == b"metrics reset\n"
+
+
+def test_without_profiling_neither_the_profiler_nor_the_reset_is_there() -> None:
+    quiet = Session(default_inputs(nodes=0, flags=flags.Flags(profiling=False)))
+    assert quiet.request("GET", "/debug/pprof/").status == 404
+    assert quiet.request("DELETE", "/metrics").status == 404
+    assert quiet.request("GET", "/metrics").status == 200
 
 
 def test_a_server_that_is_not_ready_says_so_and_is_alive() -> None:
@@ -167,7 +198,22 @@ def test_metrics_are_prometheus_text(session: Session) -> None:
     text = session.request("GET", "/metrics").text.decode()
     assert 'apiserver_storage_objects{resource="configmaps"}' in text
     for line in text.splitlines():
-        assert line.startswith("#") or len(line.split(" ")) == 2
+        assert line.startswith("#") or re.fullmatch(r"[a-z_]+({.*})? [0-9.e+-]+", line), line
+    families = re.findall(r"^# TYPE (\S+)", text, re.M)
+    assert len(families) == len(set(families)) > 10
+
+
+def test_metrics_count_requests_by_what_they_ask_and_their_code() -> None:
+    session = bare_session()
+    for _ in range(3):
+        session.request("GET", f"{CONFIGMAPS}/none")
+    text = session.request("GET", "/metrics").text.decode()
+    sort = 'verb="GET",group="",version="v1",resource="configmaps",subresource="",scope="resource"'
+    line = f'apiserver_request_total{{code="404",component="apiserver",dry_run="",{sort}}} 3'
+    assert line in text.splitlines()
+    name = "apiserver_request_duration_seconds"
+    assert f'{name}_bucket{{component="apiserver",{sort},le="+Inf"}}' in text
+    assert 'apiserver_flowcontrol_nominal_limit_seats{priority_level="workload-low"} 245' in text
 
 
 def test_warnings_stand_in_headers_once_each() -> None:
