@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from controllers_app.kubelet import environment, mounts, programs
 from controllers_app.kubelet.images import Behaviour, Line
 from controllers_app.kubelet.logs import Log
+from controllers_app.kubelet.processes import Output, Running
+from controllers_app.kubelet.shell import tools
+from controllers_app.kubelet.shell.files import File, Files, Folder
+from controllers_app.kubelet.shell.tools import Tool
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.kubelet import Kubelet
@@ -32,7 +37,10 @@ _MOMENT = re.compile(r"\{(%[^}]*)\}")
 class Cell:
     """One instance of a container, from its start until nobody can ask for it any more."""
 
-    __slots__ = ("container_id", "directory", "image", "log", "name", "pod", "since", "station")
+    __slots__ = (
+        "_files", "_pids", "_running", "_serving", "_variables", "container_id", "directory",
+        "exit_code", "image", "listeners", "log", "main", "name", "pod", "since", "station",
+    )  # fmt: skip
 
     def __init__(
         self, station: Station, pod: Object, name: str, image: Behaviour, container_id: str,
@@ -46,6 +54,14 @@ class Cell:
         self.container_id = container_id
         self.since = since
         self.log = Log(station.directory.kernel)
+        self.main: Running | None = None  # its own process, when that is run here
+        self.exit_code: int | None = None
+        self.listeners: list[Output] = []  # who is attached
+        self._running: dict[int, Running] = {}
+        self._pids = 1
+        self._serving = False
+        self._files: Files | None = None
+        self._variables: dict[str, str] | None = None
 
     @property
     def spec(self) -> Object:
@@ -63,19 +79,133 @@ class Cell:
     @property
     def address(self) -> str:
         """The pod's."""
+        worker = self.worker()
+        if worker is not None and worker.sandbox is not None:
+            return worker.sandbox.address
         found: str = (self.pod.get("status") or {}).get("podIP") or ""
         return found
 
+    def worker(self) -> PodWorker | None:
+        """The pod on its node, while the node's kubelet is there."""
+        kubelet = self.station.kubelet
+        return None if kubelet is None else kubelet.workers.get(meta.uid_of(self.pod))
+
+    # -- what is in it --------------------------------------------------------------------------
+
+    @property
+    def files(self) -> Files:
+        if self._files is None:
+            self._files = mounts.laid_out(self)
+        else:
+            mounts.refresh(self)
+        return self._files
+
     def read(self, path: str) -> bytes | None:
         """A file's bytes."""
-        text = self.image.files.get(path)
-        return None if text is None else text.encode()
+        found = self.files.find(path)
+        return found.data if isinstance(found, File) else None
 
     def is_folder(self, path: str) -> bool:
-        return any(one.startswith(path.rstrip("/") + "/") for one in self.image.files)
+        return isinstance(self.files.find(path), Folder)
+
+    def variables(self) -> dict[str, str]:
+        """The environment of its processes."""
+        if self._variables is None:
+            directory = self.directory
+            self._variables = environment.variables(
+                self.pod, self.spec, image=self.image.env, lookup=directory.lookup,
+                services=directory.listing("services", ""), host_ip=self.station.address,
+                since=self.since,
+            )  # fmt: skip
+        return self._variables
+
+    def command(self) -> list[str]:
+        """The words of its main process."""
+        return programs.argv(self.spec, self.image, self.variables())
+
+    def workdir(self) -> str:
+        return self.spec.get("workingDir") or self.image.workdir
+
+    def tool(self, name: str) -> Tool | None:
+        """The command of that name or path, when the image has it."""
+        if self.image.userland == "none":
+            return None
+        return tools.found(self.directory.tools, self.image.userland, self.image.tools, name)
+
+    # -- its processes --------------------------------------------------------------------------
+
+    def run_main(self) -> None:
+        """Run the commands that the pod gives as the main process."""
+        self.main = Running(
+            self, 1, self.command(), stdin=bool(self.spec.get("stdin")),
+            tty=bool(self.spec.get("tty")),
+        )  # fmt: skip
+        self.main.start()
+
+    def run(self, argv: list[str], *, stdin: bool, tty: bool) -> Running:
+        """Start another process. A command that there is not is the caller's to refuse."""
+        self._pids += 7
+        running = Running(self, self._pids, argv, stdin=stdin, tty=tty)
+        self._running[running.pid] = running
+        running.start()
+        return running
+
+    def left(self, running: Running) -> None:
+        """The process has ended."""
+        self._running.pop(running.pid, None)
+
+    def processes(self) -> list[tuple[int, str]]:
+        """(pid, command line) of all of them."""
+        own = programs.own_program(self.image)
+        first = " ".join(self.main.argv if self.main is not None else self.command())
+        if own == "nginx" and self.main is None:
+            first = "nginx: master process nginx -g daemon off;"
+        rows = [(1, first)]
+        if own == "nginx" and self.is_serving():
+            rows.append((29, "nginx: worker process"))
+        rows += [(pid, " ".join(one.argv)) for pid, one in sorted(self._running.items())]
+        return rows
+
+    def signalled(self, pid: int, signal: str) -> bool:
+        """Send a signal; whether there is such a process. PID 1 takes only what it handles."""
+        if pid == 1:
+            if self.main is None and signal in ("TERM", "15", "QUIT", "3", "INT", "2"):
+                worker = self.worker()
+                if worker is not None:
+                    worker.containers.ends_by_itself(self.container_id, 0)
+            return True
+        running = self._running.get(pid)
+        if running is not None:
+            running.kill()
+        return running is not None
+
+    def server_program(self) -> str:
+        """The server that the image's own program is; empty when it is none."""
+        return programs.own_program(self.image) if self.image.ports else ""
+
+    def serve(self) -> None:
+        """The pod's commands have started the image's server."""
+        self._serving = True
+        for line in self.image.logs:
+            self.log.write(self.now, line.stream, filled(line.text, self.now).encode() + b"\n")
+
+    def is_serving(self) -> bool:
+        """Whether the image's servers listen, unless it is too early for them."""
+        return self.main is None or self._serving
+
+    # -- its output -----------------------------------------------------------------------------
+
+    def emit(self, stream: str, data: bytes, at: int | None = None) -> None:
+        """The container writes: to its log, and to who is attached."""
+        if not self.log.closed:
+            self.log.write(self.now if at is None else at, stream, data)
+            for listener in self.listeners:
+                listener.put(stream, data)
 
     def catch_up(self) -> None:
         """Somebody waits for what the container writes."""
+        if self.main is not None:
+            self.main.runner.poke()
 
     def say_image_lines(self, until: int | None) -> None:
         """Write what the image says by itself, those of later with the time."""
@@ -90,14 +220,21 @@ class Cell:
                 kernel.call_at(at, self._say, line, background=True)
 
     def _say(self, line: Line) -> None:
-        if not self.log.closed:
-            at = self.since + int(line.at * SECOND)
-            self.log.write(at, line.stream, _filled(line.text, at).encode() + b"\n")
+        at = self.since + int(line.at * SECOND)
+        self.emit(line.stream, filled(line.text, at).encode() + b"\n", at)
 
-    def end(self, now: int) -> None:
+    def end(self, now: int, code: int | None = None) -> None:
         """The container has ended: what it wrote is left, all else is gone."""
-        if not self.log.closed:
-            self.log.close(now)
+        if self.log.closed:
+            return
+        for running in [*self._running.values(), *([self.main] if self.main else [])]:
+            running.kill()
+        self.exit_code = code
+        self.log.close(now)
+        for listener in self.listeners:
+            listener.close()
+        self.listeners.clear()
+        self._files = self._variables = None
 
 
 class Station:
@@ -108,6 +245,8 @@ class Station:
         self.name = name
         self.address = address
         self.kubelet: Kubelet | None = None  # while it runs
+        self.volumes: dict[str, dict[str, Folder]] = {}  # pod's uid -> volume
+        self.disk = Files(Folder())  # what pods find by hostPath
         self._cells: dict[str, dict[str, list[Cell]]] = {}  # pod's uid -> container -> instances
 
     def enter(self, kubelet: Kubelet) -> None:
@@ -125,6 +264,22 @@ class Station:
                 return cell
         return None
 
+    def begin(self, worker: PodWorker, one: ContainerState, image: Behaviour, since: int) -> Cell:
+        """The instance that starts now, or that was running when the kubelet was replaced, with
+        the commands of the pod run in it."""
+        cell = self.found(worker.uid, one.name, one.container_id)
+        if cell is None:
+            cell = Cell(self, worker.pod, one.name, image, one.container_id, since)
+            self.add(cell)
+            cell.run_main()
+        return cell
+
+    def ended(self, uid: str, one: ContainerState, code: int) -> None:
+        """The instance does not run any more."""
+        cell = self.found(uid, one.name, one.container_id)
+        if cell is not None:
+            cell.end(self.directory.kernel.now, code)
+
     def current(self, worker: PodWorker, one: ContainerState, image: Behaviour) -> Cell:
         """The cell of the instance that runs, or that ended last."""
         cell = self.found(worker.uid, one.name, one.container_id)
@@ -137,7 +292,7 @@ class Station:
     def previous(self, worker: PodWorker, one: ContainerState, image: Behaviour) -> Cell:
         """The cell of the instance before that."""
         state = one.last["terminated"]
-        container_id = meta_id(state)
+        container_id = _id_of(state)
         found = self.found(worker.uid, one.name, container_id)
         return found or self._lay_out(worker, one.name, image, container_id, state)
 
@@ -151,6 +306,7 @@ class Station:
 
     def forget(self, uid: str) -> None:
         """Nothing of the pod is left on the node."""
+        self.volumes.pop(uid, None)
         for cells in self._cells.pop(uid, {}).values():
             for cell in cells:
                 cell.end(self.directory.kernel.now)
@@ -171,7 +327,7 @@ class Station:
         return cell
 
 
-def meta_id(state: Object) -> str:
+def _id_of(state: Object) -> str:
     found: str = state.get("containerID") or ""
     return found
 
@@ -180,7 +336,7 @@ def _since(cell: Cell) -> int:
     return cell.since
 
 
-def _filled(text: str, at: int) -> str:
+def filled(text: str, at: int) -> str:
     """The line with the moment in it where it has one: {%Y/%m/%d %H:%M:%S}, %L is ms."""
     if "{%" not in text:
         return text

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND, Signal, Task
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet import images, probes
+from controllers_app.kubelet import images, probes, programs
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import FOREGROUND_MAX, Backoff
 from controllers_app.kubelet.images import Behaviour
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CRASH_SECONDS, CRASH_SECONDS_MAX = 10, 300
 CRASH_RESET_SECONDS = 600
+START_ERROR = 128  # what a container that could not be started ends with
 NOTICE_SECONDS = 1.0  # until the kubelet sees that something ended (pleg)
 SIDECAR_GRACE_SECONDS_MIN = 2
 
@@ -159,18 +160,31 @@ class Containers:
         container_id = f"containerd://{kubelet.runtime.new_id()}"
         self.event(one, "Normal", "Created", f"Created container: {one.name}")
         await kubelet.kernel.sleep(behaviour.start_seconds)
+        sets = kubelet.station.directory.tools
+        program = programs.missing(spec, behaviour, sets)
         if one.container_id:
             one.restarts += 1
         if one.terminated:
             one.last = {"terminated": one.terminated}
         one.container_id = container_id
         began = kubelet.kernel.now
+        if program:
+            await self._cannot_start(one, programs.why_missing(program))
+            return
         one.state = statuses.running(began)
         self.event(one, "Normal", "Started", f"Started container {one.name}")
         await worker.step("container", "end", {"container": one.name, "id": container_id})
         self._lives.attach(one, spec, behaviour, began)
         if one.ready and one.kind != INIT:
             await worker.step("ready", "end", {"container": one.name})
+
+    async def _cannot_start(self, one: ContainerState, why: str) -> None:
+        """The runtime has refused to start it, which counts as an end."""
+        worker = self._worker
+        self.event(one, "Warning", "Failed", f"Error: {why}")
+        await worker.step("container", "fail", {"container": one.name, "message": why})
+        one.state = statuses.start_error(why, worker.kubelet.kernel.now, one.container_id)
+        worker.spawn("ended", worker.worked(0, lambda: self.ended(one, START_ERROR)))
 
     # -- ends and restarts -----------------------------------------------------------------------
 
@@ -220,6 +234,7 @@ class Containers:
         one.state = statuses.terminated(code, began, now, one.container_id)
         one.ready = one.started = False
         self._lives.leave(one)
+        self._worker.kubelet.station.ended(self._worker.uid, one, code)
 
     def _restart_later(self, one: ContainerState, *, known: bool = True) -> None:
         """Start it again: at once the first time, then after a back-off that doubles."""
@@ -420,6 +435,12 @@ class Containers:
     def running(self) -> list[ContainerState]:
         return [one for one in self._all() if one.is_running]
 
+    def ends_by_itself(self, container_id: str, code: int) -> None:
+        """Its main process was told to end, from inside."""
+        one = next((each for each in self.running() if each.container_id == container_id), None)
+        if one is not None:
+            self._worker.spawn("ended", self._worker.worked(0, lambda: self.ended(one, code)))
+
     def image_of(self, one: ContainerState) -> Behaviour:
         """What the container's image is and does, with what the pod's annotations change."""
         return self._behaviour(one, self.spec_of(one))
@@ -440,7 +461,8 @@ class Containers:
         spec = spec or self.spec_of(one)
         hook = (spec.get("lifecycle") or {}).get("preStop") or {}
         asleep = (hook.get("sleep") or {}).get("seconds") or 0
-        return float(asleep) + self._behaviour(one, spec).stop_seconds
+        seconds = self._behaviour(one, spec).stop_seconds
+        return float(asleep) + (seconds if self._lives.heeds_term(one) else images.SECONDS_MAX)
 
     def event(self, one: ContainerState, kind: str, reason: str, message: str) -> None:
         group = "containers" if one.kind == MAIN else "initContainers"

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from apiserver_app.machinery.kernel import SECOND, Task
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet import probes
+from controllers_app.kubelet import probes, programs
 from controllers_app.kubelet.images import Behaviour
 from controllers_app.kubelet.probes import Moment
 from controllers_app.kubelet.status import INIT, SIDECAR, ContainerState
 
 if TYPE_CHECKING:
+    from controllers_app.kubelet.cells import Cell
     from controllers_app.kubelet.containers import Containers
     from controllers_app.kubelet.podworker import PodWorker
 
@@ -36,7 +37,14 @@ class Lives:
         """Follow what the running container will do, as far as it will do anything."""
         worker = self._worker
         tasks = []
-        if behaviour.runs_seconds is not None:
+        station = worker.kubelet.station
+        here = programs.is_run_here(spec, behaviour, station.directory.tools)
+        if here:
+            cell = station.begin(worker, one, behaviour, began)
+        if here and not programs.is_scripted(worker.pod, one.name):
+            main = self._follow(one, one.container_id, cell)
+            tasks.append(worker.spawn("life", main, background=True))
+        elif behaviour.runs_seconds is not None:
             due = began + int(behaviour.runs_seconds * SECOND)
             life = self._live(one, one.container_id, behaviour.exit_code, due)
             tasks.append(worker.spawn("life", life))
@@ -59,6 +67,23 @@ class Lives:
         for task in self._tasks.pop(one.name, ()):
             if task is not kernel.current:
                 kernel.cancel(task)
+
+    def heeds_term(self, one: ContainerState) -> bool:
+        """Whether it ends when it is asked to. A shell or a sleep that is the first process of its
+        container does not, unless it set a trap."""
+        worker = self._worker
+        cell = worker.kubelet.station.found(worker.uid, one.name, one.container_id)
+        if cell is None or cell.main is None or programs.is_scripted(worker.pod, one.name):
+            return True
+        return cell.main.heeds_term() or cell.is_serving()
+
+    async def _follow(self, one: ContainerState, container_id: str, cell: Cell) -> None:
+        """Until the commands that run in it have ended."""
+        assert cell.main is not None
+        await cell.main.ended.wait()
+        if one.container_id == container_id and one.is_running:
+            code = cell.main.exit_code or 0
+            await self._worker.worked(0, lambda: self._containers.ended(one, code))
 
     async def _watch(
         self, one: ContainerState, container_id: str, spec: Object, behaviour: Behaviour, began: int

@@ -28,7 +28,12 @@ from apiserver_app.machinery.nodeapi import (
 from controllers_app.kubelet import kubeletserver, logs, servers
 from controllers_app.kubelet.cells import Cell, Station
 from controllers_app.kubelet.connections import TcpConnection
+from controllers_app.kubelet.network import Network
+from controllers_app.kubelet.processes import Attached, Exec
 from controllers_app.kubelet.servers import Server
+from controllers_app.kubelet.shell import tools as toolsets
+from controllers_app.kubelet.shell.files import Folder
+from controllers_app.kubelet.shell.tools import Tool
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.podworker import PodWorker
@@ -48,6 +53,9 @@ class Directory:
         self.listing = listing
         self.stations: dict[str, Station] = {}
         self.servers: dict[str, Server] = {one.name: one for one in servers.SERVERS}
+        self.tools = toolsets.by_set(toolsets.TOOLS)
+        self.claims: dict[tuple[str, str], Folder] = {}  # what persistent volume claims hold
+        self.network = Network(self)
         self._ids = 0
 
     def station(self, name: str, address: str) -> Station:
@@ -56,6 +64,12 @@ class Directory:
         if found is None:
             found = self.stations[name] = Station(self, name, address)
         return found
+
+    def extend(self, tools: Sequence[Tool] = (), more: Sequence[Server] = ()) -> None:
+        """Give images further commands and servers; the catalog names their sets."""
+        for name, commands in toolsets.by_set(tuple(tools)).items():
+            self.tools.setdefault(name, {}).update(commands)
+        self.servers.update((one.name, one) for one in more)
 
     def exec_id(self) -> str:
         """What the runtime calls the next process that it is asked to start."""
@@ -75,11 +89,12 @@ class Directory:
         self, pod: Object, container: str, command: list[str], *, stdin: bool, tty: bool
     ) -> Process:
         cell = self._running(pod, container)
-        raise _not_found(cell, command[0])
+        if not command or cell.tool(command[0]) is None:
+            raise _not_found(cell, command[0] if command else "")
+        return Exec(cell.run(command, stdin=stdin, tty=tty))
 
     async def attach(self, pod: Object, container: str, *, stdin: bool, tty: bool) -> Process:
-        cell = self._running(pod, container)
-        raise NodeError(500, f"container {cell.name} cannot be attached to")
+        return Attached(self._running(pod, container), stdin=stdin)
 
     async def dial(self, pod: Object, port: int) -> Connection:
         worker = self._worker(pod, "error dialing backend: ")
@@ -157,11 +172,14 @@ def _logged(worker: PodWorker, options: LogOptions) -> Cell:
 
 
 def _not_found(cell: Cell, program: str) -> NodeError:
+    why = "executable file not found in $PATH"
+    if "/" in program:
+        why = f"stat {program}: no such file or directory"
     return NodeError(
         500,
         "error executing command in container: failed to exec in container: failed to start exec "
         f'"{cell.directory.exec_id()}": OCI runtime exec failed: exec failed: unable to start '
-        f'container process: exec: "{program}": executable file not found in $PATH: unknown',
+        f'container process: exec: "{program}": {why}: unknown',
     )
 
 

@@ -61,6 +61,9 @@ def listening(worker: PodWorker, port: int) -> Bound | None:
         server = _served(worker, one, image).get(port)
         if server is not None and _is_up(worker, one, image):
             station = worker.kubelet.station
+            known = station.found(worker.uid, one.name, one.container_id)
+            if known is not None and not known.is_serving():
+                continue
             return Bound(station.directory.servers[server], station.current(worker, one, image))
     return None
 

@@ -88,6 +88,13 @@ def terminated(code: int, began: int, ended: int, container_id: str, reason: str
     }
 
 
+def start_error(why: str, now: int, container_id: str) -> Object:
+    """A container that the runtime could not start: it never began."""
+    state = terminated(128, 0, now, container_id, "StartError")
+    state["terminated"]["message"] = why
+    return state
+
+
 def lost() -> Object:
     """A container of a pod that is over, of which nothing is known."""
     return {

@@ -72,13 +72,15 @@ class Volumes:
 
     async def _project(self, pod: Object, namespace: str, source: Object) -> None:
         if "serviceAccountToken" in source:
-            await self._token(pod, namespace, source["serviceAccountToken"])
+            await self.token(pod, source["serviceAccountToken"])
         elif "configMap" in source:
             await self._fill("configmaps", namespace, source["configMap"], "name")
         elif "secret" in source:
             await self._fill("secrets", namespace, source["secret"], "name")
 
-    async def _token(self, pod: Object, namespace: str, wanted: Object) -> None:
+    async def token(self, pod: Object, wanted: Object) -> str:
+        """A token of the pod's service account, bound to the pod."""
+        namespace = meta.namespace_of(pod)
         request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
@@ -94,11 +96,12 @@ class Volumes:
         }  # fmt: skip
         account = pod["spec"].get("serviceAccountName") or "default"
         try:
-            await self._client.create(
+            issued = await self._client.create(
                 "serviceaccounts", namespace, request, name=account, subresource="token"
             )
         except errors.ApiError as error:
             raise NotMountable(f"failed to fetch token: {error.message}") from error
+        return str(issued["status"]["token"])
 
     async def _fill(self, resource: str, namespace: str, source: Object, field: str) -> None:
         keys = await self._keys(resource, namespace, source, field)

@@ -47,3 +47,26 @@ def ask(session: Session, path: str = "/", name: str = "web", port: int = 80) ->
     found = run(session, session.cluster.nodes.http(get(session, name), port, request))
     assert isinstance(found, HttpAnswer)
     return found
+
+
+def execute(
+    session: Session, *command: str, name: str = "web", stdin: bytes | None = None,
+    tty: bool = False,
+) -> tuple[str, int | None]:  # fmt: skip
+    """What a command writes in the pod's container `c`, and its exit code."""
+
+    async def go() -> tuple[str, int | None]:
+        process = await session.cluster.nodes.exec(
+            body, "c", list(command), stdin=stdin is not None, tty=tty
+        )
+        if stdin is not None:
+            process.write(stdin)
+            process.close_stdin()
+        out = b""
+        while (part := await process.read()) is not None:
+            out += part[1]
+        return out.decode("utf-8", "surrogateescape"), process.exit_code
+
+    body = get(session, name)
+    found: tuple[str, int | None] = run(session, go())
+    return found

@@ -1,0 +1,175 @@
+"""The cluster's network as containers see it: names, services and who answers behind them.
+
+kube-proxy and the cluster DNS are played here: a service's address leads to its ready endpoints in
+turn, a name to what CoreDNS would say. No packet moves.
+
+Models kubernetes pkg/proxy (which endpoint a connection gets) and coredns plugin/kubernetes.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from controllers_app.kubelet import servers
+
+if TYPE_CHECKING:
+    from controllers_app.kubelet.nodes import Directory
+    from controllers_app.kubelet.podworker import PodWorker
+
+DNS_ADDRESS = "10.96.0.10"
+DOMAIN = "cluster.local"
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,250}[a-z0-9])?\.?", re.IGNORECASE)
+
+
+class Unreachable(Exception):
+    """No connection. `timed_out`: nobody even refused it."""
+
+    def __init__(self, text: str, *, timed_out: bool = False) -> None:
+        super().__init__(text)
+        self.timed_out = timed_out
+
+
+class Network:
+    """One cluster's network."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._turn = 0
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def resolve(self, name: str, namespace: str) -> tuple[str, list[str]]:
+        """(the full name, its addresses); no address: there is no such name."""
+        if is_address(name):
+            return name, [name]
+        if name.rstrip(".") == "localhost":
+            return "localhost", ["127.0.0.1"]
+        if not _NAME.fullmatch(name):
+            return name, []
+        for full in _searched(name.lower(), namespace):
+            found = self._lookup(full)
+            if found:
+                return full, found
+        return f"{name.rstrip('.')}.{namespace}.svc.{DOMAIN}" if "." not in name else name, []
+
+    def _lookup(self, full: str) -> list[str]:
+        labels = full.removesuffix(f".{DOMAIN}").split(".")
+        if not full.endswith(f".{DOMAIN}"):
+            return []
+        if len(labels) >= 3 and labels[-1] == "svc":
+            *above, name, namespace, _ = labels
+            service = self._directory.lookup("services", namespace, name)
+            if service is None:
+                return []
+            address = service["spec"].get("clusterIP") or ""
+            if above:
+                return [
+                    one["ip"] for one in self._addresses(namespace, name)
+                    if one.get("hostname") == above[-1] and len(above) == 1
+                ]  # fmt: skip
+            if service["spec"].get("type") == "ExternalName":
+                target = str(service["spec"].get("externalName", ""))
+                return self._lookup(target.rstrip(".")) if target.endswith(DOMAIN) else []
+            if address == "None":
+                return [one["ip"] for one in self._addresses(namespace, name)]
+            return [address] if address else []
+        if len(labels) == 3 and labels[-1] == "pod" and is_address(labels[0].replace("-", ".")):
+            return [labels[0].replace("-", ".")]
+        return []
+
+    def _addresses(self, namespace: str, name: str) -> list[Object]:
+        found = self._directory.lookup("endpoints", namespace, name) or {}
+        return [one for part in found.get("subsets") or () for one in part.get("addresses") or ()]
+
+    # -- connections ----------------------------------------------------------------------------
+
+    def connect(self, address: str, port: int, me: PodWorker | None) -> servers.Bound:
+        """Who answers at an address. Raises Unreachable."""
+        if address.startswith("127.") or address == "::1":
+            bound = servers.listening(me, port) if me is not None else None
+            return _taken(bound)
+        target = self._behind(address, port)
+        if target is not None:
+            address, port = target
+        worker = self.pod_at(address, port)
+        if worker is None:
+            raise Unreachable("Connection timed out", timed_out=True)
+        return _taken(servers.listening(worker, port))
+
+    def pod_at(self, address: str, port: int) -> PodWorker | None:
+        """The pod with that address; on a node's own address the one that has the port."""
+        found = None
+        for station in self._directory.stations.values():
+            if station.kubelet is None:
+                continue
+            for worker in station.kubelet.workers.values():
+                if worker.sandbox is not None and worker.sandbox.address == address:
+                    if worker.sandbox.own or servers.listening(worker, port) is not None:
+                        return worker
+                    found = worker
+        return found
+
+    def _behind(self, address: str, port: int) -> tuple[str, int] | None:
+        """The endpoint that a service's address and port lead to; None: it is no service's."""
+        nodes = {one.address for one in self._directory.stations.values()}
+        for service in self._directory.listing("services", ""):
+            spec = service["spec"]
+            for one in spec.get("ports") or ():
+                own = spec.get("clusterIP") == address and one["port"] == port
+                if not own and not (address in nodes and one.get("nodePort") == port):
+                    continue
+                return self._endpoint(service, one)
+            if spec.get("clusterIP") == address:
+                raise Unreachable("Connection timed out", timed_out=True)
+        return None
+
+    def _endpoint(self, service: Object, port: Object) -> tuple[str, int]:
+        """One of the ready endpoints, in turn."""
+        namespace, name = meta.namespace_of(service), meta.name_of(service)
+        found = self._directory.lookup("endpoints", namespace, name) or {}
+        ready = list(_ready(found, port.get("name") or ""))
+        if not ready:
+            raise Unreachable("Connection refused")
+        self._turn += 1
+        return ready[self._turn % len(ready)]
+
+    async def http(
+        self, address: str, port: int, request: HttpRequest, me: PodWorker | None
+    ) -> HttpAnswer:
+        """One request. Raises Unreachable."""
+        return await self.connect(address, port, me).answer(port, request)
+
+
+def _ready(endpoints: Object, name: str) -> Iterator[tuple[str, int]]:
+    for part in endpoints.get("subsets") or ():
+        for port in part.get("ports") or ():
+            if (port.get("name") or "") == name:
+                for one in part.get("addresses") or ():
+                    yield one["ip"], port["port"]
+
+
+def _taken(bound: servers.Bound | None) -> servers.Bound:
+    if bound is None:
+        raise Unreachable("Connection refused")
+    return bound
+
+
+def _searched(name: str, namespace: str) -> Iterable[str]:
+    """The full names that a resolver tries, as resolv.conf tells it."""
+    if name.endswith("."):
+        return (name[:-1],)
+    return (f"{name}.{namespace}.svc.{DOMAIN}", f"{name}.svc.{DOMAIN}", f"{name}.{DOMAIN}", name)
+
+
+def is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

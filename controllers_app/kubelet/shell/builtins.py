@@ -1,0 +1,318 @@
+"""What a shell does itself, because a command of its own could not: variables, folders, flow."""
+
+from __future__ import annotations
+
+from controllers_app.kubelet.shell import syntax
+from controllers_app.kubelet.shell.files import Folder
+from controllers_app.kubelet.shell.interpreter import Break, Call, Exit, Return, Run
+from controllers_app.kubelet.shell.wording import Failed
+
+BREAKS_MAX = 64
+
+
+async def _cd(call: Call) -> int:
+    shell = call.shell
+    target = call.args[0] if call.args else shell.variables.get("HOME", "/")
+    if target == "-":
+        target = shell.variables.get("OLDPWD", shell.cwd)
+    path = call.path(target)
+    if not isinstance(call.machine.files.find(path), Folder):
+        why = (
+            "can't cd to " + target
+            if call.machine.is_busybox
+            else f"{target}: No such file or directory"
+        )
+        call.io.err(shell.words(f"cd: {why}"))
+        return 1 if shell.name == "bash" else 2
+    shell.variables["OLDPWD"], shell.cwd = shell.cwd, path
+    shell.variables["PWD"] = path
+    return 0
+
+
+async def _pwd(call: Call) -> int:
+    call.out(call.shell.cwd + "\n")
+    return 0
+
+
+async def _export(call: Call) -> int:
+    shell = call.shell
+    for word in call.args:
+        name, equals, text = word.partition("=")
+        if name == "-p":
+            continue
+        if not name.isidentifier():
+            raise Failed(f"export: {name}: bad variable name")
+        if equals:
+            shell.assign(name, text)
+        shell.exported.add(name)
+    if not call.args or call.args == ["-p"]:
+        for name, text in sorted(shell.environment().items()):
+            call.out(f"export {name}='{text}'\n")
+    return 0
+
+
+async def _unset(call: Call) -> int:
+    for name in call.args:
+        call.shell.variables.pop(name, None)
+        call.shell.functions.pop(name, None)
+        call.shell.exported.discard(name)
+    return 0
+
+
+async def _set(call: Call) -> int:
+    shell, args = call.shell, list(call.args)
+    if not args:
+        for name, text in sorted(shell.variables.items()):
+            call.out(f"{name}='{text}'\n")
+    while args:
+        word = args.pop(0)
+        if word == "--":
+            shell.args = args
+            return 0
+        if word[:1] not in ("-", "+") or len(word) < 2:
+            shell.args = [word, *args]
+            return 0
+        letters = args.pop(0)[:1] if word[1:] == "o" and args else word[1:]
+        change = shell.options.update if word[0] == "-" else shell.options.difference_update
+        change(set(letters))
+    return 0
+
+
+async def _shift(call: Call) -> int:
+    count = _number(call, 1)
+    if count > len(call.shell.args):
+        raise Failed("shift: can't shift that many", 1)
+    del call.shell.args[:count]
+    return 0
+
+
+async def _exit(call: Call) -> int:
+    raise Exit(_number(call, call.shell.code) & 255)
+
+
+async def _return(call: Call) -> int:
+    raise Return(_number(call, call.shell.code) & 255)
+
+
+async def _break(call: Call) -> int:
+    raise Break(max(1, min(_number(call, 1), BREAKS_MAX)), again=call.name == "continue")
+
+
+async def _eval(call: Call) -> int:
+    return await call.shell.run_text(" ".join(call.args), call.io)
+
+
+async def _source(call: Call) -> int:
+    if not call.args:
+        raise Failed(".: filename argument required")
+    shell = call.shell
+    if shell.depth >= syntax.DEPTH_MAX:
+        raise Failed("maximum nesting level exceeded")
+    data = call.machine.read(call.path(call.args[0]))
+    shell.depth += 1
+    try:
+        return await shell.run_text(data.decode("utf-8", "surrogateescape"), call.io)
+    finally:
+        shell.depth -= 1
+
+
+async def _exec(call: Call) -> int:
+    if not call.args:
+        return 0
+    raise Exit(await call.shell.call(call.args, call.io))
+
+
+async def _read(call: Call) -> int:
+    names = [one for one in call.args if not one.startswith("-")] or ["REPLY"]
+    if "-p" in call.args and names:
+        call.out(names.pop(0))
+        names = names or ["REPLY"]
+    line = await call.io.stdin.line()
+    if not line:
+        return 1
+    words = line.decode("utf-8", "surrogateescape").rstrip("\n").split()
+    for name in names[:-1]:
+        call.shell.assign(name, words.pop(0) if words else "")
+    call.shell.assign(names[-1], " ".join(words))
+    return 0
+
+
+async def _trap(call: Call) -> int:
+    if len(call.args) >= 2:
+        for name in call.args[1:]:
+            name = {"0": "EXIT", "15": "TERM", "2": "INT"}.get(name, name.removeprefix("SIG"))
+            if call.args[0] == "-":
+                call.shell.traps.pop(name, None)
+            else:
+                call.shell.traps[name] = call.args[0]
+                call.shell.all_traps.add(name)
+    return 0
+
+
+async def _wait(call: Call) -> int:
+    jobs = call.shell.jobs
+    for task in jobs:
+        task.on_done.append(lambda _task: call.runner.poke())
+    await call.runner.until(lambda: all(task.done for task in jobs))
+    jobs.clear()
+    return 0
+
+
+async def _jobs(call: Call) -> int:
+    return 0
+
+
+async def _type(call: Call) -> int:
+    """type, and command with -v."""
+    args = list(call.args)
+    quiet = call.name == "command"
+    if quiet and not (args and args[0] in ("-v", "-V")):
+        return await call.shell.call(args, call.io) if args else 0
+    code = 0
+    for name in args[1:] if quiet else args:
+        if call.machine.builtin(name) is not None or name in call.shell.functions:
+            call.out(f"{name}\n" if quiet else f"{name} is a shell builtin\n")
+        elif (path := call.machine.where(name)) is not None:
+            call.out(f"{path}\n" if quiet else f"{name} is {path}\n")
+        else:
+            code = 127 if quiet else 1
+            if not quiet:
+                call.out(f"{name}: not found\n")
+    return code
+
+
+async def _test(call: Call) -> int:
+    args = list(call.args)
+    if call.name in ("[", "[["):
+        end = "]" if call.name == "[" else "]]"
+        if not args or args.pop() != end:
+            raise Failed(f"{call.name}: missing {end}")
+    try:
+        return int(not _Test(call, args).value())
+    except (ValueError, IndexError):
+        word = next((one for one in args if not one.lstrip("-").isdigit()), "")
+        raise Failed(f"{call.name}: {word}: bad number" if word else "test: syntax error") from None
+
+
+class _Test:
+    """The expression of test(1)."""
+
+    def __init__(self, call: Call, args: list[str]) -> None:
+        self._call = call
+        self._args = args[:256]
+        self._at = 0
+        self._depth = 0
+
+    def value(self) -> bool:
+        if not self._args:
+            return False
+        if len(self._args) == 1:
+            return self._args[0] != ""
+        found = self._or()
+        if self._at < len(self._args):
+            raise ValueError
+        return found
+
+    def _or(self) -> bool:
+        found = self._and()
+        while self._take("-o", "||"):
+            right = self._and()
+            found = found or right
+        return found
+
+    def _and(self) -> bool:
+        found = self._not()
+        while self._take("-a", "&&"):
+            right = self._not()
+            found = found and right
+        return found
+
+    def _not(self) -> bool:
+        negated = False
+        while self._take("!"):
+            negated = not negated
+        return self._primary() != negated
+
+    def _primary(self) -> bool:
+        args = self._args
+        op = args[self._at + 1] if self._at + 1 < len(args) else ""
+        if self._at + 2 < len(args) and op in _BINARY:
+            left, right = args[self._at], args[self._at + 2]
+            self._at += 3
+            return _compared(op, left, right)
+        if args[self._at] == "(" and self._depth < 20:
+            self._at += 1
+            self._depth += 1
+            found = self._or()
+            if not self._take(")"):
+                raise ValueError
+            self._depth -= 1
+            return found
+        if len(args[self._at]) == 2 and args[self._at][0] == "-" and self._at + 1 < len(args):
+            self._at += 2
+            return self._unary(args[self._at - 2][1], args[self._at - 1])
+        self._at += 1
+        return args[self._at - 1] != ""
+
+    def _unary(self, letter: str, text: str) -> bool:
+        if letter == "z":
+            return text == ""
+        if letter == "n":
+            return text != ""
+        if letter == "t":
+            return self._call.shell.tty
+        found = self._call.machine.look(self._call.path(text))
+        if letter in "hL":
+            linked = self._call.machine.files.find(self._call.path(text), follow=False)
+            return linked is not None and linked is not found
+        if found is None:
+            return False
+        if letter == "d":
+            return isinstance(found, Folder)
+        if letter == "f":
+            return not isinstance(found, Folder)
+        if letter == "s":
+            return isinstance(found, Folder) or bool(getattr(found, "data", b""))
+        if letter == "x":
+            return isinstance(found, Folder) or bool(getattr(found, "mode", 0) & 0o111)
+        return letter in "erw"
+
+    def _take(self, *words: str) -> bool:
+        if self._at < len(self._args) and self._args[self._at] in words:
+            self._at += 1
+            return True
+        return False
+
+
+_BINARY = {"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "<", ">"}
+
+
+def _compared(op: str, left: str, right: str) -> bool:
+    if op in ("=", "=="):
+        return left == right
+    if op == "!=":
+        return left != right
+    if op in ("<", ">"):
+        return left < right if op == "<" else left > right
+    first, second = int(left[:24]), int(right[:24])
+    return {
+        "-eq": first == second, "-ne": first != second, "-lt": first < second,
+        "-le": first <= second, "-gt": first > second, "-ge": first >= second,
+    }[op]  # fmt: skip
+
+
+def _number(call: Call, standard: int) -> int:
+    if not call.args:
+        return standard
+    if not call.args[0].isdigit():
+        raise Failed(f"{call.name}: Illegal number: {call.args[0][:40]}")
+    return int(call.args[0][:9])
+
+
+BUILTINS: dict[str, Run] = {
+    "cd": _cd, "pwd": _pwd, "export": _export, "readonly": _export, "unset": _unset, "set": _set,
+    "shift": _shift, "exit": _exit, "return": _return, "break": _break, "continue": _break,
+    "eval": _eval, ".": _source, "source": _source, "exec": _exec, "read": _read, "trap": _trap,
+    "wait": _wait, "jobs": _jobs, "type": _type, "command": _type, "local": _export,
+    "test": _test, "[": _test, "[[": _test,
+}  # fmt: skip

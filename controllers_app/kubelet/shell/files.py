@@ -1,0 +1,221 @@
+"""The files of a container: a tree in memory over those that its image has.
+
+A file is never changed but replaced, so that trees share what they have in common. Volumes are
+folders that several containers hold; what is mounted read-only says so. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+BYTES_MAX, FILES_MAX = 8 << 20, 4096  # of what one container may write
+LINKS_MAX = 8
+
+
+class FileError(Exception):
+    """What the C library says: No such file or directory."""
+
+
+@dataclass(slots=True)
+class File:
+    data: bytes = b""
+    mode: int = 0o644
+    mtime: int = 0
+
+
+@dataclass(slots=True)
+class Link:
+    target: str
+
+
+@dataclass(slots=True, eq=False)
+class Folder:
+    entries: dict[str, Node] = field(default_factory=dict)
+    mode: int = 0o755
+    mtime: int = 0
+    readonly: bool = False
+
+
+Node = File | Link | Folder
+
+
+def parts_of(path: str) -> list[str]:
+    return [one for one in path.split("/") if one not in ("", ".")]
+
+
+def joined(folder: str, path: str) -> str:
+    """The absolute path, without . and .. in it."""
+    out: list[str] = []
+    for one in parts_of(path if path.startswith("/") else f"{folder}/{path}"):
+        if one == "..":
+            del out[-1:]
+        else:
+            out.append(one)
+    return "/" + "/".join(out)
+
+
+def tree(files: Mapping[str, str], folders: tuple[str, ...], now: int) -> Folder:
+    """A tree of these files."""
+    root = Folder(mtime=now)
+    for path in folders:
+        _folder(root, parts_of(path), now)
+    for path, text in files.items():
+        *above, name = parts_of(path)
+        _folder(root, above, now).entries[name] = File(text.encode(), mtime=now)
+    return root
+
+
+def _folder(root: Folder, parts: list[str], now: int) -> Folder:
+    at = root
+    for one in parts:
+        found = at.entries.get(one)
+        if not isinstance(found, Folder):
+            found = at.entries[one] = Folder(mtime=now)
+        at = found
+    return at
+
+
+class Files:
+    """One container's tree, by absolute paths."""
+
+    def __init__(self, root: Folder) -> None:
+        self.root = root
+        self._written = 0
+        self._made = 0
+
+    def find(self, path: str, *, follow: bool = True) -> Node | None:
+        """The node there, links followed; None when there is none."""
+        return self._walk(parts_of(path), LINKS_MAX, follow)[0]
+
+    def read(self, path: str) -> bytes:
+        found = self.find(path)
+        if isinstance(found, Folder):
+            raise FileError("Is a directory")
+        if not isinstance(found, File):
+            raise FileError("No such file or directory")
+        return found.data
+
+    def folder(self, path: str) -> Folder:
+        found = self.find(path)
+        if found is None:
+            raise FileError("No such file or directory")
+        if not isinstance(found, Folder):
+            raise FileError("Not a directory")
+        return found
+
+    def write(
+        self, path: str, data: bytes, now: int, *, append: bool = False, mode: int | None = None
+    ) -> None:
+        if path in ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"):
+            return
+        found, _, _ = self._walk(parts_of(path), LINKS_MAX, True)
+        if isinstance(found, Folder):
+            raise FileError("Is a directory")
+        above, name = self._place(path)
+        old = found.data if isinstance(found, File) else b""
+        if mode is None:
+            mode = found.mode if isinstance(found, File) else 0o644
+        whole = old + data if append else data
+        self._grow(len(whole) - len(old), new=found is None)
+        above.entries[name] = File(whole, mode, now)
+
+    def mkdir(self, path: str, now: int, *, parents: bool = False) -> None:
+        if parents:
+            at = ""
+            for one in parts_of(path):
+                at += f"/{one}"
+                if not isinstance(self.find(at), Folder):
+                    self.mkdir(at, now)
+            return
+        if self.find(path) is not None:
+            raise FileError("File exists")
+        above, name = self._place(path)
+        self._grow(0, new=True)
+        above.entries[name] = Folder(mtime=now)
+
+    def put(self, path: str, node: Node, now: int) -> None:
+        """Mount or link a node there; folders above it are made."""
+        *above, name = parts_of(path) or [""]
+        if name:
+            _folder(self.root, above, now).entries[name] = node
+
+    def link(self, path: str, target: str) -> None:
+        if self.find(path, follow=False) is not None:
+            raise FileError("File exists")
+        above, name = self._place(path)
+        self._grow(len(target), new=True)
+        above.entries[name] = Link(target)
+
+    def remove(self, path: str, *, recursive: bool = False) -> None:
+        found = self.find(path, follow=False)
+        if found is None:
+            raise FileError("No such file or directory")
+        if isinstance(found, Folder) and not recursive:
+            raise FileError("Is a directory")
+        above, name = self._place(path)
+        if not name:
+            raise FileError("Device or resource busy")
+        del above.entries[name]
+        if isinstance(found, File):
+            self._written -= len(found.data)
+
+    def chmod(self, path: str, mode: int) -> None:
+        found = self.find(path)
+        if isinstance(found, File):
+            above, name = self._place(path)
+            above.entries[name] = File(found.data, mode, found.mtime)
+        elif isinstance(found, Folder):
+            found.mode = mode
+        else:
+            raise FileError("No such file or directory")
+
+    def walk(self, path: str, depth: int = 24) -> Iterator[tuple[str, Node]]:
+        """Everything below the path and itself, in order."""
+        found = self.find(path, follow=False)
+        if found is None:
+            raise FileError("No such file or directory")
+        yield path, found
+        if isinstance(found, Folder) and depth:
+            for name in sorted(found.entries):
+                yield from self.walk(f"{path.rstrip('/')}/{name}", depth - 1)
+
+    def _place(self, path: str) -> tuple[Folder, str]:
+        """The folder and the name under which the path is kept, when it may be written there."""
+        _, above, name = self._walk(parts_of(path), LINKS_MAX, True)
+        if above is None:
+            raise FileError("No such file or directory")
+        if above.readonly:
+            raise FileError("Read-only file system")
+        return above, name
+
+    def _walk(
+        self, parts: list[str], links: int, follow: bool
+    ) -> tuple[Node | None, Folder | None, str]:
+        """(the node, the folder it is or would be in, its name there)."""
+        at: Node = self.root
+        above: Folder | None = self.root
+        name = ""
+        trail: list[str] = []
+        for number, one in enumerate(parts):
+            if not isinstance(at, Folder):
+                return None, None, one
+            above, name = at, one
+            found = at.entries.get(one)
+            last = number == len(parts) - 1
+            if isinstance(found, Link) and (follow or not last):
+                if not links:
+                    return None, None, one
+                target = joined("/" + "/".join(trail), found.target)
+                return self._walk(parts_of(target) + parts[number + 1 :], links - 1, follow)
+            if found is None:
+                return None, (above if last else None), one
+            at = found
+            trail.append(one)
+        return at, above, name
+
+    def _grow(self, size: int, *, new: bool) -> None:
+        if self._written + size > BYTES_MAX or self._made + new > FILES_MAX:
+            raise FileError("No space left on device")
+        self._written += size
+        self._made += new

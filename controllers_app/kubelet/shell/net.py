@@ -1,0 +1,264 @@
+"""Commands that go out to the cluster's network: wget, curl, nslookup, nc, ping.
+
+Models busybox networking/wget.c, nslookup.c, ping.c, nc.c and curl's messages.
+"""
+
+from __future__ import annotations
+
+import re
+
+from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from controllers_app.kubelet.network import DNS_ADDRESS, Unreachable
+from controllers_app.kubelet.shell.interpreter import Call
+from controllers_app.kubelet.shell.options import options
+from controllers_app.kubelet.shell.wording import Failed
+
+TIMEOUT_SECONDS = 10.0
+PINGS_MAX = 1000
+_URL = re.compile(r"(?:(https?)://)?(\[[0-9a-f:]+\]|[^/:?#]+)(?::(\d{1,5}))?([/?][^#]*)?")
+_REASONS = {
+    200: "OK", 403: "Forbidden", 404: "Not Found", 405: "Not Allowed",
+    500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable",
+}  # fmt: skip
+
+
+class _NoName(Exception):
+    """The name has no address."""
+
+
+def _parsed(url: str) -> tuple[str, int, str, bool]:
+    """(host, port, path, by TLS)."""
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise Failed(f"bad address '{url[:200]}'", 1)
+    tls = found[1] == "https"
+    path = found[4] or "/"
+    return (
+        found[2].strip("[]"),
+        int(found[3] or (443 if tls else 80)),
+        (path if path.startswith("/") else f"/{path}"),
+        tls,
+    )
+
+
+async def _asked(
+    call: Call, url: str, method: str, headers: dict[str, str], body: bytes, seconds: float
+) -> tuple[str, HttpAnswer]:
+    """(the address that answered, its answer). Raises _NoName and Unreachable."""
+    host, port, path, _tls = _parsed(url)
+    machine = call.machine
+    addresses = machine.resolve(host)[1]
+    if not addresses:
+        raise _NoName(host)
+    name = host if port in (80, 443) else f"{host}:{port}"
+    request = HttpRequest(
+        method, path, {"host": name, "x-forwarded-for": machine.address, **headers}, body
+    )
+    try:
+        return addresses[0], await machine.http(addresses[0], port, request)
+    except Unreachable as error:
+        if error.timed_out:
+            await call.runner.sleep(seconds)
+        raise Unreachable(f"{addresses[0]}|{error}", timed_out=error.timed_out) from None
+
+
+async def wget(call: Call) -> int:
+    flags, urls = options(call, "qSsc", "OTtPU")
+    if not urls:
+        raise Failed("wget: missing URL", 1)
+    seconds = _seconds(flags.get("T") or flags.get("timeout"), TIMEOUT_SECONDS)
+    host, port, _path, _ = _parsed(urls[0])
+    body = flags.get("post-data")
+    quiet = "q" in flags
+    try:
+        address, answer = await _asked(
+            call, urls[0], "GET" if body is None else "POST", {"user-agent": "Wget"},
+            (body or "").encode(), seconds,
+        )  # fmt: skip
+    except _NoName:
+        call.err(f"bad address '{host}'")
+        return 1
+    except Unreachable as error:
+        address, _, why = str(error).partition("|")
+        if not quiet:
+            call.io.err(f"Connecting to {host} ({address}:{port})\n".encode())
+        call.err("download timed out" if error.timed_out
+                 else f"can't connect to remote host ({address}): {why}")  # fmt: skip
+        return 1
+    if not quiet:
+        call.io.err(f"Connecting to {host} ({address}:{port})\n".encode())
+    if answer.status >= 400:
+        call.err(
+            f"server returned error: HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"
+        )
+        return 1
+    if "spider" in flags:
+        call.io.err(b"remote file exists\n")
+        return 0
+    name = flags.get("O") or urls[0].rstrip("/").rpartition("/")[2]
+    if "/" not in urls[0].partition("://")[2].rstrip("/") and "O" not in flags:
+        name = "index.html"
+    if name == "-":
+        if not quiet:
+            call.io.err(b"writing to stdout\n")
+        call.io.out(answer.body)
+    else:
+        call.machine.files.write(call.path(name), answer.body, call.runner.now)
+    if not quiet:
+        where = "stdout" if name == "-" else f"'{name}'"
+        short = (name if name != "-" else "-")[:20]
+        call.io.err(
+            f"{short:<20} 100% |{'*' * 32}| {len(answer.body):5d}  0:00:00 ETA\n"
+            f"{'written to stdout' if name == '-' else f'{where} saved'}\n".encode()
+        )
+    return 0
+
+
+def _seconds(text: str | None, standard: float) -> float:
+    found = re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text or "")
+    return float(found[0]) if found else standard
+
+
+async def curl(call: Call) -> int:
+    flags, urls = options(call, "sSiIvkLfgGO", "XdHomwuAT")
+    if not urls:
+        raise Failed("curl: try 'curl --help' or 'curl --manual' for more information", 2)
+    seconds = _seconds(
+        flags.get("m") or flags.get("max-time") or flags.get("connect-timeout"), 130.0
+    )
+    data = flags.get("d")
+    method = flags.get("X") or ("HEAD" if "I" in flags else "GET" if data is None else "POST")
+    headers = {"user-agent": flags.get("A", "curl/7.88.1"), "accept": "*/*"}
+    if "H" in flags:
+        key, _, value = flags["H"].partition(":")
+        headers[key.strip().lower()] = value.strip()
+    silent = ("s" in flags or "silent" in flags) and "S" not in flags
+    host, port, path, _ = _parsed(urls[0])
+    try:
+        address, answer = await _asked(
+            call, urls[0], method, headers, (data or "").encode(), seconds
+        )
+    except _NoName:
+        return _curled(call, 6, f"Could not resolve host: {host}", silent)
+    except Unreachable as error:
+        if error.timed_out:
+            why = f"Connection timed out after {int(seconds * 1000)} milliseconds"
+            return _curled(call, 28, why, silent)
+        why = f"Failed to connect to {host} port {port} after 0 ms: Couldn't connect to server"
+        return _curled(call, 7, why, silent)
+    reason = _REASONS.get(answer.status, "")
+    if "v" in flags:
+        call.io.err(
+            f"*   Trying {address}:{port}...\n* Connected to {host} ({address}) port {port} (#0)\n"
+            f"> {method} {path} HTTP/1.1\n> Host: {host}\n> User-Agent: curl/7.88.1\n"
+            f"> Accept: */*\n> \n< HTTP/1.1 {answer.status} {reason}\n".encode()
+        )
+    if ("f" in flags or "fail" in flags) and answer.status >= 400:
+        return _curled(call, 22, f"The requested URL returned error: {answer.status}", silent)
+    out = b""
+    if "i" in flags or "I" in flags:
+        head = {**answer.headers, "content-length": str(len(answer.body))}
+        lines = [
+            f"HTTP/1.1 {answer.status} {reason}",
+            *(f"{k.title()}: {v}" for k, v in head.items()),
+        ]
+        out = "\r\n".join([*lines, "", ""]).encode()
+    out += b"" if method == "HEAD" else answer.body
+    if "o" in flags:
+        call.machine.write(call.path(flags["o"]), out, call.runner.now)
+    else:
+        call.io.out(out)
+    said = flags.get("w", "").replace("\\n", "\n")
+    call.out(
+        said.replace("%{http_code}", str(answer.status)).replace(
+            "%{response_code}", str(answer.status)
+        )
+    )
+    return 0
+
+
+def _curled(call: Call, code: int, why: str, silent: bool) -> int:
+    if not silent:
+        call.io.err(f"curl: ({code}) {why}\n".encode())
+    return code
+
+
+async def nslookup(call: Call) -> int:
+    names = [one for one in call.args if not one.startswith("-")]
+    if not names:
+        raise Failed("nslookup: usage: nslookup [HOST]", 1)
+    full, addresses = call.machine.resolve(names[0])
+    call.out(f"Server:\t\t{DNS_ADDRESS}\nAddress:\t{DNS_ADDRESS}:53\n\n")
+    if not addresses:
+        call.out(f"** server can't find {full}: NXDOMAIN\n\n")
+        return 1
+    for address in addresses:
+        call.out(f"Name:\t{full}\nAddress: {address}\n")
+    call.out("\n")
+    return 0
+
+
+async def getent(call: Call) -> int:
+    if len(call.args) < 2 or call.args[0] not in ("hosts", "ahosts"):
+        return 2
+    addresses = call.machine.resolve(call.args[1])[1]
+    for address in addresses:
+        call.out(f"{address:<15} {call.args[1]}\n")
+    return 0 if addresses else 2
+
+
+async def nc(call: Call) -> int:
+    flags, args = options(call, "zvunl", "wp")
+    if len(args) < 2 or not args[1].isdigit():
+        raise Failed("nc: usage: nc [-z] [-v] [-w SEC] HOST PORT", 1)
+    host, port = args[0], int(args[1][:6])
+    addresses = call.machine.resolve(host)[1]
+    if not addresses:
+        call.err(f"bad address '{host}'")
+        return 1
+    where = f"{host} ({addresses[0]}:{port})"
+    try:
+        bound = call.machine.connect(addresses[0], port)
+    except Unreachable as error:
+        if error.timed_out:
+            await call.runner.sleep(_seconds(flags.get("w"), TIMEOUT_SECONDS))
+        if "v" in flags or "z" not in flags:
+            call.err(f"{where}: {error}")
+        return 1
+    if "v" in flags:
+        call.io.err(f"{where} open\n".encode())
+    if "z" in flags:
+        return 0
+    data = await call.io.stdin.all()
+    if bound.server.talk is not None:
+        call.io.out(bound.server.talk(data))
+    return 0
+
+
+async def ping(call: Call) -> int:
+    flags, args = options(call, "qn46", "cwWi")
+    if not args:
+        raise Failed("ping: missing host operand", 1)
+    addresses = call.machine.resolve(args[0])[1]
+    if not addresses:
+        call.err(f"bad address '{args[0]}'")
+        return 1
+    said = flags.get("c", "")
+    count = min(int(said[:6]), PINGS_MAX) if said.isdigit() else PINGS_MAX
+    address = addresses[0]
+    call.out(f"PING {args[0]} ({address}): 56 data bytes\n")
+    alive = call.machine.is_there(address)
+    for number in range(count):
+        if number:
+            await call.runner.sleep(1.0)
+        if alive:
+            call.out(f"64 bytes from {address}: seq={number} ttl=64 time=0.0{80 + number % 9} ms\n")
+    got = count if alive else 0
+    lost = 0 if alive else 100
+    call.out(
+        f"\n--- {args[0]} ping statistics ---\n{count} packets transmitted, "
+        f"{got} packets received, {lost}% packet loss\n"
+    )
+    if alive:
+        call.out("round-trip min/avg/max = 0.080/0.083/0.088 ms\n")
+    return int(not alive)

@@ -1,0 +1,260 @@
+"""Commands about the container and its processes: hostname, ps, env, date, sleep, df, kill.
+
+Models busybox procps and coreutils; figures of use are modelled, nothing is measured.
+"""
+
+from __future__ import annotations
+
+import re
+
+from apiserver_app.machinery.kernel import SECOND
+from controllers_app.kubelet import clocktext
+from controllers_app.kubelet.shell.interpreter import Call
+from controllers_app.kubelet.shell.options import options
+from controllers_app.kubelet.shell.wording import Failed
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
+
+
+async def true(_call: Call) -> int:
+    return 0
+
+
+async def false(_call: Call) -> int:
+    return 1
+
+
+async def sleep(call: Call) -> int:
+    total = 0.0
+    for word in call.args:
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?|\.\d{1,6})([smhd]?)", word)
+        if word in ("infinity", "inf"):
+            total = 1e9
+        elif found is None:
+            call.err(f"invalid number '{word}'" if call.machine.is_busybox
+                     else f"invalid time interval '{word}'")  # fmt: skip
+            return 1
+        else:
+            total += float(found[1]) * _UNITS[found[2]]
+    if not call.args:
+        call.err("missing operand")
+        return 1
+    await call.runner.sleep(total)
+    return 0
+
+
+async def hostname(call: Call) -> int:
+    call.out((call.machine.address if "-i" in call.args else call.machine.hostname) + "\n")
+    return 0
+
+
+async def identity(call: Call) -> int:
+    """id and whoami."""
+    uid = call.machine.uid
+    name = "root" if uid == 0 else str(uid)
+    if call.name == "whoami":
+        if uid:
+            call.err(f"unknown uid {uid}")
+            return 1
+        call.out("root\n")
+    elif "-u" in call.args:
+        call.out(f"{name if '-n' in call.args else uid}\n")
+    else:
+        said = "(root)" if uid == 0 else ""
+        groups = "" if uid else ",10(wheel)" * call.machine.is_busybox
+        call.out(f"uid={uid}{said} gid={uid and 0}(root) groups=0(root){groups}\n")
+    return 0
+
+
+async def date(call: Call) -> int:
+    now = call.runner.now
+    form = next((one[1:] for one in call.args if one.startswith("+")), "")
+    if form:
+        call.out(clocktext.of(now, form[:200]) + "\n")
+    elif any(one.startswith("-I") for one in call.args):
+        form = "%Y-%m-%dT%H:%M:%S+00:00" if "-Iseconds" in call.args else "%Y-%m-%d"
+        call.out(clocktext.of(now, form) + "\n")
+    elif call.machine.is_busybox:
+        call.out(clocktext.date(now) + "\n")
+    else:
+        call.out(clocktext.date(now) + "\n")
+    return 0
+
+
+async def env(call: Call) -> int:
+    """env and printenv."""
+    args = list(call.args)
+    if call.name == "printenv" and args:
+        values = [call.shell.environment().get(one) for one in args]
+        for value in values:
+            if value is not None:
+                call.out(value + "\n")
+        return int(None in values)
+    shell = call.shell.child()
+    while args and (args[0] == "-i" or "=" in args[0]):
+        word = args.pop(0)
+        if word == "-i":
+            shell.exported.clear()
+        else:
+            name, _, text = word.partition("=")
+            shell.variables[name] = text
+            shell.exported.add(name)
+    if args:
+        return await shell.call(args, call.io)
+    for name, text in shell.environment().items():
+        call.out(f"{name}={text}\n")
+    return 0
+
+
+async def uname(call: Call) -> int:
+    flags, _ = options(call, "asnrvmpo")
+    if "a" in flags:
+        call.out(f"Linux {call.machine.hostname} 6.1.0-simulated #1 SMP x86_64 GNU/Linux\n")
+    else:
+        words = {"s": "Linux", "n": call.machine.hostname, "r": "6.1.0-simulated",
+                 "v": "#1 SMP", "m": "x86_64", "p": "x86_64", "o": "GNU/Linux"}  # fmt: skip
+        said = [words[one] for one in "snrvmpo" if one in flags] or ["Linux"]
+        call.out(" ".join(said) + "\n")
+    return 0
+
+
+async def ps(call: Call) -> int:
+    rows = call.machine.processes()
+    if call.machine.is_busybox:
+        call.out("PID   USER     TIME  COMMAND\n")
+        for pid, command in rows:
+            call.out(f"{pid:5d} root      0:00 {command}\n")
+    elif call.args:
+        call.out("UID          PID    PPID  C STIME TTY          TIME CMD\n")
+        for pid, command in rows:
+            call.out(f"root     {pid:7d}       0  0 00:00 ?        00:00:00 {command}\n")
+    else:
+        call.out("    PID TTY          TIME CMD\n")
+        for pid, command in rows:
+            call.out(f"{pid:7d} ?        00:00:00 {command.split(' ')[0]}\n")
+    return 0
+
+
+async def df(call: Call) -> int:
+    used = 8_250_000
+    call.out("Filesystem           1K-blocks      Used Available Use% Mounted on\n")
+    for name, path in (("overlay", "/"), ("tmpfs", "/dev"), ("/dev/sda1", "/etc/hosts")):
+        size, taken = (65536, 0) if name == "tmpfs" else (61255492, used)
+        percent = taken * 100 // size
+        call.out(f"{name:<20} {size:9d} {taken:9d} {size - taken:9d} {percent:3d}% {path}\n")
+    return 0
+
+
+async def free(call: Call) -> int:
+    total, used = 8388608, 1204832
+    call.out("              total        used        free      shared  buff/cache   available\n")
+    rest = total - used
+    call.out(
+        f"Mem:    {total:11d} {used:11d} {rest // 2:11d}        1024 {rest // 2:11d} {rest:11d}\n"
+    )
+    call.out("Swap:             0           0           0\n")
+    return 0
+
+
+async def uptime(call: Call) -> int:
+    seconds = max(0, call.runner.now - call.machine.since) // SECOND
+    clock = clocktext.of(call.runner.now, "%H:%M:%S")
+    call.out(
+        f" {clock} up {seconds // 3600:2d}:{seconds // 60 % 60:02d},  0 users,  "
+        "load average: 0.04, 0.03, 0.00\n"
+    )
+    return 0
+
+
+async def kill(call: Call) -> int:
+    pids = [one for one in call.args if one.lstrip("-").isdigit() and not one.startswith("-")]
+    if "-l" in call.args or not pids:
+        call.out("HUP INT QUIT KILL TERM USR1 USR2\n")
+        return 0
+    code = 0
+    for pid in pids:
+        signal = next((one[1:].removeprefix("SIG") for one in call.args if one[:1] == "-"), "TERM")
+        if not call.machine.signalled(int(pid[:9]), signal):
+            call.err(f"can't kill pid {pid}: No such process")
+            code = 1
+    return code
+
+
+async def which(call: Call) -> int:
+    found = [call.machine.where(one) for one in call.args if not one.startswith("-")]
+    for path in found:
+        if path is not None:
+            call.out(path + "\n")
+    return int(None in found)
+
+
+async def shell(call: Call) -> int:
+    """sh and bash: a text, a script, the standard input, or a terminal."""
+    from controllers_app.kubelet.shell.terminal import interact
+
+    args = list(call.args)
+    child = call.shell.child()
+    child.name = "bash" if call.name == "bash" else "sh"
+    text: str | None = None
+    while args and args[0].startswith("-") and args[0] != "-":
+        word = args.pop(0)
+        child.options.update(set(word[1:]) & set("eux"))
+        if "c" in word and not word.startswith("--"):
+            if not args:
+                raise Failed(f"{call.name}: -c requires an argument")
+            text = args.pop(0)
+            break
+    if text is None and args and args[0] != "-":
+        path = args.pop(0)
+        text = call.machine.read(call.path(path)).decode("utf-8", "surrogateescape")
+        child.name = path
+    elif text is not None and args:
+        child.name = args.pop(0)
+    child.args = args
+    if text is not None:
+        child.tty = False
+        return await child.run_script(text, call.io)
+    if child.tty:
+        return await interact(child, call.io)
+    source = (await call.io.stdin.all()).decode("utf-8", "surrogateescape")
+    return await child.run_script(source, call.io)
+
+
+async def timeout(call: Call) -> int:
+    _flags, args = options(call, "", "ts", call.args[:1] if call.args else [])
+    words = call.args[len(call.args[:1]) :] if args else call.args
+    if not words:
+        raise Failed("timeout: missing operand", 125)
+    return await call.shell.call(words, call.io)
+
+
+async def xargs(call: Call) -> int:
+    text = (await call.io.stdin.all()).decode("utf-8", "surrogateescape")
+    args = [one for one in call.args if one not in ("-r", "-0")]
+    return await call.shell.call([*(args or ["echo"]), *text.split()[:4096]], call.io)
+
+
+async def nothing(call: Call) -> int:
+    """stty, clear, sync: they succeed and change nothing that could be seen."""
+    if call.name == "clear":
+        call.out("\033[H\033[J")
+    if call.name == "stty" and "size" in call.args:
+        call.out("24 80\n")
+    return 0
+
+
+async def unavailable(call: Call) -> int:
+    call.err("a simulated container has no editor")
+    return 1
+
+
+async def basename(call: Call) -> int:
+    if not call.args:
+        raise Failed(f"{call.name}: missing operand", 1)
+    path = call.args[0].rstrip("/") or "/"
+    head, slash, last = path.rpartition("/")
+    if call.name == "dirname":
+        call.out((head or ("/" if slash else ".")) + "\n")
+    else:
+        call.out((last.removesuffix(call.args[1]) if len(call.args) > 1 else last or "/") + "\n")
+    return 0

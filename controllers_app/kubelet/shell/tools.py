@@ -1,0 +1,155 @@
+"""The commands that there are, and in which images: a visible tuple, looked up by name.
+
+An image's userland gives it the common ones; `tools` of the catalog names further sets. Who wires
+a cluster may add sets of its own (`Directory.tools`): a command is a function of its call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from controllers_app.kubelet.shell import editing, filing, net, system, texts
+from controllers_app.kubelet.shell.interpreter import Call, Run
+from controllers_app.kubelet.shell.options import options
+
+BUSYBOX, DEBIAN = "busybox", "debian"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command, where it lies, and the sets it is in."""
+
+    name: str
+    run: Run
+    sets: tuple[str, ...] = (BUSYBOX, DEBIAN)
+    folder: str = "/bin"
+
+
+async def _nginx(call: Call) -> int:
+    if "-v" in call.args or "-V" in call.args:
+        call.io.err(b"nginx version: nginx/1.27.5\n")
+    elif "-t" in call.args:
+        call.io.err(
+            b"nginx: the configuration file /etc/nginx/nginx.conf syntax is ok\n"
+            b"nginx: configuration file /etc/nginx/nginx.conf test is successful\n"
+        )
+    elif "-s" in call.args:
+        call.machine.emit("stderr", b"2025 [notice] signal process started\n")
+    else:
+        call.io.err(b"nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address already in use)\n")
+        return 1
+    return 0
+
+
+async def _redis(call: Call) -> int:
+    _flags, words = options(call, "r", "hpan")
+    if words and words[0].upper() == "PING":
+        call.out("PONG\n" if len(words) == 1 else f"{words[1]}\n")
+        return 0
+    call.out(f"(error) ERR unknown command '{words[0] if words else ''}'\n")
+    return 1
+
+
+async def _pg_isready(call: Call) -> int:
+    call.out("/var/run/postgresql:5432 - accepting connections\n")
+    return 0
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool("sh", system.shell),
+    Tool("bash", system.shell, (DEBIAN,)),
+    Tool("ash", system.shell, (BUSYBOX,)),
+    Tool("echo", texts.echo),
+    Tool("printf", texts.printf, folder="/usr/bin"),
+    Tool("cat", texts.cat),
+    Tool("head", texts.head, folder="/usr/bin"),
+    Tool("tail", texts.head, folder="/usr/bin"),
+    Tool("wc", texts.wc, folder="/usr/bin"),
+    Tool("grep", texts.grep),
+    Tool("egrep", texts.grep),
+    Tool("sed", editing.sed),
+    Tool("sort", texts.sort, folder="/usr/bin"),
+    Tool("uniq", texts.uniq, folder="/usr/bin"),
+    Tool("seq", texts.seq, folder="/usr/bin"),
+    Tool("tr", texts.tr, folder="/usr/bin"),
+    Tool("cut", texts.cut, folder="/usr/bin"),
+    Tool("tee", texts.tee, folder="/usr/bin"),
+    Tool("yes", texts.yes, folder="/usr/bin"),
+    Tool("base64", texts.base64_),
+    Tool("ls", filing.ls),
+    Tool("mkdir", filing.mkdir),
+    Tool("rm", filing.rm),
+    Tool("rmdir", filing.rm),
+    Tool("touch", filing.touch),
+    Tool("cp", filing.cp),
+    Tool("mv", filing.cp),
+    Tool("ln", filing.ln),
+    Tool("chmod", filing.chmod),
+    Tool("chown", filing.chmod),
+    Tool("find", filing.find, folder="/usr/bin"),
+    Tool("du", filing.du, folder="/usr/bin"),
+    Tool("readlink", filing.readlink, folder="/usr/bin"),
+    Tool("realpath", filing.readlink, folder="/usr/bin"),
+    Tool("stat", filing.stat),
+    Tool("tar", filing.tar),
+    Tool("true", system.true),
+    Tool("false", system.false),
+    Tool(":", system.true),
+    Tool("sleep", system.sleep),
+    Tool("hostname", system.hostname),
+    Tool("id", system.identity, folder="/usr/bin"),
+    Tool("whoami", system.identity, folder="/usr/bin"),
+    Tool("date", system.date),
+    Tool("env", system.env, folder="/usr/bin"),
+    Tool("printenv", system.env, folder="/usr/bin"),
+    Tool("uname", system.uname),
+    Tool("ps", system.ps, (BUSYBOX,)),
+    Tool("df", system.df),
+    Tool("free", system.free, (BUSYBOX,)),
+    Tool("uptime", system.uptime),
+    Tool("kill", system.kill),
+    Tool("which", system.which, folder="/usr/bin"),
+    Tool("timeout", system.timeout, folder="/usr/bin"),
+    Tool("xargs", system.xargs, folder="/usr/bin"),
+    Tool("basename", system.basename, folder="/usr/bin"),
+    Tool("dirname", system.basename, folder="/usr/bin"),
+    Tool("stty", system.nothing),
+    Tool("clear", system.nothing, folder="/usr/bin"),
+    Tool("sync", system.nothing),
+    Tool("vi", system.unavailable, (BUSYBOX,)),
+    Tool("wget", net.wget, (BUSYBOX,)),
+    Tool("nslookup", net.nslookup, (BUSYBOX,)),
+    Tool("nc", net.nc, (BUSYBOX,)),
+    Tool("ping", net.ping, (BUSYBOX,)),
+    Tool("getent", net.getent, (DEBIAN,), "/usr/bin"),
+    Tool("curl", net.curl, ("curl",), "/usr/bin"),
+    Tool("nginx", _nginx, ("nginx",), "/usr/sbin"),
+    Tool("redis-cli", _redis, ("redis",), "/usr/local/bin"),
+    Tool("pg_isready", _pg_isready, ("postgres",), "/usr/bin"),
+)
+
+_FOLDERS = ("", "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin")
+
+
+def by_set(tools: tuple[Tool, ...]) -> dict[str, dict[str, Tool]]:
+    """set -> command -> tool"""
+    out: dict[str, dict[str, Tool]] = {}
+    for tool in tools:
+        for one in tool.sets:
+            out.setdefault(one, {})[tool.name] = tool
+    return out
+
+
+def found(
+    sets: Mapping[str, Mapping[str, Tool]], userland: str, extra: tuple[str, ...], name: str
+) -> Tool | None:
+    """The command as an image has it, by its name or its path."""
+    folder, _, last = name.rpartition("/")
+    if folder not in _FOLDERS or (not folder and "/" in name):
+        return None
+    for one in (userland or DEBIAN, *extra):
+        tool = sets.get(one, {}).get(last)
+        if tool is not None:
+            return tool
+    return None
