@@ -173,7 +173,9 @@ class LocalWatch:
             name, info.storage, info.etcd_prefix(namespace), selects, self._sink,
             node=node if info.storage == "pods" else None, on_end=self._events.close,
         )  # fmt: skip
-        self._info = info if info.custom is not None else None
+        # what a webhook would have to convert is seen as it is stored
+        converts = info.custom is not None and info.custom.webhook is None
+        self._info = info if converts else None
         cluster.cache.subscribe(self._subscription, after or cluster.store.revision)
 
     def _sink(self, kind: str, change: Change, obj: Object) -> None:

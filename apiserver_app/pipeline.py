@@ -21,7 +21,15 @@ from apiserver_app.auditing.policy import Finding
 from apiserver_app.auth import impersonation
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
-from apiserver_app.handlers import bodies, deprecations, listoptions, reviews, subresources, writes
+from apiserver_app.handlers import (
+    bodies,
+    conversions,
+    deprecations,
+    listoptions,
+    reviews,
+    subresources,
+    writes,
+)
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext, Place
 from apiserver_app.machinery import errors, meta
@@ -268,6 +276,9 @@ class Pipeline:
         if waits > 0:  # other API servers may not know of the definition yet
             detail["seconds"] = waits
             await self.kernel.sleep(waits)
+        converted = await conversions.before_read(self.cluster, call, info)
+        if converted:
+            detail["converted"] = converted
         await self.probe.hop("gate", "routing", "allow", detail)
 
     # -- reads ----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from apiserver_app.apiextensions import defaulting, embedded, pruning, structural
+from apiserver_app.apiextensions.conversion import Webhook
 from apiserver_app.apiextensions.embedded import DecodeMetadata
 from apiserver_app.apiextensions.structural import Node, Schema
 from apiserver_app.machinery import customkinds, errors, meta
@@ -65,6 +66,7 @@ class CustomType:
         self._rules: Rules | None = None
         self._decode_metadata = decode_metadata
         self._siblings = siblings
+        self.webhook: Webhook | None = None
         self._read: dict[int, tuple[Object, Object]] = {}
 
     def refresh(self, definition: Object) -> None:
@@ -130,7 +132,7 @@ class CustomType:
         known = self._read.get(id(stored))
         if known is not None and known[0] is stored:
             return known[1]
-        obj: Object = copied(stored)
+        obj: Object = copied(self._converted(stored, self.info.api_version))
         obj["apiVersion"] = self.info.api_version
         if not self._keeps_all:
             pruning.prune(obj, self.root)
@@ -147,11 +149,28 @@ class CustomType:
         stored = self._siblings[self.info.stored_version]
         if stored is self:
             return obj
+        revision = obj["metadata"].get("resourceVersion")
+        if self.webhook is not None:
+            obj = self._known(self.webhook.staged(meta.uid_of(obj)), obj)
         out: Object = {**copied(obj), "apiVersion": stored.info.api_version}
+        out["metadata"]["resourceVersion"] = revision
         if not self._keeps_all:
             pruning.prune(out, stored.root)
             pruning.prune_nulls(out, stored.root)
         return out
+
+    def _converted(self, obj: Object, api_version: str) -> Object:
+        """What the webhook made of it, which was asked before; else the object itself."""
+        if self.webhook is None:
+            return obj
+        return self._known(self.webhook.known(obj, api_version), obj)
+
+    def _known(self, found: Object | None, obj: Object) -> Object:
+        if found is None:  # it changed while the webhook was asked
+            raise errors.conflict(
+                self.info.group, self.info.plural, meta.name_of(obj), errors.MODIFIED
+            )
+        return found
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ compilation}.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ NO_BUDGET = (
 _STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _OLD = re.compile(r"\boldSelf\b")
 _NO_PATH = "<nil>"
-_MAKERS = {
+_MAKERS: dict[str, Callable[[str, Any, str], FieldError]] = {
     "FieldValueForbidden": lambda path, value, text: errors.forbidden_value(path, text),
     "FieldValueRequired": lambda path, value, text: errors.required(path, text),
     "FieldValueDuplicate": lambda path, value, text: errors.duplicate(path, value),

@@ -7,7 +7,7 @@ pkg/registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageColl
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import DELETE
-from apiserver_app.handlers import gates
+from apiserver_app.handlers import conversions, gates
 from apiserver_app.handlers import options as given
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -103,6 +103,7 @@ async def finish(
     if marked is not None:
         stored = old
         if marked is not old:
+            await conversions.before_write(cluster, info, marked)
             stored = cluster.storage.update(info, marked, old, dry_run=dry_run)
         await gates.etcd(
             cluster, dry_run, None, key=key, rev=meta.revision_of(stored),

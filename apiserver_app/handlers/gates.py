@@ -57,6 +57,8 @@ async def decode(
     detail: Object = {"word": word, "ops": ops}
     if unknown:
         detail["unknown"] = unknown
+        if info.custom is not None:
+            detail["word"] = f"{len(unknown)} pruned, {word}"
     await probe.hop("gate", "decode", verdict, detail)
     return obj
 

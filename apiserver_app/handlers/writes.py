@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.admission.plugin import CREATE, UPDATE
-from apiserver_app.handlers import bodies, deletes, escalation, gates, options
+from apiserver_app.handlers import bodies, conversions, deletes, escalation, gates, options
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import client, errors, managedfields, meta, patches, strategic
@@ -89,6 +89,7 @@ async def _create(
         call.gate = "authorization"
         await gates.check_may_create(cluster, call, info)
     await gates.validating(cluster, attributes)
+    await conversions.before_write(cluster, info, obj)
     try:
         if revised:
             raise errors.ApiError(500, "", REVISED)
@@ -225,6 +226,7 @@ async def _update(
         gone = cluster.storage.remove(info, old) if not dry_run else old
         await gates.etcd(cluster, dry_run, None, key=_key(info, old), rev=meta.revision_of(gone))
         return Outcome(200, obj=gone)
+    await conversions.before_write(cluster, info, obj)
     try:
         stored = cluster.storage.update(
             info, obj, old, subresource=call.subresource, dry_run=dry_run

@@ -5,12 +5,13 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import orjson
 
-from apiserver_app.handlers import listoptions
+from apiserver_app.handlers import conversions, listoptions
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import encode, render, statuses
@@ -52,6 +53,7 @@ class Stream:
         self._reply = reply
         self._after = after  # what it has seen already, or a revision yet to come
         self._columns_sent = False
+        self._waiting: deque[tuple[str, Object]] = deque()  # for their conversion
         self._timers: dict[str, int] = {}
         self._deadline = 0
         self.open = True
@@ -62,7 +64,36 @@ class Stream:
             return
         same = obj is change.obj and change.value is not None
         value = change.value if same and not self._converts() else None
-        self.send(kind, obj, value)
+        if self._asks(obj):
+            self._later(kind, obj)
+        else:
+            self.send(kind, obj, value)
+
+    def _asks(self, obj: Object) -> bool:
+        """Whether a webhook has to convert it first, or what came before it."""
+        custom = self._info.custom
+        if custom is None or custom.webhook is None:
+            return False
+        return bool(self._waiting) or custom.webhook.known(obj, self._info.api_version) is None
+
+    def _later(self, kind: str, obj: Object) -> None:
+        self._waiting.append((kind, obj))
+        if len(self._waiting) == 1:
+            name = f"watch {self._info.key}/conversion"
+            self._cluster.kernel.spawn(name, self._send_converted(), span=0)
+
+    async def _send_converted(self) -> None:
+        """What waits, in its order, once each is converted."""
+        while self._waiting and self.open:
+            kind, obj = self._waiting[0]
+            try:
+                await conversions.convert(self._cluster, self._info, [obj], self._info.api_version)
+            except errors.ApiError as error:
+                self.fail(error)
+                break
+            self.send(kind, obj)
+            self._waiting.popleft()
+        self._waiting.clear()
 
     def send(self, kind: str, obj: Object, value: bytes | None = None) -> None:
         if self.open:
@@ -82,7 +113,9 @@ class Stream:
         cluster = self._cluster
         for entry in cluster.store.range(self._info.etcd_prefix(selection.namespace)).entries:
             obj = cluster.cache.decoded(entry)
-            if selects is None or selects(obj):
+            if (selects is None or selects(obj)) and self._asks(obj):
+                self._later("ADDED", obj)
+            elif selects is None or selects(obj):
                 self.send("ADDED", obj, None if self._converts() else entry.value)
 
     def end_in(self, seconds: int, *, bookmarks: bool) -> None:
@@ -164,7 +197,8 @@ def open_watch(
     stream = Stream(cluster, call, accepted, reply, after=options.revision)
     strategy = cluster.strategy(info)
     selects = selection.selects(strategy)
-    if selects is not None and convert.is_converted(info):
+    asks = info.custom is not None and info.custom.webhook is not None
+    if selects is not None and convert.is_converted(info) and not asks:
         plain = selects
         selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
     reply.head(200, [*headers, ("Content-Type", accepted.media_type)], b"", more=True)

@@ -148,7 +148,7 @@ def approval(definition: Object) -> tuple[str, str]:
 
 def established(definitions: Iterable[Object]) -> list[ResourceInfo]:
     """One resource for each definition that discovery lists, in its preferred version."""
-    found = []
+    found: list[ResourceInfo] = []
     for one in sorted(definitions, key=lambda one: str(one["metadata"]["name"])):
         if is_true(one, "Established"):
             found += resources(one)[:1]

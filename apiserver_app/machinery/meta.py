@@ -27,6 +27,7 @@ class Custom(Protocol):
     scale: Object | None  # the paths of its scale subresource
     columns: Sequence[Object]  # its printer columns
     source: Mapping[str, Any]  # its schema
+    webhook: Any  # who converts its versions; None when nobody has to
 
     @property
     def verbs(self) -> tuple[str, ...]: ...

@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from apiserver_app.apiextensions import typedschema
+from apiserver_app.apiextensions import conversion, typedschema
 from apiserver_app.apiextensions.customtype import CustomType
 from apiserver_app.machinery import customkinds, meta
 from apiserver_app.machinery.kinds import Resources
@@ -97,10 +97,15 @@ class Definitions:
     def _compiled(self, definition: Object) -> dict[str, CustomType]:
         """All versions, also those that are stored but not served."""
         types: dict[str, CustomType] = {}
+        asked = definition["spec"].get("conversion") or {}
+        webhook = None
+        if asked.get("strategy") == "Webhook":
+            webhook = conversion.Webhook(asked.get("webhook") or {})
         for version in customkinds.versions(definition):
             info = customkinds.resource(definition, version)
             custom = CustomType(definition, version, info, self._types.metadata, types)
             custom.info = dataclasses.replace(info, custom=custom)
+            custom.webhook = webhook
             types[info.version] = custom
         return types
 
