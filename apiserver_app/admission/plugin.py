@@ -104,6 +104,12 @@ class Verdict:
 SKIP = Verdict("skip")
 
 
+def release(version: str) -> tuple[int, int]:
+    """ "1.33" or "v1.33.1" as numbers."""
+    major, minor = version.lstrip("v").split(".")[:2]
+    return int(major), int(minor)
+
+
 class Later(Exception):
     """A plugin needs something that should appear soon: ask it again after `micros`.
 

@@ -1,13 +1,15 @@
 """The Pod Security Standards: what each level forbids, in upstream's words.
 
-Every check is one function over the pod's metadata and spec that answers a Violation or None.
-The checks are those of the newest versions; older policy versions are judged by the same ones.
+Every check is one function over the pod's metadata and spec that answers a Violation or None. A
+namespace may ask for the rules of an older version: checks that came later are not made then, and
+some are milder or stricter.
 
 Models kubernetes staging/src/k8s.io/pod-security-admission/policy.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -16,6 +18,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 
 LEVELS = ("privileged", "baseline", "restricted")
+LATEST = 33  # rules that came later are those of 1.33 here
 _is_minor = re.compile(r"v1\.([0-9]|[1-9][0-9]*)").fullmatch
 
 _CAPABILITIES = frozenset(
@@ -35,23 +38,23 @@ _CAPABILITIES = frozenset(
         "SYS_CHROOT",
     )
 )
-_SYSCTLS = frozenset(
-    (
-        "kernel.shm_rmid_forced",
-        "net.ipv4.ip_local_port_range",
-        "net.ipv4.ip_local_reserved_ports",
-        "net.ipv4.ip_unprivileged_port_start",
-        "net.ipv4.ping_group_range",
-        "net.ipv4.tcp_fin_timeout",
-        "net.ipv4.tcp_keepalive_intvl",
-        "net.ipv4.tcp_keepalive_probes",
-        "net.ipv4.tcp_keepalive_time",
-        "net.ipv4.tcp_rmem",
-        "net.ipv4.tcp_syncookies",
-        "net.ipv4.tcp_wmem",
-    )
-)
-_SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
+# the first minor version that calls a sysctl safe
+_SYSCTLS = {
+    "kernel.shm_rmid_forced": 0,
+    "net.ipv4.ip_local_port_range": 0,
+    "net.ipv4.ip_unprivileged_port_start": 0,
+    "net.ipv4.ping_group_range": 0,
+    "net.ipv4.tcp_syncookies": 0,
+    "net.ipv4.ip_local_reserved_ports": 27,
+    "net.ipv4.tcp_fin_timeout": 29,
+    "net.ipv4.tcp_keepalive_intvl": 29,
+    "net.ipv4.tcp_keepalive_probes": 29,
+    "net.ipv4.tcp_keepalive_time": 29,
+    "net.ipv4.tcp_rmem": 32,
+    "net.ipv4.tcp_wmem": 32,
+}
+_SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t")
+_SELINUX_TYPES_1_31 = (*_SELINUX_TYPES, "container_engine_t")
 _VOLUMES = (
     "configMap",
     "csi",
@@ -64,6 +67,10 @@ _VOLUMES = (
     "secret",
 )
 _PROFILES = ("RuntimeDefault", "Localhost")
+_SECCOMP_ANNOTATIONS = (
+    "seccomp.security.alpha.kubernetes.io/pod",
+    "container.seccomp.security.alpha.kubernetes.io/",
+)
 _APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 
 
@@ -72,7 +79,8 @@ class Violation(NamedTuple):
     detail: str = ""
 
 
-Check = Callable[[Object, Object], Violation | None]
+# (metadata, spec, minor version whose rules count)
+Check = Callable[[Object, Object, int], Violation | None]
 
 
 def is_version(text: str) -> bool:
@@ -81,9 +89,9 @@ def is_version(text: str) -> bool:
 
 def violations(level: str, version: str, pod: Object) -> list[Violation]:
     """What the level forbids about the pod or template, in upstream's order."""
-    checks = _CHECKS[level]
+    minor = LATEST if version == "latest" else int(version.partition(".")[2])
     metadata, spec = pod.get("metadata") or {}, pod["spec"]
-    found = (check(metadata, spec) for check in checks)
+    found = (check(metadata, spec, minor) for check in _checks(level, minor))
     return [one for one in found if one is not None]
 
 
@@ -127,14 +135,15 @@ def _bad(spec: Object, judge: Callable[[Object], bool]) -> list[Object]:
     return [container for container in _containers(spec) if judge(_context(container))]
 
 
-def _is_windows(spec: Object) -> bool:
-    return bool((spec.get("os") or {}).get("name") == "windows")
+def _is_windows(spec: Object, minor: int) -> bool:
+    """Whether what only Linux knows is not asked of the pod; the rules know of that since 1.25."""
+    return minor >= 25 and bool((spec.get("os") or {}).get("name") == "windows")
 
 
 # -- baseline -----------------------------------------------------------------------------------
 
 
-def _app_armor(metadata: Object, spec: Object) -> Violation | None:
+def _app_armor(metadata: Object, spec: Object, minor: int) -> Violation | None:
     def wrong(context: Object) -> bool:
         profile = context.get("appArmorProfile")
         return profile is not None and profile.get("type") not in _PROFILES
@@ -162,7 +171,7 @@ def _app_armor(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _capabilities(metadata: Object, spec: Object) -> Violation | None:
+def _capabilities(metadata: Object, spec: Object, minor: int) -> Violation | None:
     def added(context: Object) -> list[str]:
         names = (context.get("capabilities") or {}).get("add") or ()
         return [name for name in names if name not in _CAPABILITIES]
@@ -177,19 +186,19 @@ def _capabilities(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _host_namespaces(metadata: Object, spec: Object) -> Violation | None:
+def _host_namespaces(metadata: Object, spec: Object, minor: int) -> Violation | None:
     used = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
     return Violation("host namespaces", ", ".join(used)) if used else None
 
 
-def _host_path(metadata: Object, spec: Object) -> Violation | None:
+def _host_path(metadata: Object, spec: Object, minor: int) -> Violation | None:
     names = [volume["name"] for volume in spec.get("volumes") or () if volume.get("hostPath")]
     if not names:
         return None
     return Violation("hostPath volumes", f"{_plural('volume', len(names))} {_quoted(names)}")
 
 
-def _host_ports(metadata: Object, spec: Object) -> Violation | None:
+def _host_ports(metadata: Object, spec: Object, minor: int) -> Violation | None:
     def ports(container: Object) -> list[str]:
         return [str(p["hostPort"]) for p in container.get("ports") or () if p.get("hostPort")]
 
@@ -204,7 +213,7 @@ def _host_ports(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _privileged(metadata: Object, spec: Object) -> Violation | None:
+def _privileged(metadata: Object, spec: Object, minor: int) -> Violation | None:
     bad = _bad(spec, lambda context: bool(context.get("privileged")))
     if not bad:
         return None
@@ -212,7 +221,7 @@ def _privileged(metadata: Object, spec: Object) -> Violation | None:
     return Violation("privileged", detail)
 
 
-def _proc_mount(metadata: Object, spec: Object) -> Violation | None:
+def _proc_mount(metadata: Object, spec: Object, minor: int) -> Violation | None:
     bad = _bad(spec, lambda context: context.get("procMount", "Default") != "Default")
     if not bad:
         return None
@@ -222,12 +231,14 @@ def _proc_mount(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _se_linux(metadata: Object, spec: Object) -> Violation | None:
+def _se_linux(metadata: Object, spec: Object, minor: int) -> Violation | None:
+    known = _SELINUX_TYPES_1_31 if minor >= 31 else _SELINUX_TYPES
+
     def wrong(context: Object) -> bool:
         options = context.get("seLinuxOptions")
         if options is None:
             return False
-        bad_type = options.get("type", "") not in _SELINUX_TYPES
+        bad_type = options.get("type", "") not in known
         return bad_type or bool(options.get("user") or options.get("role"))
 
     bad, pod_is_bad = _bad(spec, wrong), wrong(_context(spec))
@@ -235,7 +246,7 @@ def _se_linux(metadata: Object, spec: Object) -> Violation | None:
         return None
     holders = [spec, *bad] if pod_is_bad else bad
     options = [_context(holder)["seLinuxOptions"] for holder in holders]
-    types = sorted({one["type"] for one in options if one.get("type", "") not in _SELINUX_TYPES})
+    types = sorted({one["type"] for one in options if one.get("type", "") not in known})
     data = [f"{_plural('type', len(types))} {_quoted(types)}"] if types else []
     data += [
         f"{field} may not be set"
@@ -254,7 +265,7 @@ def _seccomp_wrong(context: Object) -> bool:
     return profile is not None and profile.get("type") not in _PROFILES
 
 
-def _seccomp_baseline(metadata: Object, spec: Object) -> Violation | None:
+def _seccomp_baseline(metadata: Object, spec: Object, minor: int) -> Violation | None:
     bad, pod_is_bad = _bad(spec, _seccomp_wrong), _seccomp_wrong(_context(spec))
     if not bad and not pod_is_bad:
         return None
@@ -267,13 +278,26 @@ def _seccomp_baseline(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _sysctls(metadata: Object, spec: Object) -> Violation | None:
+def _seccomp_annotations(metadata: Object, spec: Object, minor: int) -> Violation | None:
+    """Before 1.19 a profile stood in an annotation."""
+    bad = sorted(
+        f'{key}="{value}"'
+        for key, value in meta.annotations_of({"metadata": metadata}).items()
+        if key.startswith(_SECCOMP_ANNOTATIONS) and value == "unconfined"
+    )
+    if not bad:
+        return None
+    words = _plural("forbidden annotation", len(bad))
+    return Violation("seccompProfile", f"{words} {', '.join(bad)}")
+
+
+def _sysctls(metadata: Object, spec: Object, minor: int) -> Violation | None:
     names = [one["name"] for one in _context(spec).get("sysctls") or ()]
-    bad = [name for name in names if name not in _SYSCTLS]
+    bad = [name for name in names if _SYSCTLS.get(name, LATEST + 1) > minor]
     return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
-def _host_process(metadata: Object, spec: Object) -> Violation | None:
+def _host_process(metadata: Object, spec: Object, minor: int) -> Violation | None:
     def wrong(context: Object) -> bool:
         return bool((context.get("windowsOptions") or {}).get("hostProcess"))
 
@@ -289,9 +313,9 @@ def _host_process(metadata: Object, spec: Object) -> Violation | None:
 # -- restricted ---------------------------------------------------------------------------------
 
 
-def _escalation(metadata: Object, spec: Object) -> Violation | None:
+def _escalation(metadata: Object, spec: Object, minor: int) -> Violation | None:
     bad = _bad(spec, lambda context: context.get("allowPrivilegeEscalation") is not False)
-    if not bad or _is_windows(spec):
+    if not bad or _is_windows(spec, minor):
         return None
     return Violation(
         "allowPrivilegeEscalation != false",
@@ -299,8 +323,8 @@ def _escalation(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _capabilities_restricted(metadata: Object, spec: Object) -> Violation | None:
-    if _is_windows(spec):
+def _capabilities_restricted(metadata: Object, spec: Object, minor: int) -> Violation | None:
+    if _is_windows(spec, minor):
         return None
 
     def listed(context: Object, field: str) -> Sequence[str]:
@@ -323,7 +347,7 @@ def _capabilities_restricted(metadata: Object, spec: Object) -> Violation | None
     return Violation("unrestricted capabilities", "; ".join(details)) if details else None
 
 
-def _volumes(metadata: Object, spec: Object) -> Violation | None:
+def _volumes(metadata: Object, spec: Object, minor: int) -> Violation | None:
     bad: list[tuple[str, str]] = []
     for volume in spec.get("volumes") or ():
         sources = [field for field in volume if field != "name"]
@@ -340,7 +364,7 @@ def _volumes(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _run_as_non_root(metadata: Object, spec: Object) -> Violation | None:
+def _run_as_non_root(metadata: Object, spec: Object, minor: int) -> Violation | None:
     of_pod = _context(spec).get("runAsNonRoot")
     bad = _bad(spec, lambda context: context.get("runAsNonRoot") is False)
     if bad or of_pod is False:
@@ -357,7 +381,7 @@ def _run_as_non_root(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-def _run_as_user(metadata: Object, spec: Object) -> Violation | None:
+def _run_as_user(metadata: Object, spec: Object, minor: int) -> Violation | None:
     def wrong(context: Object) -> bool:
         return context.get("runAsUser") == 0
 
@@ -367,10 +391,10 @@ def _run_as_user(metadata: Object, spec: Object) -> Violation | None:
     return Violation("runAsUser=0", f"{_setters(pod_is_bad, bad)} must not set runAsUser=0")
 
 
-def _seccomp_restricted(metadata: Object, spec: Object) -> Violation | None:
-    if _is_windows(spec):
+def _seccomp_restricted(metadata: Object, spec: Object, minor: int) -> Violation | None:
+    if _is_windows(spec, minor):
         return None
-    wrong = _seccomp_baseline(metadata, spec)
+    wrong = _seccomp_baseline(metadata, spec, minor)
     if wrong is not None:
         return wrong
     silent = _bad(spec, lambda context: context.get("seccompProfile") is None)
@@ -383,32 +407,49 @@ def _seccomp_restricted(metadata: Object, spec: Object) -> Violation | None:
     )
 
 
-# upstream's order: baseline checks by id, then restricted ones; restricted replaces three
-_BASELINE: tuple[Check, ...] = (
-    _app_armor,
-    _capabilities,
-    _host_namespaces,
-    _host_path,
-    _host_ports,
-    _privileged,
-    _proc_mount,
-    _se_linux,
-    _seccomp_baseline,
-    _sysctls,
-    _host_process,
+class _Row(NamedTuple):
+    """A check, the minor versions that make it, and the check of baseline that it replaces."""
+
+    check: Check
+    since: int = 0
+    until: int = 999
+    replaces: Check | None = None
+
+
+# upstream's order: baseline checks by id, then restricted ones
+_BASELINE: tuple[_Row, ...] = (
+    _Row(_app_armor),
+    _Row(_capabilities),
+    _Row(_host_namespaces),
+    _Row(_host_path),
+    _Row(_host_ports),
+    _Row(_privileged),
+    _Row(_proc_mount),
+    _Row(_se_linux),
+    _Row(_seccomp_annotations, until=19),
+    _Row(_seccomp_baseline, since=19),
+    _Row(_sysctls),
+    _Row(_host_process),
 )
-_REPLACED = (_capabilities, _host_path, _seccomp_baseline)
-_RESTRICTED: tuple[Check, ...] = (
-    *(check for check in _BASELINE if check not in _REPLACED),
-    _escalation,
-    _capabilities_restricted,
-    _volumes,
-    _run_as_non_root,
-    _run_as_user,
-    _seccomp_restricted,
+_RESTRICTED: tuple[_Row, ...] = (
+    _Row(_escalation, since=8),
+    _Row(_capabilities_restricted, since=22, replaces=_capabilities),
+    _Row(_volumes, replaces=_host_path),
+    _Row(_run_as_non_root),
+    _Row(_run_as_user, since=23),
+    _Row(_seccomp_restricted, since=19, replaces=_seccomp_baseline),
 )
-_CHECKS: dict[str, tuple[Check, ...]] = {
-    "privileged": (),
-    "baseline": _BASELINE,
-    "restricted": _RESTRICTED,
-}
+
+
+@functools.cache
+def _checks(level: str, minor: int) -> tuple[Check, ...]:
+    """What a level asks for in a version."""
+    if level == "privileged":
+        return ()
+    baseline = [row for row in _BASELINE if row.since <= minor < row.until]
+    if level == "baseline":
+        return tuple(row.check for row in baseline)
+    stricter = [row for row in _RESTRICTED if row.since <= minor < row.until]
+    replaced = [row.replaces for row in stricter]
+    kept = [row.check for row in baseline if row.check not in replaced]
+    return (*kept, *(row.check for row in stricter))

@@ -178,16 +178,6 @@ async def validating(cluster: ClusterContext, attributes_: Attributes) -> None:
     await _admit(cluster, "validating", attributes_)
 
 
-async def connect(cluster: ClusterContext, call: Call, info: ResourceInfo, options: Object) -> None:
-    """Both phases for a connection to a subresource (exec, attach, portforward, proxy): who asks
-    for it is admitted, or refused before a byte flows. `options` is what was asked for, for
-    example a PodExecOptions with its kind."""
-    attributes_ = attributes(cluster, call, info, CONNECT, options, None, False)
-    attributes_.name = call.name
-    await _admit(cluster, "mutating", attributes_)
-    await _admit(cluster, "validating", attributes_)
-
-
 async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -> None:
     probe = cluster.probe
     passed: list[tuple[str, str, str]] = []

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from apiserver_app.admission.plugin import Given, Plugin
+from apiserver_app.admission.plugin import Given, Plugin, release
 from apiserver_app.admission.plugins.always import AlwaysAdmit, AlwaysDeny
 from apiserver_app.admission.plugins.always_pull_images import AlwaysPullImages
 from apiserver_app.admission.plugins.anti_affinity import LimitPodHardAntiAffinityTopology
@@ -132,12 +132,6 @@ _OLD_DEFAULT = (
 
 class PluginFlagError(ValueError):
     """The flags name what cannot be run; the text is upstream's."""
-
-
-def release(version: str) -> Release:
-    """ "1.33" or "v1.33.1" as numbers."""
-    major, minor = version.lstrip("v").split(".")[:2]
-    return int(major), int(minor)
 
 
 def registered(version: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from typing import Any
 
 from apiserver_app.admission.plugin import (
     CREATE,
@@ -130,8 +131,20 @@ class CertificateSubjectRestriction(Plugin):
 
 def organizations(request: str) -> list[str]:
     """The groups a certificate request (PEM in base64) asks for. ValueError when unreadable."""
-    from cryptography import x509
     from cryptography.x509.oid import NameOID
+
+    return _subject(request, NameOID.ORGANIZATION_NAME)
+
+
+def common_name(request: str) -> str:
+    """The user a certificate request asks for. ValueError when unreadable."""
+    from cryptography.x509.oid import NameOID
+
+    return next(iter(_subject(request, NameOID.COMMON_NAME)), "")
+
+
+def _subject(request: str, field: Any) -> list[str]:
+    from cryptography import x509
 
     try:
         pem = base64.b64decode(request, validate=True)
@@ -140,8 +153,7 @@ def organizations(request: str) -> list[str]:
     if b"CERTIFICATE REQUEST" not in pem:
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")
     parsed = x509.load_pem_x509_csr(pem)
-    found = parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return [str(attribute.value) for attribute in found]
+    return [str(attribute.value) for attribute in parsed.subject.get_attributes_for_oid(field)]
 
 
 def _signer(obj: Object | None) -> str:

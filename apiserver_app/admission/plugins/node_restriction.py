@@ -5,7 +5,7 @@ Models kubernetes plugin/pkg/admission/noderestriction/admission.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from apiserver_app.admission.plugin import (
     CREATE,
@@ -17,7 +17,9 @@ from apiserver_app.admission.plugin import (
     Plugin,
     Verdict,
     forbidden,
+    release,
 )
+from apiserver_app.admission.plugins.certificates import REQUESTS, common_name
 from apiserver_app.machinery import errors, meta, podrefs
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.identity import node_name
@@ -42,6 +44,9 @@ _LABELS = frozenset(
     )
 )
 _LABEL_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+DRIVERS = "csidrivers.storage.k8s.io"
+AUDIENCES_SINCE = (1, 32)  # ServiceAccountNodeAudienceRestriction is on by default
+_NODE_SIGNERS = ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet")
 _OWN = Verdict("allow", "its own object")
 _OWN_POD = Verdict("allow", "a pod of its own node")
 
@@ -269,7 +274,70 @@ def _accounts(node: str, attributes: Attributes) -> Verdict:
         raise forbidden(
             attributes, "node requested token bound to a pod scheduled on a different node"
         )
+    if release(attributes.version) >= AUDIENCES_SINCE:
+        _check_audience(attributes, spec.get("audiences") or (), pod)
     return Verdict("allow", f'token of pod "{ref["name"]}" on its own node')
+
+
+def _check_audience(attributes: Attributes, asked: Sequence[str], pod: Object) -> None:
+    """A kubelet gets tokens only for audiences that a volume of the pod names."""
+    if len(asked) > 1:
+        raise forbidden(attributes, "node may only request 0 or 1 audiences")
+    audience = asked[0] if asked else ""
+    for volume in pod["spec"].get("volumes") or ():
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            token = source.get("serviceAccountToken")
+            if token is not None and token.get("audience", "") == audience:
+                return
+        driver = _driver_of(attributes, pod, volume)
+        found = attributes.reader.get(DRIVERS, "", driver) if driver else None
+        for request in ((found or {}).get("spec") or {}).get("tokenRequests") or ():
+            if request.get("audience", "") == audience:
+                return
+    raise forbidden(attributes, f"audience {go_value(audience)} not found in pod spec volume")
+
+
+def _driver_of(attributes: Attributes, pod: Object, volume: Object) -> str:
+    """The CSI driver behind a volume of a pod, inline or by its claim."""
+    if volume.get("csi"):
+        return str(volume["csi"].get("driver", ""))
+    name = (volume.get("persistentVolumeClaim") or {}).get("claimName", "")
+    if volume.get("ephemeral"):
+        name = f"{meta.name_of(pod)}-{volume['name']}"
+    reader = attributes.reader
+    claim = reader.get("persistentvolumeclaims", attributes.namespace, name) if name else None
+    bound = ((claim or {}).get("spec") or {}).get("volumeName", "")
+    found = reader.get("persistentvolumes", "", bound) if bound else None
+    return str((((found or {}).get("spec") or {}).get("csi") or {}).get("driver", ""))
+
+
+def _slices(node: str, attributes: Attributes) -> Verdict:
+    """Devices are told of by the node that has them."""
+    if attributes.operation == UPDATE:
+        return SKIP  # nodeName cannot change
+    word = "create" if attributes.operation == CREATE else "delete"
+    holder = attributes.obj if attributes.operation == CREATE else attributes.old
+    if _node_of(holder or {}) != node:
+        raise forbidden(
+            attributes,
+            f"can only {word} ResourceSlice with the same NodeName as the requesting node",
+        )
+    return _OWN
+
+
+def _requests(node: str, attributes: Attributes) -> Verdict:
+    """A node asks for certificates in its own name only."""
+    spec = (attributes.obj or {}).get("spec") or {}
+    if attributes.operation != CREATE or spec.get("signerName") not in _NODE_SIGNERS:
+        return SKIP
+    try:
+        asked = common_name(spec.get("request", ""))
+    except ValueError as error:
+        raise forbidden(attributes, f"unable to parse csr: {error}") from error
+    if asked != attributes.user.name:
+        why = f"can only create a node CSR with CN={attributes.user.name}"
+        raise forbidden(attributes, why)
+    return Verdict("allow", "a certificate in its own name")
 
 
 def _leases(node: str, attributes: Attributes) -> Verdict:
@@ -318,4 +386,6 @@ _CHECKS: dict[str, Callable[[str, Attributes], Verdict]] = {
     "serviceaccounts": _accounts,
     "leases.coordination.k8s.io": _leases,
     "csinodes.storage.k8s.io": _csinodes,
+    "resourceslices.resource.k8s.io": _slices,
+    REQUESTS: _requests,
 }

@@ -16,6 +16,7 @@ from apiserver_app.admission.plugin import (
     SKIP,
     UPDATE,
     Attributes,
+    Given,
     Plugin,
     Verdict,
     forbidden,
@@ -50,12 +51,19 @@ class ResourceQuota(Plugin):
     validates = True
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go"
 
+    def __init__(self, limited: Sequence[Object] = ()) -> None:
+        self._limited = limited
+
+    @classmethod
+    def make(cls, given: Given) -> Plugin:
+        return cls(given.config.of(cls.name).get("limitedResources") or ())
+
     def validate(self, attributes: Attributes) -> Verdict:
         namespace, resource = attributes.namespace, attributes.info.key
         if not namespace or attributes.obj is None or resource in ("namespaces", *IGNORED):
             return SKIP
         found = attributes.reader.list("resourcequotas", namespace)
-        if not found:
+        if not found and not self._limited:
             return _NONE
         evaluator = quotas.evaluator_for(resource)
         if not evaluator.handles(
@@ -63,11 +71,48 @@ class ResourceQuota(Plugin):
         ):
             return SKIP
         counted = [quota for quota in found if self._counts(attributes, evaluator, quota)]
+        self._check_limited(attributes, evaluator, counted)
         if not counted:
             return _UNTOUCHED
         said = [self._charge(attributes, evaluator, quota) for quota in counted]
         said = [text for text in said if text]
         return Verdict("allow", "; ".join(said) if said else "uses nothing more")
+
+    def _check_limited(
+        self, attributes: Attributes, evaluator: quotas.Evaluator, counted: Sequence[Object]
+    ) -> None:
+        """What the configuration limits needs a quota that covers it."""
+        assert attributes.obj is not None
+        info, obj = attributes.info, attributes.obj
+        wanted: set[str] = set()
+        scopes: list[Object] = []
+        for limited in self._limited:
+            if (limited.get("apiGroup", ""), limited.get("resource")) != (info.group, info.plural):
+                continue
+            parts = limited.get("matchContains") or ()
+            for name, amount in self._delta(attributes, evaluator, {}).items():
+                if not amount.is_zero and any(part in name for part in parts):
+                    wanted.add(name)
+            for term in limited.get("matchScopes") or ():
+                if quotas.in_scope({"spec": _only(term)}, info.key, obj):
+                    scopes.append(term)
+        for quota in counted:
+            wanted -= set(_hard(quota))
+            spec = quota.get("spec") or {}
+            named = [one.get("scopeName") for one in
+                     (spec.get("scopeSelector") or {}).get("matchExpressions") or ()]  # fmt: skip
+            named += spec.get("scopes") or ()
+            scopes = [term for term in scopes if term.get("scopeName") not in named]
+        if wanted:
+            names = ",".join(sorted(wanted))
+            raise forbidden(attributes, f"insufficient quota to consume: {names}")
+        if scopes:
+            texts = " ".join(
+                f"{{{one.get('scopeName')} {one.get('operator')} "
+                f"[{' '.join(one.get('values') or ())}]}}"
+                for one in scopes
+            )
+            raise forbidden(attributes, f"insufficient quota to match these scopes: [{texts}]")
 
     def _counts(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> bool:
         """Whether the quota is about this object, which then must say what it needs."""
@@ -126,6 +171,10 @@ class ResourceQuota(Plugin):
                 spent = evaluator.usage(obj)
                 add(used, {name: spent[name] for name in wanted if name in spent})
         return used
+
+
+def _only(term: Object) -> Object:
+    return {"scopeSelector": {"matchExpressions": [term]}}
 
 
 def _hard(quota: Object) -> Amounts:

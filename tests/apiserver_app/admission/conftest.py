@@ -62,6 +62,7 @@ class Cluster:
         self.chain = Chain(plugins.build(all_given, wanted), self._sleep)
         self.told: list[Told] = []
         self.warnings: list[str] = []
+        self.annotations: dict[str, str] = {}
         self.appears: dict[str, Object] = {}  # what a controller makes during the next wait
         self.account("default", "default")
 
@@ -107,9 +108,11 @@ class Cluster:
         attributes = Attributes(
             operation, info, subresource, namespace, name or metadata.get("name", ""),
             copy.deepcopy(obj), old, user, self.reader, Rand(7), self.now, self.version,
-            dry_run=dry_run, warnings=self.warnings, decide=self._decide,
+            dry_run=dry_run, warnings=self.warnings, annotations=self.annotations,
+            decide=self._decide,
         )  # fmt: skip
         self.told.clear()
+        self.annotations.clear()
         self.attributes = attributes
         run(self.chain.mutate(attributes, self._tell))
         run(self.chain.validate(attributes, self._tell))

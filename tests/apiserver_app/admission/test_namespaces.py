@@ -363,3 +363,133 @@ def test_stricter_level_warns_of_the_pods_already_there(cluster: Cluster) -> Non
         '"baseline:latest"',
         "a (and 1 other pod): host namespaces",
     ]
+
+
+def _privileged_namespaced(cluster: Cluster, **labels: str) -> None:
+    cluster.namespace("default", labels={f"pod-security.kubernetes.io/{k.replace('_', '-')}": v
+                                         for k, v in labels.items()})  # fmt: skip
+
+
+def _security(**config: Any) -> Cluster:
+    return Cluster("1.33", "PodSecurity", config={"PodSecurity": config})
+
+
+def test_pod_security_defaults_come_from_the_configuration() -> None:
+    cluster = _security(defaults={"enforce": "baseline", "audit": "restricted"})
+    with pytest.raises(errors.ApiError, match='violates PodSecurity "baseline:latest"'):
+        cluster.send("pods", pod(hostNetwork=True))
+    cluster.send("pods", pod())
+    noted = cluster.annotations
+    assert noted["pod-security.kubernetes.io/enforce-policy"] == "baseline:latest"
+    assert noted["pod-security.kubernetes.io/audit-violations"].startswith(
+        'would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
+    )
+
+
+@pytest.mark.parametrize(
+    ("exemption", "word", "spec"),
+    [
+        ({"usernames": ["kubernetes-admin"]}, "user", {}),
+        ({"namespaces": ["default"]}, "namespace", {}),
+        ({"runtimeClasses": ["vm"]}, "runtimeClass", {"runtimeClassName": "vm"}),
+    ],
+)
+def test_pod_security_exempts_users_namespaces_and_runtime_classes(
+    exemption: Any, word: str, spec: Any
+) -> None:
+    cluster = _security(defaults={"enforce": "baseline"}, exemptions=exemption)
+    cluster.send("pods", pod(hostNetwork=True, **spec))
+    assert cluster.said("PodSecurity").why == f"exempt: {word}"
+    assert cluster.annotations == {"pod-security.kubernetes.io/exempt": word}
+
+
+def test_a_policy_of_an_exempt_namespace_is_ignored_with_a_warning() -> None:
+    cluster = _security(exemptions={"namespaces": ["free"]})
+    labels = {"pod-security.kubernetes.io/enforce": "baseline"}
+    cluster.send("namespaces", {"metadata": {"name": "free", "labels": labels}})
+    assert cluster.warnings == [
+        'namespace "free" is exempt from Pod Security, and the policy (enforce=baseline:latest, '
+        "warn=baseline:latest) will be ignored"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("level", "old", "new", "spec", "text"),
+    [
+        ("baseline", "v1.26", "v1.27",
+         {"securityContext": {"sysctls": [{"name": "net.ipv4.ip_local_reserved_ports"}]}},
+         "forbidden sysctls (net.ipv4.ip_local_reserved_ports)"),
+        ("baseline", "v1.30", "v1.31",
+         {"securityContext": {"seLinuxOptions": {"type": "container_engine_t"}}},
+         'seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type '
+         '"container_engine_t")'),
+    ],
+)  # fmt: skip
+def test_pod_security_knows_what_older_versions_forbade(
+    cluster: Cluster, level: str, old: str, new: str, spec: Any, text: str
+) -> None:
+    _privileged_namespaced(cluster, enforce=level, enforce_version=new)
+    cluster.send("pods", pod(**spec))
+    _privileged_namespaced(cluster, enforce=level, enforce_version=old)
+    with pytest.raises(errors.ApiError) as caught:
+        cluster.send("pods", pod(**spec))
+    assert caught.value.message.endswith(f'violates PodSecurity "{level}:{old}": {text}')
+
+
+def test_an_old_version_lacks_the_checks_that_came_later(cluster: Cluster) -> None:
+    _privileged_namespaced(cluster, enforce="restricted", enforce_version="v1.7")
+    cluster.send("pods", pod(securityContext={"runAsNonRoot": True}))
+    _privileged_namespaced(cluster, enforce="restricted", enforce_version="v1.8")
+    with pytest.raises(errors.ApiError, match="allowPrivilegeEscalation != false"):
+        cluster.send("pods", pod(securityContext={"runAsNonRoot": True}))
+    _privileged_namespaced(cluster, enforce="baseline", enforce_version="v1.18")
+    made = pod()
+    key = "seccomp.security.alpha.kubernetes.io/pod"
+    made["metadata"]["annotations"] = {key: "unconfined"}
+    with pytest.raises(errors.ApiError) as caught:
+        cluster.send("pods", made)
+    assert caught.value.message.endswith(
+        f'seccompProfile (forbidden annotation {key}="unconfined")'
+    )
+
+
+def _made_quota(**hard: str) -> dict[str, Any]:
+    metadata = {"name": "q", "namespace": "default"}
+    return {"metadata": metadata, "spec": {"hard": hard}, "status": {"hard": hard}}
+
+
+def test_what_the_configuration_limits_needs_a_quota_that_covers_it() -> None:
+    limited = [{"resource": "persistentvolumeclaims", "matchContains": [".storageclass."]}]
+    cluster = Cluster(
+        "1.33", "ResourceQuota", config={"ResourceQuota": {"limitedResources": limited}}
+    )
+    spec = {"storageClassName": "gold", "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"metadata": {"name": "c", "namespace": "default"}, "spec": spec}
+    names = [f"gold.storageclass.storage.k8s.io/{one}"
+             for one in ("persistentvolumeclaims", "requests.storage")]  # fmt: skip
+    with pytest.raises(errors.ApiError) as caught:
+        cluster.send("persistentvolumeclaims", claim)
+    assert caught.value.message == (
+        'persistentvolumeclaims "c" is forbidden: insufficient quota to consume: ' + ",".join(names)
+    )
+    cluster.reader.put("resourcequotas", _made_quota(**dict.fromkeys(names, "5Gi")))
+    cluster.send("persistentvolumeclaims", claim)
+
+
+def test_a_class_that_the_configuration_limits_needs_a_quota_of_its_scope() -> None:
+    scope = {"scopeName": "PriorityClass", "operator": "In", "values": ["top"]}
+    limited = [{"resource": "pods", "matchScopes": [scope]}]
+    cluster = Cluster(
+        "1.33", "ResourceQuota", config={"ResourceQuota": {"limitedResources": limited}}
+    )
+    cluster.send("pods", pod())
+    with pytest.raises(errors.ApiError) as caught:
+        cluster.send("pods", pod(priorityClassName="top"))
+    assert caught.value.message == (
+        'pods "nginx" is forbidden: insufficient quota to match these scopes: '
+        "[{PriorityClass In [top]}]"
+    )
+    quota = _made_quota(pods="5")
+    quota["spec"]["scopeSelector"] = {"matchExpressions": [scope]}
+    cluster.reader.put("resourcequotas", quota)
+    cluster.send("pods", pod(priorityClassName="top"))
