@@ -118,11 +118,8 @@ class Level:
 
     def take(self, seats: int) -> bool:
         """Whether that many seats are free now; they are taken then."""
-        limit = self.shape.limit
-        if limit is not None:
-            free = self.seats + seats <= limit or (seats > limit and not self.executing)
-            if self.waiting or not free:
-                return False
+        if self.waiting or not self._fits(seats):
+            return False
         self.seats += seats
         self.executing += 1
         self.dispatched += 1
@@ -237,6 +234,8 @@ class Level:
         limit = self.shape.limit
         if limit is None:
             return True
+        if self.shape.queues and self.seats >= limit:  # with no seats at all nothing is served
+            return False
         return self.seats + seats <= limit or (seats > limit and not self.executing)
 
     def _fairest(self) -> Queue | None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from apiserver_app import cel
 from apiserver_app.auth.authz import union, webhook
 from apiserver_app.auth.authz.abac import Abac
 from apiserver_app.auth.protocols import Authorizer
@@ -248,8 +249,26 @@ def _conditions(
             found.append(errors.duplicate(where, expression))
         else:
             seen.append(expression)
-            raise ValueError(f"{where}: match conditions are not simulated yet")
+            try:
+                out.append(_condition(expression))
+            except cel.CompileError as error:
+                found.append(errors.invalid_value(where, expression, str(error)))
     return out
+
+
+def _condition(expression: str) -> webhook.Condition:
+    """Whether a webhook is asked, by the spec of the review it would get."""
+    program = cel.compile(expression, ["request"], wants=("bool",))
+
+    def holds(review: Object) -> bool:
+        try:
+            return bool(program({"request": review}))
+        except cel.EvaluationError as error:
+            raise ValueError(
+                f"cel evaluation error: expression '{expression}' resulted in error: {error}"
+            ) from error
+
+    return holds
 
 
 def _settings(

@@ -110,7 +110,8 @@ class Webhook:
         settings, pause = self._settings, PAUSE_SECONDS
         target = settings.target
         call = outbound.Call(
-            to=target.url, body=orjson.dumps(review), ca_pem=target.ca_pem,
+            to=target.url, query=f"timeout={settings.timeout_seconds:g}s",
+            body=orjson.dumps(review), ca_pem=target.ca_pem,
             client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
             insecure=target.insecure, timeout_seconds=settings.timeout_seconds,
             headers={

@@ -207,3 +207,37 @@ def test_what_cannot_be_is_a_start_up_error(options: dict[str, Any], problem: st
     with pytest.raises(ValueError) as caught:
         build(**options)
     assert str(caught.value) == problem
+
+
+def test_a_webhook_is_asked_only_when_its_conditions_hold() -> None:
+    outside = Outside({"allowed": False, "denied": True})
+    hook = """
+    matchConditionSubjectAccessReviewVersion: v1
+    matchConditions:
+    - expression: "has(request.resourceAttributes)"
+    - expression: "request.resourceAttributes.namespace == 'team'"
+    connectionInfo"""
+    text = STRUCTURED.replace("    connectionInfo", hook[1:])
+    options = config.Options(
+        config=text, config_path="/c", kubeconfigs={"/etc/authz.yaml": KUBECONFIG}
+    )
+    built = config.build(options, bootstrapped(), outside.world())
+    assert run(built.authorize(PODS)).verdict == "deny"
+    elsewhere = Attributes(JANE, "list", "", "", "v1", "pods", namespace="other")
+    assert run(built.authorize(elsewhere)).verdict == "noop"
+    assert len(outside.asked) == 1
+    path = run(built.authorize(Attributes(JANE, "get", "/x")))
+    assert path.tries[2].why == "its conditions do not match"
+
+
+def test_a_condition_that_cannot_be_is_a_start_up_error() -> None:
+    hook = """
+    matchConditionSubjectAccessReviewVersion: v1
+    matchConditions:
+    - expression: "request.user =="
+    connectionInfo"""
+    text = STRUCTURED.replace("    connectionInfo", hook[1:])
+    with pytest.raises(ValueError) as caught:
+        build(config=text, config_path="/c", kubeconfigs={"/etc/authz.yaml": KUBECONFIG})
+    said = str(caught.value)
+    assert said.startswith("authorizers[1].matchConditions[0].expression: Invalid value: ")
