@@ -10,18 +10,14 @@ composition,condition}.go and pkg/admission/plugin/webhook/matchconditions/match
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from apiserver_app import cel
 from apiserver_app.admission.plugin import Attributes
 from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.cel.environment import Compiled, Environment
 from apiserver_app.machinery.meta import Object, ResourceInfo
-
-if TYPE_CHECKING:
-    from apiserver_app.cel.program import Program
-    from apiserver_app.cel.types import Type
 
 OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -45,15 +41,6 @@ class _Pending(Exception):
         self.check = check
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """An expression that was compiled, or why it could not be."""
-
-    text: str
-    program: Program | None
-    error: str = ""
-
-
 class Outcome(NamedTuple):
     """The value of an expression, or upstream's sentence on why it has none."""
 
@@ -66,47 +53,6 @@ class Outcome(NamedTuple):
         from apiserver_app.cel.values import plain
 
         return self.error or plain(self.value)
-
-
-class Environment:
-    """What the expressions of one policy or webhook may name. Variables come in their order."""
-
-    def __init__(
-        self,
-        version: str,
-        *,
-        params: bool = False,
-        variables: Sequence[Object] = (),
-        structs: Mapping[str, Type] | None = None,
-    ) -> None:
-        from apiserver_app.admission import expressiontypes
-        from apiserver_app.cel.types import DYN, Type
-
-        self._version = version
-        self._structs = structs or {}
-        self._types = dict(expressiontypes.VARIABLES)
-        if params:
-            self._types["params"] = DYN
-        self.variables: dict[str, Compiled] = {}
-        fields: dict[str, Type] = {}
-        self._types["variables"] = Type("kubernetes.variables", (), fields)
-        for variable in variables:
-            made = self.compile(variable.get("expression", ""))
-            fields[variable["name"]] = made.program.output if made.program else DYN
-            self.variables[variable["name"]] = made
-
-    def compile(self, text: str, wants: Sequence[str] = (), *, authorizer: bool = True) -> Compiled:
-        types = self._types
-        if not authorizer:
-            types = {name: one for name, one in types.items() if "authorizer" not in name}
-        try:
-            program = cel.compile(
-                text, tuple(types), types=types, structs=self._structs, wants=wants,
-                version=self._version,
-            )  # fmt: skip
-        except cel.CompileError as error:
-            return Compiled(text, None, str(error))
-        return Compiled(text, program)
 
 
 class Activation:
@@ -235,15 +181,6 @@ async def match(
         return Matches(False)
     text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
     return Matches(False, "", text)
-
-
-def compile_conditions(
-    conditions: Sequence[Object], environment: Environment
-) -> tuple[tuple[str, Compiled], ...]:
-    return tuple(
-        (one.get("name", ""), environment.compile(one.get("expression", ""), ("bool",)))
-        for one in conditions
-    )
 
 
 def request_of(attributes: Attributes, info: ResourceInfo) -> Object:

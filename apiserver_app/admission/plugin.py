@@ -22,6 +22,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.outbound import Outbound
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.types_schema import Field
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 EVERY = (CREATE, UPDATE, DELETE, CONNECT)
@@ -48,6 +49,8 @@ class Means:
     convert: Callable[[Object, ResourceInfo], Object]
     # (resource, subresource, object) -> a fresh object of the type, defaulted
     decode: Callable[[ResourceInfo, str, Object], Object]
+    # (resource, subresource) -> the type of its objects, for merging
+    root: Callable[[ResourceInfo, str], Field]
 
 
 @dataclass(slots=True)

@@ -51,7 +51,13 @@ def compile(
     from apiserver_app.cel.program import compiled
 
     return compiled(
-        expression, variables, types or {}, schemas or {}, structs or {}, wants, version
+        expression,
+        variables,
+        types or {},
+        schemas or {},
+        {} if structs is None else structs,
+        wants,
+        version,
     )
 
 

@@ -253,7 +253,7 @@ def _logical(terms: list[Step], decisive: bool) -> Step:
         failed: EvaluationError | None = None
         for term in terms:
             try:
-                value = term(env)
+                value: object = term(env)
             except CostExceeded:
                 raise
             except EvaluationError as error:

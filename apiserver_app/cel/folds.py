@@ -54,7 +54,7 @@ def _quantified(decisive: bool, cost: int) -> Callable[..., bool]:
         env.spend(1)
         for _ in _rounds(env, ranged, names, cost):
             try:
-                value = body(env)
+                value: object = body(env)
             except CostExceeded:
                 raise
             except EvaluationError as error:

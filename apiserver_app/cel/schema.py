@@ -78,11 +78,11 @@ def _object_type(schema: Schema) -> Type:
 
 
 def _properties(schema: Schema) -> Mapping[str, Any]:
-    properties = schema.get("properties") or {}
+    properties: Mapping[str, Any] = schema.get("properties") or {}
     if _is_embedded(schema):
         text = {"type": "string"}
         return {"apiVersion": text, "kind": text, "metadata": _META, **properties}
-    return properties  # type: ignore[no-any-return]
+    return properties
 
 
 def adapts(schema: Schema) -> bool:

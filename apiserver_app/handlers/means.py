@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from apiserver_app.admission.plugin import Means
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import typedvalues
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.types_schema import Field
 from apiserver_app.registry import convert
 
 
@@ -50,7 +52,11 @@ def build(cluster: ClusterContext) -> Means:
             cluster.strategy(info).default(made)
         return made
 
-    return Means(cluster.kernel, cluster.outbound, equivalents, kind_of, to_version, decode)
+    def root(info: ResourceInfo, subresource: str) -> Field:
+        asked = cluster.resources.by_gvk(*kind_of(info, subresource)) or info
+        return typedvalues.root(cluster.types.schema(asked.definition))
+
+    return Means(cluster.kernel, cluster.outbound, equivalents, kind_of, to_version, decode, root)
 
 
 def _group_version(obj: Object) -> tuple[str, str]:

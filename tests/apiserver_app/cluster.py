@@ -18,9 +18,9 @@ STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}
 APPLY = {"content-type": "application/apply-patch+yaml"}
 
 
-def bare_session() -> Session:
+def bare_session(**inputs: Any) -> Session:
     """A cluster without nodes: nothing happens to a pod but what a test does to it."""
-    return Session(default_inputs(nodes=0))
+    return Session(default_inputs(nodes=0, **inputs))
 
 
 def configmap(name: str, **more: Any) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from apiserver_app.admission.plugins.extended_resource_toleration import (
 )
 from apiserver_app.admission.plugins.initial_resources import InitialResources
 from apiserver_app.admission.plugins.limit_ranger import LimitRanger
+from apiserver_app.admission.plugins.mutating_policy import MutatingAdmissionPolicy
 from apiserver_app.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from apiserver_app.admission.plugins.namespaces import NamespaceAutoProvision, NamespaceExists
 from apiserver_app.admission.plugins.node_restriction import NodeRestriction
@@ -115,6 +116,7 @@ PLUGINS: tuple[Row, ...] = (
     Row(DefaultIngressClass, (1, 18), (1, 18)),
     Row(DenyServiceExternalIPs, (1, 21), None),
     Row(PodTopologyLabels, (1, 33), (1, 35)),
+    Row(MutatingAdmissionPolicy, (1, 32), (1, 36)),
     Row(MutatingAdmissionWebhook, (1, 9), (1, 9)),
     Row(ValidatingAdmissionPolicy, (1, 30), (1, 30)),
     Row(ValidatingAdmissionWebhook, (1, 9), (1, 9)),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from apiserver_app import cel
 from apiserver_app.admission import expressions, policies
-from apiserver_app.admission.expressions import Activation, Compiled, Environment, OutOfBudget
+from apiserver_app.admission.expressions import Activation, OutOfBudget
 from apiserver_app.admission.plugin import (
     EVERY,
     EXTENSION,
@@ -28,6 +28,7 @@ from apiserver_app.admission.plugin import (
 )
 from apiserver_app.admission.policies import Applied, ResourceOf
 from apiserver_app.admission.webhooks.hooks import is_exempt
+from apiserver_app.cel.environment import Compiled, Environment, compile_conditions
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
@@ -297,7 +298,7 @@ def _compile(policy: Object, version: str) -> _Program:
     )
     return _Program(
         environment,
-        expressions.compile_conditions(spec.get("matchConditions") or (), environment),
+        compile_conditions(spec.get("matchConditions") or (), environment),
         tuple(environment.compile(rule.get("expression", ""), ("bool",)) for rule in rules),
         tuple(
             environment.compile(rule["messageExpression"], ("string",), authorizer=False)

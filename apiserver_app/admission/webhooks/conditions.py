@@ -11,10 +11,11 @@ import functools
 from apiserver_app import cel
 from apiserver_app.admission import expressions
 from apiserver_app.admission.plugin import Attributes
+from apiserver_app.cel.environment import Compiled, Environment, compile_conditions
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
-_Made = tuple[expressions.Environment, tuple[tuple[str, expressions.Compiled], ...]]
+_Made = tuple[Environment, tuple[tuple[str, Compiled], ...]]
 
 
 async def failed(
@@ -40,6 +41,6 @@ async def failed(
 
 @functools.lru_cache(maxsize=256)
 def _compiled(version: str, texts: tuple[tuple[str, str], ...]) -> _Made:
-    environment = expressions.Environment(version)
+    environment = Environment(version)
     conditions = [{"name": name, "expression": text} for name, text in texts]
-    return environment, expressions.compile_conditions(conditions, environment)
+    return environment, compile_conditions(conditions, environment)

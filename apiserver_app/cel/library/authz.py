@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from apiserver_app.cel.checks import Ask, Check, Decision
 from apiserver_app.cel.errors import EvaluationError
@@ -84,7 +85,8 @@ def _resource(group: GroupCheck, resource: str) -> ResourceCheck:
 
 def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
     def narrow(check: ResourceCheck, value: str) -> ResourceCheck:
-        return ResourceCheck(replace(check.check, **{field: value}), check.ask)
+        given: dict[str, Any] = {field: value}
+        return ResourceCheck(replace(check.check, **given), check.ask)
 
     return narrow
 

@@ -208,7 +208,7 @@ def _replaced(text: str, old: str, new: str, *rest: Any) -> int:
 
 
 def _declare() -> None:
-    member = {
+    member: dict[str, tuple[Any, Any]] = {
         "string.charAt(int) string": (_char_at, None),
         "string.indexOf(string) int": (_index_of, _product),
         "string.indexOf(string, int) int": (_index_of, _product),

@@ -83,6 +83,14 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
         admissionpolicy.ValidatingAdmissionPolicyBindingStrategy,
     ),
     (
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        admissionpolicy.MutatingAdmissionPolicyStrategy,
+    ),
+    (
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        admissionpolicy.MutatingAdmissionPolicyBindingStrategy,
+    ),
+    (
         "customresourcedefinitions.apiextensions.k8s.io",
         customresourcedefinition.CustomResourceDefinitionStrategy,
     ),

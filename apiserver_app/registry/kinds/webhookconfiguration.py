@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apiserver_app.cel.environment import Environment
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, selectors
+from apiserver_app.registry.kinds import checks, gosyntax, policyrules, selectors
 from apiserver_app.registry.strategy import Context, Strategy
 
 _WEBHOOK = (
@@ -44,6 +45,10 @@ class WebhookConfigurationStrategy(Strategy):
         for index, webhook in enumerate(obj.get("webhooks") or ()):
             name, path = webhook.get("name") or "", f"webhooks[{index}]"
             _webhook(webhook, path, found)
+            conditions = webhook.get("matchConditions")
+            if conditions:
+                at = f"{path}.matchConditions"
+                policyrules.match_conditions(conditions, Environment(ctx.version), at, found)
             if name in seen:
                 found.append(errors.duplicate(f"{path}.name", name))
             seen.add(name)
@@ -78,7 +83,7 @@ def _default(webhook: dict[str, Any], mutating: bool) -> None:
 def _webhook(webhook: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     _name(webhook.get("name") or "", f"{path}.name", found)
     for index, rule in enumerate(webhook.get("rules") or ()):
-        _rule(rule, f"{path}.rules[{index}]", found)
+        validate_rule(rule, f"{path}.rules[{index}]", found)
     for field, allowed in (
         ("failurePolicy", ("Fail", "Ignore")),
         ("matchPolicy", ("Equivalent", "Exact")),
@@ -117,7 +122,7 @@ def _name(name: str, path: str, found: list[FieldError]) -> None:
         found.append(errors.invalid_value(path, name, text))
 
 
-def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def validate_rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     operations = rule.get("operations") or ()
     if not operations:
         found.append(errors.required(f"{path}.operations"))

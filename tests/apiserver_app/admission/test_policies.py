@@ -99,27 +99,37 @@ def test_authorizers_are_asked_about_the_user(lab: Lab) -> None:
     assert lab.create(CONFIGMAPS, configmap("two")).status == 201
 
 
-def test_webhook_is_not_called_when_its_match_conditions_do_not_hold(lab: Lab) -> None:
-    lab.serve("deny", lambda request: {"allowed": False})
-    conditions = [{"name": "not-good", "expression": "object.metadata.name != 'good'"}]
-    lab.configure("validating", "deny", lab.hook("deny", matchConditions=conditions))
-
-    assert lab.create(CONFIGMAPS, configmap("good")).status == 201
-    (record,) = lab.plugins()
-    assert record["detail"]["policies"] == [{"webhook": "deny.example.com", "notMet": "not-good"}]
-    assert lab.create(CONFIGMAPS, configmap("bad")).status == 400
-    assert len(lab.asked) == 1
+def findings(answer: Answer) -> list[tuple[str, str]]:
+    return [(one["field"], one["message"]) for one in answer.json()["details"]["causes"]]
 
 
-def test_error_in_a_webhooks_match_conditions_refuses_unless_failures_are_ignored(
-    lab: Lab,
-) -> None:
-    lab.serve("deny", lambda request: {"allowed": False})
-    conditions = [{"name": "broken", "expression": "object.nothing == 1"}]
-    lab.configure("validating", "deny", lab.hook("deny", matchConditions=conditions))
-    answer = lab.create(CONFIGMAPS, configmap("one"))
-    assert answer.json()["message"] == (
-        "configmaps \"one\" is forbidden: expression 'object.nothing == 1' resulted in error: "
-        "no such key: nothing"
+def test_expression_that_does_not_compile_is_refused_with_its_position(lab: Lab) -> None:
+    answer = make(
+        lab,
+        "broken",
+        validations=[{"expression": "object.spec.replicas <= foo"}, {"expression": "1 + 1"}],
+        variables=[{"name": "in", "expression": "'a'"}],
+        matchConditions=[{"name": "a", "expression": "variables.x"}],
     )
-    assert not lab.asked
+    assert answer.status == 422
+    assert findings(answer) == [
+        (
+            "spec.matchConditions[0].expression",
+            'Invalid value: "variables.x": compilation failed: ERROR: <input>:1:1: undeclared '
+            "reference to 'variables' (in container '')\n | variables.x\n | ^",
+        ),
+        (
+            "spec.variables[0].name",
+            'Invalid value: "in": name is not a valid CEL identifier',
+        ),
+        (
+            "spec.validations[0].expression",
+            'Invalid value: "object.spec.replicas <= foo": compilation failed: ERROR: '
+            "<input>:1:25: undeclared reference to 'foo' (in container '')\n"
+            " | object.spec.replicas <= foo\n | ........................^",
+        ),
+        (
+            "spec.validations[1].expression",
+            'Invalid value: "1 + 1": must evaluate to bool but got int',
+        ),
+    ]

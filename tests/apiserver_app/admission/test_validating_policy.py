@@ -195,10 +195,10 @@ def test_selectors_exclusions_and_operations_leave_requests_out(cluster: Cluster
 
 
 def test_params_by_name_and_by_selector(cluster: Cluster) -> None:
-    kind = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     rule = {"expression": "object.spec.replicas <= int(params.data.max)"}
     by_name = {"paramRef": {"name": "limits", "parameterNotFoundAction": "Deny"}}
-    bind(cluster, rule, binding=by_name, **kind)
+    bind(cluster, rule, binding=by_name, paramKind=kind)
     assert refused(cluster, deployment(6)).message == (
         DENIED + "failed to configure binding: no params found for policy binding with `Deny` "
         "parameterNotFoundAction"
@@ -214,7 +214,7 @@ def test_params_by_name_and_by_selector(cluster: Cluster) -> None:
     assert cluster.attributes.policies[0]["params"] == "default/limits"
 
     selected = {"selector": {"matchLabels": {"use": "limit"}}, "parameterNotFoundAction": "Allow"}
-    bind(cluster, rule, binding={"paramRef": selected}, **kind)
+    bind(cluster, rule, binding={"paramRef": selected}, paramKind=kind)
     assert refused(cluster, deployment(6)).code == 422
     assert [one["params"] for one in cluster.attributes.policies] == [
         "default/limits", "default/strict",

@@ -5,6 +5,8 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/compile.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from apiserver_app.cel import types
 from apiserver_app.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type
 
@@ -73,3 +75,18 @@ VARIABLES: dict[str, Type] = {
     "authorizer": types.parse("authorizer"),
     "authorizer.requestResource": types.parse("resourceCheck"),
 }
+
+
+class _Patches(dict[str, Type]):
+    """The messages of mutations: `JSONPatch`, and `Object` with one for each of its fields."""
+
+    def get(self, name: str, default: Type | None = None) -> Type | None:  # type: ignore[override]
+        if name == "JSONPatch":
+            return _JSON_PATCH
+        if name == "Object" or name.startswith("Object."):
+            return Type(name)
+        return default
+
+
+_JSON_PATCH = Type("JSONPatch", (), {"op": STRING, "path": STRING, "from": STRING, "value": DYN})
+PATCHES: Mapping[str, Type] = _Patches()
