@@ -55,6 +55,7 @@ async def read(cluster: ClusterContext, call: Call) -> Outcome:
     try:
         lines = await cluster.nodes.logs(pod, options)
     except NodeError as error:
+        await cluster.probe.hop("stream", "refused", {"word": "log", "why": str(error)})
         raise _refusal(call, error) from error
     task = cluster.kernel.current
     assert task is not None

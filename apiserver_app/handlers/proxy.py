@@ -16,12 +16,13 @@ from typing import NamedTuple
 from apiserver_app.handlers import connect
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, NodeError
 
 KUBELET_PORT = "10250"
+_PATH_MAX = 200  # of it, in the trace
 _SCHEMES = ("", "http", "https")
 # of one hop, and what the API server writes itself
 _DROPPED = frozenset((
@@ -138,11 +139,16 @@ async def _pass(cluster: ClusterContext, call: Call, place: Place, node: str = "
     quoted = urllib.parse.quote(path or "/", safe="/:@!$&'()*+,;=~-._")
     prefix = call.path[: len(call.path) - len(call.rest)] if call.rest else call.path
     request = HttpRequest(call.method, quoted + query, _headers(call), call.raw)
+    to = meta.name_of(place.pod) if place.pod else node
+    detail: Object = {"word": "proxy", "to": f"{to}:{place.port}", "path": quoted[:_PATH_MAX]}
     try:
         answer = await _send(cluster, place, node, request)
     except NodeError as error:
         text = str(error).removeprefix("error trying to reach service: ")
+        await cluster.probe.hop("stream", "refused", {**detail, "why": text})
         raise _unavailable(f"error trying to reach service: {text}") from error
+    sums = {"in": len(call.raw), "out": len(answer.body), "code": answer.status}
+    await cluster.probe.hop("stream", "end", {**detail, **sums})
     return _answer(call, answer, prefix.rstrip("/"), place)
 
 

@@ -22,7 +22,13 @@ from apiserver_app.machinery.nodeapi import Connection, NodeError, Process
 
 # since when `create` is needed for a WebSocket, too, which comes as a GET
 _CHECKS_CREATE = 35
+# of a command, in the trace
+_WORDS_MAX, _WORD_MAX = 16, 200
 # what a runtime says once the streams are open: for the error stream, not an answer
+_NO_COMMAND = (
+    "error executing command in container: failed to exec in container: OCI runtime exec failed: "
+    "process args cannot be empty: unknown"
+)
 _LATE = ("error executing command in container", "error attaching to container")
 
 
@@ -58,6 +64,8 @@ async def exec_(cluster: ClusterContext, call: Call) -> Outcome:
     stdin, tty = options["stdin"], options["tty"]
 
     async def start() -> Process:
+        if not command:
+            raise NodeError(500, _NO_COMMAND)
         return await cluster.nodes.exec(pod, container, command, stdin=stdin, tty=tty)
 
     return await _open(cluster, call, options, start)
@@ -88,7 +96,7 @@ async def portforward(cluster: ClusterContext, call: Call) -> Outcome:
         if upgrade.carrier == upgrades.WEBSOCKET:
             _check_ports(call)
     except upgrades.Refused as refused:
-        return connect.plain(refused.code, str(refused), refused.headers)
+        return await _refused(cluster, call, refused)
 
     async def dial(port: int) -> Connection:
         return await cluster.nodes.dial(pod, port)
@@ -126,8 +134,9 @@ async def _open(
         if not upgrade.translated:
             start = await _started(start)
     except upgrades.Refused as refused:
-        return connect.plain(refused.code, str(refused), refused.headers)
+        return await _refused(cluster, call, refused)
     except NodeError as error:
+        await cluster.probe.hop("stream", "refused", {"word": call.subresource, "why": str(error)})
         return connect.passed_on(error)
     task = cluster.kernel.current
     assert task is not None
@@ -136,9 +145,14 @@ async def _open(
     streams = [name for name, wanted in wants.items() if wanted] + ["tty"] * tty
     detail = _told(call.subresource, upgrade, streams=streams)
     if command:
-        detail["command"] = command
+        detail["command"] = [word[:_WORD_MAX] for word in command[:_WORDS_MAX]]
     await cluster.probe.hop("stream", "open", detail)
     return Outcome(101, headers=upgrade.headers, stream=session)
+
+
+async def _refused(cluster: ClusterContext, call: Call, refused: upgrades.Refused) -> Outcome:
+    await cluster.probe.hop("stream", "refused", {"word": call.subresource, "why": str(refused)})
+    return connect.plain(refused.code, str(refused), refused.headers)
 
 
 async def _started(start: Callable[[], Awaitable[Process]]) -> Callable[[], Awaitable[Process]]:

@@ -37,7 +37,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     # one revision: op is create, update or delete; the object itself is in the log at that revision
     "write": ("rev", "op", "resource", "namespace", "name", "prev", "subresource"),
     "response": ("code", "reason", "message", "rev"),
-    # a log, a process or forwarded ports, between a node and a client; state: open, end
+    # a log, a process or forwarded ports, between a node and a client; state: open,
+    # end, refused
     "stream": ("state", "detail"),
     # which caches a revision reached, and how many watches outside
     "watch": ("rev", "type", "resource", "to", "outside"),

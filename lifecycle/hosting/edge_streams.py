@@ -18,6 +18,7 @@ Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/httpstream (spdy/upgr
 from __future__ import annotations
 
 import contextlib
+import functools
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -136,7 +137,7 @@ def take_over(request: Any, upgrade: bytes, headers: Headers, gate: Any, put: Pu
     waiting = b"".join(request.channel._dataBuffer)
     request.channel._dataBuffer.clear()
     if upgrade.lower() == b"websocket":
-        new: Any = _socket(request, headers, inflow, lost)
+        new: Any = _socket(headers, inflow, lost)
         first = _head_of(request, upgrade) + waiting
     else:
         new, first = Raw(inflow, lost), waiting
@@ -157,7 +158,8 @@ def take_over(request: Any, upgrade: bytes, headers: Headers, gate: Any, put: Pu
     return new
 
 
-def _socket(request: Any, headers: Headers, inflow: Inflow, lost: Callable[[], None]) -> Socket:
+@functools.cache
+def _factory() -> Any:
     factory: Any = WebSocketServerFactory()  # type: ignore[no-untyped-call]
     factory.protocol = Socket
     factory.setProtocolOptions(
@@ -165,7 +167,11 @@ def _socket(request: Any, headers: Headers, inflow: Inflow, lost: Callable[[], N
         autoPingInterval=PING_SECONDS, autoPingTimeout=PONG_SECONDS,
         openHandshakeTimeout=0, closeHandshakeTimeout=CLOSING_SECONDS, tcpNoDelay=False,
     )  # fmt: skip
-    new: Socket = factory.buildProtocol(None)
+    return factory
+
+
+def _socket(headers: Headers, inflow: Inflow, lost: Callable[[], None]) -> Socket:
+    new: Socket = _factory().buildProtocol(None)
     new.inflow, new.lost = inflow, lost
     new.more = {}
     for name, value in headers:

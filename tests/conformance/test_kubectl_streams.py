@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import re
@@ -15,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,6 +171,29 @@ def test_proxy(kubectl: Kubectl) -> None:
         urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer,
     ):
         assert answer.url.endswith("/proxy/") and b"GET /" in answer.read()
+
+
+def test_client_that_is_killed_is_noticed(kubectl: Kubectl, played: Demo) -> None:
+    def ends() -> int:
+        return len([one for one in _streams(played) if one["state"] == "end"])
+
+    before, open_ = ends(), len(_streams(played))
+    with kubectl.open("exec", "web", "--", "hang") as child:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while len(_streams(played)) == open_:
+            assert time.monotonic() < deadline
+        child.kill()
+    while ends() == before:
+        assert time.monotonic() < deadline
+    assert _streams(played)[-1]["detail"]["why"] == "the client went away"
+
+
+def _streams(demo: Demo) -> list[dict[str, Any]]:
+    """The records of streams of the last while."""
+    seq = json.loads(demo.get("/viz/v1/clusters/demo").read())["seq"]
+    path = f"/viz/v1/clusters/demo/records?from={max(1, seq - 3000)}&limit=5000"
+    records = json.loads(demo.get(path).read())["records"]
+    return [one for one in records if one["kind"] == "stream"]
 
 
 def test_one_process_carries_streams_too(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.apiserver_app.fakenodes import FakeNodes
 
 SOCKET = {"connection": "Upgrade", "upgrade": "websocket"}
 SPDY = {"connection": "Upgrade", "upgrade": "SPDY/3.1"}
-ERROR = 3
+RBAC = "rbac.authorization.k8s.io"
 
 
 class Lab:
@@ -202,6 +202,34 @@ def test_token_may_come_as_a_subprotocol(lab: Lab) -> None:
     answer = lab.exec("command=echo", protocols, user="")
     assert answer.status == 403
     assert "system:serviceaccount:default:default" in answer.json()["message"]
+
+
+def test_exec_without_a_command_is_the_runtimes_refusal(lab: Lab) -> None:
+    assert "process args cannot be empty" in status(lab.exec("stdout=true"))["message"]
+
+
+def test_refusal_of_the_node_is_told(lab: Lab) -> None:
+    lab.open("two/log?container=gone", {})
+    assert lab.stream("refused")["why"].endswith("is waiting to start: ContainerCreating")
+
+
+@pytest.mark.parametrize(("version", "code"), [("1.34", 101), ("1.35", 403)])
+def test_get_is_enough_for_a_websocket_up_to_1_34(version: str, code: int) -> None:
+    lab = Lab(version)
+    rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+    rules = [{"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["get"]}]
+    role = {"metadata": {"name": "sees"}, "rules": rules}
+    assert lab.session.request("POST", f"{rbac}/roles", role).status == 201
+    binding = {
+        "metadata": {"name": "sees"},
+        "roleRef": {"kind": "Role", "name": "sees", "apiGroup": "rbac.authorization.k8s.io"},
+        "subjects": [
+            {"kind": "Group", "name": "system:authenticated", "apiGroup": RBAC},
+            {"kind": "User", "name": "system:anonymous", "apiGroup": RBAC},
+        ],
+    }
+    assert lab.session.request("POST", f"{rbac}/rolebindings", binding).status == 201
+    assert lab.exec("command=echo&command=x", user="nobody").status == code
 
 
 # -- pace -----------------------------------------------------------------------------------------
