@@ -174,26 +174,33 @@ def test_proxy(kubectl: Kubectl) -> None:
 
 
 def test_client_that_is_killed_is_noticed(kubectl: Kubectl, played: Demo) -> None:
-    def ends() -> int:
-        return len([one for one in _streams(played) if one["state"] == "end"])
-
-    before, open_ = ends(), len(_streams(played))
+    told = _Told(played)
     with kubectl.open("exec", "web", "--", "hang") as child:
-        deadline = time.monotonic() + WAIT_SECONDS
-        while len(_streams(played)) == open_:
-            assert time.monotonic() < deadline
+        told.until("open")
         child.kill()
-    while ends() == before:
-        assert time.monotonic() < deadline
-    assert _streams(played)[-1]["detail"]["why"] == "the client went away"
+    assert told.until("end")["why"] == "the client went away"
 
 
-def _streams(demo: Demo) -> list[dict[str, Any]]:
-    """The records of streams of the last while."""
-    seq = json.loads(demo.get("/viz/v1/clusters/demo").read())["seq"]
-    path = f"/viz/v1/clusters/demo/records?from={max(1, seq - 3000)}&limit=5000"
-    records = json.loads(demo.get(path).read())["records"]
-    return [one for one in records if one["kind"] == "stream"]
+class _Told:
+    """Follows what is told of streams from now on."""
+
+    def __init__(self, demo: Demo) -> None:
+        self._demo = demo
+        self._next = self._get("")["seq"] + 1
+
+    def until(self, state: str) -> dict[str, Any]:
+        """The detail of the next record of that state."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < deadline:
+            page = self._get(f"/records?from={self._next}&limit=1000")
+            for record in page["records"]:
+                self._next = record["seq"] + 1
+                if record["kind"] == "stream" and record["state"] == state:
+                    return dict(record["detail"])
+        raise AssertionError(f"no stream got to its {state}")
+
+    def _get(self, path: str) -> dict[str, Any]:
+        return dict(json.loads(self._demo.get(f"/viz/v1/clusters/demo{path}").read()))
 
 
 def test_one_process_carries_streams_too(tmp_path: Path) -> None:
