@@ -22,7 +22,7 @@ from controllers_app.kubelet.images import Behaviour
 from controllers_app.kubelet.lives import Lives
 from controllers_app.kubelet.pulling import ImageGetter, Refused
 from controllers_app.kubelet.runtime import CREATE_SECONDS, go_duration
-from controllers_app.kubelet.status import INIT, MAIN, SIDECAR, ContainerState
+from controllers_app.kubelet.status import EPHEMERAL, INIT, MAIN, SIDECAR, ContainerState
 from controllers_app.kubelet.volumes import NotMountable
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CRASH_SECONDS, CRASH_SECONDS_MAX = 10, 300
 CRASH_RESET_SECONDS = 600
+_GROUPS = {MAIN: "containers", EPHEMERAL: "ephemeralContainers"}
 START_ERROR = 128  # what a container that could not be started ends with
 NOTICE_SECONDS = 1.0  # until the kubelet sees that something ended (pleg)
 SIDECAR_GRACE_SECONDS_MIN = 2
@@ -40,7 +41,7 @@ class Containers:
 
     __slots__ = (
         "_again", "_crashes", "_deadline", "_hurried", "_images", "_lives", "_retries", "_syncing",
-        "_worker", "init", "main",
+        "_worker", "ephemeral", "init", "main",
     )  # fmt: skip
 
     def __init__(self, worker: PodWorker) -> None:
@@ -48,8 +49,12 @@ class Containers:
         spec = worker.pod["spec"]
         inits = spec.get("initContainers") or ()
         reason = "PodInitializing" if inits else "ContainerCreating"
-        self.init = [_new(one, INIT, reason) for one in inits]
-        self.main = [_new(one, MAIN, reason) for one in spec.get("containers") or ()]
+        self.init = [statuses.new_container(one, INIT, reason) for one in inits]
+        self.main = [
+            statuses.new_container(one, MAIN, reason) for one in spec.get("containers") or ()
+        ]
+        added = spec.get("ephemeralContainers") or ()
+        self.ephemeral = [statuses.new_container(one, EPHEMERAL, reason) for one in added]
         self._images = ImageGetter(worker)
         self._crashes: dict[str, Backoff] = {}
         self._retries: dict[str, Task] = {}
@@ -87,7 +92,7 @@ class Containers:
                 await self._worker.report()
                 if one.kind == INIT or not one.started:
                     return f"waits for {one.name}"
-        for one in self.main:
+        for one in (*self.main, *self.ephemeral):
             if not (one.is_running or one.busy or one.terminated):
                 await self._bring_up(one)
         late = [one.name for one in self.main if "waiting" in one.state]
@@ -286,6 +291,8 @@ class Containers:
 
     def _restarts(self, one: ContainerState) -> bool:
         """Whether it has to be started again after the end it came to."""
+        if one.kind == EPHEMERAL:
+            return False
         if one.kind == SIDECAR:
             return True
         policy = self._worker.pod["spec"].get("restartPolicy", "Always")
@@ -309,6 +316,10 @@ class Containers:
         self._worker.spawn("respecified", self._worker.worked(revision, self._respecified))
 
     async def _respecified(self) -> str:
+        for spec in self._worker.pod["spec"].get("ephemeralContainers") or ():
+            if all(one.name != spec["name"] for one in self.ephemeral):
+                new = statuses.new_container(spec, EPHEMERAL, "ContainerCreating")
+                self.ephemeral.append(new)
         for one in self._all():
             image = self.spec_of(one)["image"]
             if one.is_running and one.image != images.normalized(image):
@@ -397,11 +408,14 @@ class Containers:
     def adopt(self) -> bool:
         """Take the states a former kubelet reported; whether anything of the pod ran already."""
         status = self._worker.pod.get("status") or {}
-        for kind, group in (("initContainerStatuses", self.init), ("containerStatuses", self.main)):
+        for kind, group in (
+            ("initContainerStatuses", self.init), ("containerStatuses", self.main),
+            ("ephemeralContainerStatuses", self.ephemeral),
+        ):  # fmt: skip
             known = {one["name"]: one for one in status.get(kind) or ()}
             for one in group:
                 if one.name in known:
-                    _take_over(one, known[one.name])
+                    statuses.take_over(one, known[one.name])
                 if one.is_running:
                     self._worker.kubelet.runtime.remember(one.image)
         return any(one.container_id for one in self._all())
@@ -427,7 +441,7 @@ class Containers:
     # -- inside ---------------------------------------------------------------------------------
 
     def _all(self) -> Iterable[ContainerState]:
-        return (*self.init, *self.main)
+        return (*self.init, *self.main, *self.ephemeral)
 
     def find(self, name: str) -> ContainerState | None:
         return next((one for one in self._all() if one.name == name), None)
@@ -447,7 +461,7 @@ class Containers:
 
     def spec_of(self, one: ContainerState) -> Object:
         spec = self._worker.pod["spec"]
-        group = spec["containers"] if one.kind == MAIN else spec["initContainers"]
+        group = spec[_GROUPS.get(one.kind, "initContainers")]
         found: Object = next(each for each in group if each["name"] == one.name)
         return found
 
@@ -465,24 +479,7 @@ class Containers:
         return float(asleep) + (seconds if self._lives.heeds_term(one) else images.SECONDS_MAX)
 
     def event(self, one: ContainerState, kind: str, reason: str, message: str) -> None:
-        group = "containers" if one.kind == MAIN else "initContainers"
+        group = _GROUPS.get(one.kind, "initContainers")
         self._worker.kubelet.recorder.event(
             self._worker.pod, kind, reason, message, field_path=f"spec.{group}{{{one.name}}}"
         )
-
-
-def _new(spec: Object, kind: str, reason: str) -> ContainerState:
-    if kind == INIT and spec.get("restartPolicy") == "Always":
-        kind = SIDECAR
-    return ContainerState(spec["name"], spec["image"], kind, state=statuses.waiting(reason))
-
-
-def _take_over(one: ContainerState, known: Object) -> None:
-    one.state = known.get("state") or {}
-    one.last = known.get("lastState") or {}
-    one.ready = bool(known.get("ready"))
-    one.started = bool(known.get("started"))
-    one.restarts = known.get("restartCount", 0)
-    one.image = known.get("image") or one.image
-    one.image_id = known.get("imageID", "")
-    one.container_id = known.get("containerID", "")

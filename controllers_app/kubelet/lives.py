@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 
 from apiserver_app.machinery.kernel import SECOND, Task
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet import probes, programs
+from controllers_app.kubelet import polls, probes, programs
 from controllers_app.kubelet.images import Behaviour
 from controllers_app.kubelet.probes import Moment
-from controllers_app.kubelet.status import INIT, SIDECAR, ContainerState
+from controllers_app.kubelet.status import EPHEMERAL, INIT, SIDECAR, ContainerState
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
     from controllers_app.kubelet.containers import Containers
     from controllers_app.kubelet.podworker import PodWorker
+
+_KINDS = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
 class Lives:
@@ -51,11 +53,19 @@ class Lives:
         instant = probes.is_instant(spec)
         if instant:
             one.started = True
-            one.ready = one.kind != INIT
+            one.ready = one.kind not in (INIT, EPHEMERAL)
+        if one.kind not in (INIT, EPHEMERAL):
+            behaviour = polls.known_beforehand(worker, one, spec, behaviour)
+        asked = self._asked(one, spec)
+        if asked:
+            spec = {key: value for key, value in spec.items() if key not in asked}
+            one.started = one.started or "startupProbe" not in asked
         fails = spec.get("livenessProbe") and behaviour.unhealthy_after_seconds is not None
-        if one.kind != INIT and (fails or not instant):
+        if one.kind not in (INIT, EPHEMERAL) and (fails or not probes.is_instant(spec)):
             watch = self._watch(one, one.container_id, spec, behaviour, began)
             tasks.append(worker.spawn("probes", watch))
+        if asked:
+            tasks += self._ask(one, asked, behaviour, began)
         if tasks:
             self._tasks[one.name] = tasks
         else:
@@ -67,6 +77,97 @@ class Lives:
         for task in self._tasks.pop(one.name, ()):
             if task is not kernel.current:
                 kernel.cancel(task)
+
+    # -- probes that are asked ------------------------------------------------------------------
+
+    def _asked(self, one: ContainerState, spec: Object) -> dict[str, Object]:
+        """The probes whose answers cannot be known beforehand. A startup or readiness probe that
+        is asked takes the other with it, since one waits for the other."""
+        if one.kind in (INIT, EPHEMERAL):
+            return {}
+        found = {
+            kind: spec[kind] for kind in _KINDS if polls.is_asked(self._worker, one, spec.get(kind))
+        }
+        if "startupProbe" in found or ("readinessProbe" in found and spec.get("startupProbe")):
+            found = {kind: spec[kind] for kind in _KINDS if spec.get(kind)}
+        return found
+
+    def _ask(
+        self, one: ContainerState, asked: dict[str, Object], behaviour: Behaviour, began: int
+    ) -> list[Task]:
+        worker = self._worker
+        station = worker.kubelet.station
+        cell = station.found(worker.uid, one.name, one.container_id)
+        cell = cell or station.current(worker, one, behaviour)
+        return [worker.spawn("probes", self._poll(one, one.container_id, cell, asked, began))]
+
+    async def _poll(
+        self, one: ContainerState, container_id: str, cell: Cell, asked: dict[str, Object],
+        began: int,
+    ) -> None:  # fmt: skip
+        """Ask each probe when its turn is; the startup probe alone until it succeeds."""
+        kernel = self._worker.kubelet.kernel
+        startup = asked.get("startupProbe")
+        if startup is not None:
+            await self._poll_one(one, container_id, cell, probes.STARTUP, startup, began)
+        begins = kernel.now if startup is not None else began
+        kinds = ((probes.READINESS, "readinessProbe"), (probes.LIVENESS, "livenessProbe"))
+        for name, kind in kinds:
+            if kind in asked:
+                work = self._poll_one(one, container_id, cell, name, asked[kind], begins)
+                self._tasks.setdefault(one.name, []).append(self._worker.spawn("probes", work))
+
+    async def _poll_one(
+        self, one: ContainerState, container_id: str, cell: Cell, kind: str, probe: Object,
+        begins: int,
+    ) -> None:  # fmt: skip
+        worker = self._worker
+        kernel = worker.kubelet.kernel
+        good = bad = asks = 0
+        due = begins + int(
+            max(float(probe.get("initialDelaySeconds") or 0), probes.FIRST_SECONDS) * SECOND
+        )
+        settled = kind == probes.LIVENESS
+        while True:
+            background = settled or asks > polls.FOREGROUND_ASKS
+            await kernel.sleep(max(0, due - kernel.now) / SECOND, background=background)
+            due = kernel.now + int((probe.get("periodSeconds") or 10) * SECOND)
+            if one.container_id != container_id or not one.is_running:
+                return
+            asks += 1
+            ok, words = await polls.ask(worker, one, cell, probe, begins)
+            good, bad = (good + 1, 0) if ok else (0, bad + 1)
+            if not ok:
+                said = f"{kind} probe failed: {words}"
+                self._containers.event(one, "Warning", "Unhealthy", said)
+            wanted = self._wanted(one, kind, probe, good, bad)
+            if wanted is None:
+                why = f"Container {one.name} failed {kind.lower()} probe, will be restarted"
+                await worker.worked(0, functools.partial(self._containers.kill, one, why))
+                return
+            if wanted != (one.started, one.ready):
+                settled = True
+                await worker.worked(0, functools.partial(self._probed, one, *wanted))
+            if kind == probes.STARTUP and one.started:
+                return
+
+    def _wanted(
+        self, one: ContainerState, kind: str, probe: Object, good: int, bad: int
+    ) -> tuple[bool, bool] | None:
+        """What (started, ready) shall be; None: the container shall be killed."""
+        failed = bad >= (probe.get("failureThreshold") or 3)
+        if kind == probes.READINESS:
+            if good >= (probe.get("successThreshold") or 1):
+                return True, True
+            return one.started, one.ready and not failed
+        if failed:
+            return None
+        if kind == probes.STARTUP and good:
+            spec = self._containers.spec_of(one)
+            return True, one.ready or not spec.get("readinessProbe")
+        return one.started, one.ready
+
+    # -- programs -------------------------------------------------------------------------------
 
     def heeds_term(self, one: ContainerState) -> bool:
         """Whether it ends when it is asked to. A shell or a sleep that is the first process of its
@@ -111,7 +212,9 @@ class Lives:
     def _unhealthy(self, one: ContainerState, spec: Object, moment: Moment) -> None:
         sandbox = self._worker.sandbox
         probe = spec[f"{moment.probe.lower()}Probe"]
-        words = probes.output(probe, sandbox.address if sandbox else "")
+        image = self._containers.image_of(one)
+        words = polls.failure(self._worker, spec, image, probe)
+        words = words or probes.output(probe, sandbox.address if sandbox else "")
         self._containers.event(one, "Warning", "Unhealthy", f"{moment.probe} probe failed: {words}")
 
     async def _probed(self, one: ContainerState, started: bool, ready: bool) -> str:

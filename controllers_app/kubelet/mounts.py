@@ -19,7 +19,7 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet import environment
 from controllers_app.kubelet.network import DNS_ADDRESS, DOMAIN
 from controllers_app.kubelet.shell import tools
-from controllers_app.kubelet.shell.files import File, Files, Folder, Link, tree
+from controllers_app.kubelet.shell.files import File, Files, Folder, Link, copy, tree
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
@@ -36,6 +36,21 @@ LIVE = ("configMap", "secret", "downwardAPI", "projected")
 def laid_out(cell: Cell) -> Files:
     """The container's tree. Tokens are empty until `tokens_of` was asked for them."""
     image, now = cell.image, cell.since
+    template = cell.directory.templates.get(image.name)
+    if template is None:
+        template = cell.directory.templates[image.name] = _template(cell)
+    files = Files(copy(template))
+    for name, text in _written(cell).items():
+        files.put(name, File(text.encode(), 0o644, now), now)
+    files.mkdir(image.workdir, now, parents=True)
+    for mount in cell.spec.get("volumeMounts") or ():
+        _mount(cell, files, mount)
+    return files
+
+
+def _template(cell: Cell) -> Folder:
+    """What the image's files are, for every container of it."""
+    image, now = cell.image, cell.since
     bare = image.userland == "none"
     root = tree(image.files, SHORT if bare else FOLDERS, now)
     files = Files(root)
@@ -46,12 +61,7 @@ def laid_out(cell: Cell) -> Files:
                     files.put(f"{tool.folder}/{tool.name}", File(b"\x7fELF", 0o755, now), now)
     for name in ("null", "zero", "random", "urandom", "tty"):
         files.put(f"/dev/{name}", File(b"", 0o666, now), now)
-    for name, text in _written(cell).items():
-        files.put(name, File(text.encode(), 0o644, now), now)
-    files.mkdir(image.workdir, now, parents=True)
-    for mount in cell.spec.get("volumeMounts") or ():
-        _mount(cell, files, mount)
-    return files
+    return root
 
 
 def _written(cell: Cell) -> dict[str, str]:

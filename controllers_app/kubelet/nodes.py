@@ -55,6 +55,7 @@ class Directory:
         self.servers: dict[str, Server] = {one.name: one for one in servers.SERVERS}
         self.tools = toolsets.by_set(toolsets.TOOLS)
         self.claims: dict[tuple[str, str], Folder] = {}  # what persistent volume claims hold
+        self.templates: dict[str, Folder] = {}  # image -> its files
         self.network = Network(self)
         self._ids = 0
 

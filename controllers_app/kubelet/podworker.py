@@ -398,7 +398,10 @@ class PodWorker:
             kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
             terminal=terminal, failed=reason, message=message,
         )  # fmt: skip
-        return statuses.pod_status(self.pod, self.containers.init, self.containers.main, facts)
+        containers = self.containers
+        return statuses.pod_status(
+            self.pod, containers.init, containers.main, facts, containers.ephemeral
+        )
 
     # -- inside ---------------------------------------------------------------------------------
 

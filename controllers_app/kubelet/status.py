@@ -13,7 +13,7 @@ from typing import Any
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 
-MAIN, INIT, SIDECAR = "main", "init", "sidecar"
+MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 
 # the conditions that are the kubelet's to say, in its order
 OWNED = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
@@ -63,6 +63,24 @@ class Facts:
     terminal: bool = False  # nothing will be started any more
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
+
+
+def new_container(spec: Object, kind: str, reason: str) -> ContainerState:
+    if kind == INIT and spec.get("restartPolicy") == "Always":
+        kind = SIDECAR
+    return ContainerState(spec["name"], spec["image"], kind, state=waiting(reason))
+
+
+def take_over(one: ContainerState, known: Object) -> None:
+    """Go on from what a former kubelet reported."""
+    one.state = known.get("state") or {}
+    one.last = known.get("lastState") or {}
+    one.ready = bool(known.get("ready"))
+    one.started = bool(known.get("started"))
+    one.restarts = known.get("restartCount", 0)
+    one.image = known.get("image") or one.image
+    one.image_id = known.get("imageID", "")
+    one.container_id = known.get("containerID", "")
 
 
 def waiting(reason: str, message: str = "") -> Object:
@@ -247,7 +265,11 @@ def _stamp(one: Object, old: Object | None, now: int) -> None:
 
 
 def pod_status(
-    pod: Object, init: Sequence[ContainerState], main: Sequence[ContainerState], facts: Facts
+    pod: Object,
+    init: Sequence[ContainerState],
+    main: Sequence[ContainerState],
+    facts: Facts,
+    ephemeral: Sequence[ContainerState] = (),
 ) -> Object:
     """The whole status the kubelet stands for."""
     old = pod.get("status") or {}
@@ -276,6 +298,11 @@ def pod_status(
         status["initContainerStatuses"] = [container_status(one, inits[one.name]) for one in init]
     ordered = main if len(main) == 1 else sorted(main, key=lambda one: one.name)
     status["containerStatuses"] = [container_status(one, specs[one.name]) for one in ordered]
+    if ephemeral:
+        added = {one["name"]: one for one in spec.get("ephemeralContainers") or ()}
+        status["ephemeralContainerStatuses"] = [
+            container_status(one, added[one.name]) for one in ephemeral
+        ]
     return status
 
 

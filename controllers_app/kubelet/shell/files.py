@@ -66,6 +66,15 @@ def tree(files: Mapping[str, str], folders: tuple[str, ...], now: int) -> Folder
     return root
 
 
+def copy(folder: Folder) -> Folder:
+    """A tree of the same files, which may be changed by itself."""
+    entries = {
+        name: copy(node) if isinstance(node, Folder) else node
+        for name, node in folder.entries.items()
+    }
+    return Folder(entries, folder.mode, folder.mtime, folder.readonly)
+
+
 def _folder(root: Folder, parts: list[str], now: int) -> Folder:
     at = root
     for one in parts:

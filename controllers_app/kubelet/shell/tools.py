@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controllers_app.kubelet.shell import editing, filing, net, system, texts
+from controllers_app.kubelet.shell import builtins, editing, filing, net, system, texts
 from controllers_app.kubelet.shell.interpreter import Call, Run
 from controllers_app.kubelet.shell.options import options
 
@@ -57,6 +57,9 @@ async def _pg_isready(call: Call) -> int:
 
 
 TOOLS: tuple[Tool, ...] = (
+    Tool("test", builtins.BUILTINS["test"], folder="/usr/bin"),
+    Tool("[", builtins.BUILTINS["["], folder="/usr/bin"),
+    Tool("pwd", builtins.BUILTINS["pwd"]),
     Tool("sh", system.shell),
     Tool("bash", system.shell, (DEBIAN,)),
     Tool("ash", system.shell, (BUSYBOX,)),
