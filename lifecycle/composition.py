@@ -19,7 +19,7 @@ from apiserver_app.admission import chain, config, plugins
 from apiserver_app.admission.plugin import Given, Plugin, Question
 from apiserver_app.auditing import auditor
 from apiserver_app.auditing import policy as auditing
-from apiserver_app.auth import issuer, protocols
+from apiserver_app.auth import issuer, protocols, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
@@ -30,7 +30,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
-from apiserver_app.machinery import carriers, errors, kinds, meta, outbound, types
+from apiserver_app.machinery import carriers, errors, kinds, outbound, types
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
 from apiserver_app.machinery.rand import Rand
@@ -231,7 +231,8 @@ class Cluster:
             audit=self._audit(),
             profiling=inputs.flags.profiling,
             outbound=self.outbound,
-            issue_token=self._issue_token,
+            issue_token=self._token_requests().issue,
+            token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
             nodes=self.nodes,
             jwks=self.tokens.jwks,
             proxy_headers=authenticators.proxy_headers(inputs.flags),
@@ -275,6 +276,13 @@ class Cluster:
             mark_used=self._mark_used,
             ask=self._ask,
         )
+
+    def _token_requests(self) -> tokenrequests.TokenRequests:
+        given = self.inputs.flags
+        return tokenrequests.TokenRequests(
+            self.tokens, self.cache, self.rand, authenticators.audiences(given),
+            given.service_account_extend_token_expiration,
+        )  # fmt: skip
 
     async def _ask(self, call: outbound.Call) -> outbound.Answer:
         """The simulated issuer answers for itself, others over the way out."""
@@ -334,36 +342,6 @@ class Cluster:
     def _start_definition_controllers(self) -> None:
         if self.definition_controllers.state == "stopped":
             self.definition_controllers.start()
-
-    def _issue_token(self, account: Object, spec: Object, now: int) -> Object:
-        namespace, name = meta.namespace_of(account), meta.name_of(account)
-        seconds = spec["expirationSeconds"]
-        bound = spec.get("boundObjectRef") or {}
-        pod = node = None
-        if bound.get("kind") == "Pod":
-            pod = (bound.get("name", ""), bound.get("uid", ""))
-            found = self.cache.get("pods", namespace, pod[0])
-            node_name = (found or {}).get("spec", {}).get("nodeName", "")
-            on = self.cache.get("nodes", "", node_name) if node_name else None
-            node = (node_name, meta.uid_of(on)) if on else None
-        token = self.tokens.issue(
-            namespace, name, meta.uid_of(account), now, jti=self.rand.uuid(),
-            expires_seconds=seconds, audiences=spec.get("audiences") or (), pod=pod, node=node,
-        )  # fmt: skip
-        return {
-            "kind": "TokenRequest",
-            "apiVersion": "authentication.k8s.io/v1",
-            "metadata": {
-                "name": name,
-                "namespace": namespace,
-                "creationTimestamp": meta.rfc3339(now),
-            },
-            "spec": {**spec, "audiences": spec.get("audiences") or [self.tokens.issuer]},
-            "status": {
-                "token": token,
-                "expirationTimestamp": meta.rfc3339(now + seconds * kernels.SECOND),
-            },
-        }
 
     def _image_certificate(self, image: str) -> str:
         """The certificate that an image brings along."""

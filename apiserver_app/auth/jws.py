@@ -183,4 +183,5 @@ def _number(text: str) -> int:
 def _hash(name: str) -> Any:
     from cryptography.hazmat.primitives import hashes
 
-    return {"256": hashes.SHA256, "384": hashes.SHA384, "512": hashes.SHA512}[name[2:]]()
+    known: dict[str, Any] = {"256": hashes.SHA256, "384": hashes.SHA384, "512": hashes.SHA512}
+    return known[name[2:]]()

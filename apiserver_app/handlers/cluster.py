@@ -86,6 +86,7 @@ class ClusterContext:
     outbound: Outbound
     issue_token: Callable[[Object, Object, int], Object]
     nodes: Nodes
+    token_seconds_max: int = 0  # of --service-account-max-token-expiration; 0: no limit
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict
     is_ready: Callable[[], bool] = lambda: True

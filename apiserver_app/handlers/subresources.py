@@ -139,6 +139,12 @@ async def token(cluster: ClusterContext, call: Call) -> Outcome:
     await gates.validating(cluster, attributes)
     call.gate = "etcd"
     _check_bound(cluster, call, spec.get("boundObjectRef"))
+    longest, wanted = cluster.token_seconds_max, spec["expirationSeconds"]
+    if 0 < longest < wanted:
+        spec["expirationSeconds"] = longest
+        call.warnings.append(
+            f"requested expiration of {wanted} seconds shortened to {longest} seconds"
+        )
     answer = cluster.issue_token(account, spec, cluster.kernel.now)
     await cluster.probe.hop("gate", "etcd", "skip", {"word": "not stored"})
     return Outcome(201, obj=answer)

@@ -12,7 +12,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 BLOCK = "-----BEGIN CERTIFICATE REQUEST-----"
 
@@ -83,8 +83,8 @@ def parse(request: str) -> Request:
         raise SigningError(f"asn1: structure error: {error}") from error
 
 
-def _named(name: object, oid: object) -> list[object]:
-    return list(name.get_attributes_for_oid(oid))  # type: ignore[attr-defined]
+def _named(name: Any, oid: Any) -> list[Any]:
+    return list(name.get_attributes_for_oid(oid))
 
 
 def until(certificate: str) -> int | None:

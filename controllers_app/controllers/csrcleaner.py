@@ -59,6 +59,6 @@ def _due(csr: Object) -> int | None:
         if (issued or condition["type"] == "Denied") and condition.get("lastUpdateTime"):
             decided = meta.parse_time(condition["lastUpdateTime"])
             ends.append(decided + DECIDED_SECONDS * SECOND)
-        if issued:
+        if issued and certificate:
             ends.append(signing.until(certificate) or ends[-1])
     return min(ends) if ends else None
