@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.apiextensions import paths
+from apiserver_app.apiextensions import govalues, paths
 from apiserver_app.apiextensions.structural import Node
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
@@ -37,7 +37,7 @@ def _validate(value: Any, node: Node | None, path: str, found: list[FieldError])
     elif isinstance(value, list):
         if node.list_type == "set":
             for index in _twice(value):
-                found.append(errors.duplicate(f"{path}[{index}]", value[index]))
+                found.append(errors.duplicate(f"{path}[{index}]", govalues.shown(value[index])))
         elif node.list_type == "map":
             _validate_keys(value, node.list_keys, path, found)
         for index, item in enumerate(value):
@@ -50,11 +50,12 @@ def _validate_keys(
     for index, item in enumerate(items):
         if item is not None and not isinstance(item, dict):
             why = "must be an object for an array of list-type map"
-            found.append(errors.invalid_value(f"{path}[{index}]", item, why))
+            shown = govalues.shown(item)
+            found.append(errors.invalid_value(f"{path}[{index}]", shown, why))
             return
     keys = [{name: item[name] for name in names if name in item} if item else {} for item in items]
     for index in _twice(keys):
-        found.append(errors.duplicate(f"{path}[{index}]", keys[index]))
+        found.append(errors.duplicate(f"{path}[{index}]", govalues.shown(keys[index])))
 
 
 def _twice(items: Sequence[Any]) -> list[int]:

@@ -16,6 +16,7 @@ from typing import Any
 from apiserver_app.apiextensions import (
     customtype,
     fieldpaths,
+    govalues,
     listrules,
     paths,
     pruning,
@@ -274,7 +275,7 @@ def _defaults(node: Node, at: str) -> Found:
         value = customtype.copied(node.default)
         if pruning.prune(value, structural.as_root(node) if node.embedded else node):
             text = "must not have unknown fields"
-            found.append(errors.invalid_value(f"{at}.default", node.default, text))
+            found.append(errors.invalid_value(f"{at}.default", govalues.shown(node.default), text))
         found += validation.validate(node.default, node.source, prefix=f"{at}.default")
     if node.items is not None:
         found += _defaults(node.items, f"{at}.items")

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.apiextensions import formats, goregex
+from apiserver_app.apiextensions import formats, goregex, govalues
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 
@@ -134,7 +134,7 @@ class _Check:
             self.count += 1
             return
         words = [one if isinstance(one, str) else orjson.dumps(one).decode() for one in allowed]
-        self.found.append(errors.not_supported(self._at(path), value, words))
+        self.found.append(errors.not_supported(self._at(path), govalues.shown(value), words))
 
     # -- parts ----------------------------------------------------------------------------------
 

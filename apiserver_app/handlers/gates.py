@@ -103,10 +103,14 @@ def track(
     """Note in metadata.managedFields who set what; an apply has done so itself."""
     if info.storage == "events" or call.content_type.startswith("application/apply-patch"):
         return
+    schema = cluster.types.schema(info.definition)
+    if info.custom is not None and not managedfields.fits(schema, obj, old):
+        obj["metadata"].pop("managedFields", None)  # validation will say what is wrong
+        return
     entries = managedfields.track(
         old, obj, manager=manager_of(call), operation="Update", api_version=info.api_version,
         time=meta.rfc3339(cluster.kernel.now), subresource=call.subresource,
-        schema=cluster.types.schema(info.definition),
+        schema=schema,
     )  # fmt: skip
     if entries:
         obj["metadata"]["managedFields"] = entries

@@ -13,7 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.machinery import fieldsets, fieldshapes, managers, serverapply
+from apiserver_app.machinery import (
+    fieldsets,
+    fieldshapes,
+    managers,
+    serverapply,
+    typedvalues,
+)
 from apiserver_app.machinery.fieldsets import Trie
 from apiserver_app.machinery.managers import APPLY, UPDATE, Entries, Manager
 from apiserver_app.machinery.meta import Object
@@ -50,6 +56,14 @@ def track(
         return entries
     me = Manager(manager or "unknown", operation, api_version, subresource)
     return _updated(entries, me, time, changed, removed)
+
+
+def fits(schema: Schema, new: Object, old: Object | None) -> bool:
+    """Whether objects that no type was made of are of the shape that the schema says: only then
+    can their fields be told apart."""
+    root = typedvalues.root(schema)
+    found = typedvalues.findings(root, new)
+    return not found and (old is None or not typedvalues.findings(root, old))
 
 
 def apply(

@@ -44,7 +44,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tags": ["a", "b", "c", "d"]}, "spec.tags: Too many: 4: must have at most 3 items"),
     ({"tags": ["123456789"]}, "spec.tags[0]: Too long: may not be more than 8 bytes"),
     ({"env": [{"name": "A"}, {"name": "A"}]},
-     'spec.env[1]: Duplicate value: map[string]string{"name":"A"}'),
+     'spec.env[1]: Duplicate value: map[string]interface {}{"name":"A"}'),
     ({"env": [{"value": "x"}]}, "spec.env[0].name: Required value"),
 ]  # fmt: skip
 
