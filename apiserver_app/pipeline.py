@@ -191,7 +191,8 @@ class Pipeline:
             obj = self._answered(call, outcome) if event.wants_response else outcome.obj
             told = event.complete(now, code=outcome.code, obj=obj, annotations=call.annotations)
         if told is not None:
-            detail = {"word": "logged", "event": told}
+            about = auditor.told(event.finding, call.audit_id)
+            detail = {**about, "word": "logged", "event": told}
             await self.probe.hop("gate", "audit", "allow", detail)
 
     def _answered(self, call: Call, outcome: Outcome) -> Object | None:

@@ -25,6 +25,7 @@ from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.auth.authz import webhook as authz_webhook
 from apiserver_app.flowcontrol import control as flowcontrol
+from apiserver_app.flowcontrol import statuses
 from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
@@ -148,6 +149,10 @@ class Cluster:
             self._start_definition_controllers()
         for role in self.roles.values():
             role.wanted()
+        keeper = self.client("system:apiserver", statuses.AGENT, ("system:masters",))
+        for followed in statuses.FOLLOWED:
+            task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
+            self.kernel.spawn(f"apf/{followed}", task, background=True)
         self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
         self.kernel.spawn("etcd/compactor", self._compact(), background=True)
         await self._until_nodes_take_pods()

@@ -81,6 +81,7 @@ def test_the_trace_has_the_rule_and_the_event(log: Log) -> None:
     log.of("GET", CONFIGMAPS)
     gates = [one["detail"] for one in log.session.records() if one.get("gate") == "audit"]
     assert (gates[-2]["rule"], gates[-2]["level"]) == (3, "RequestResponse")
+    assert (gates[-1]["rule"], gates[-1]["word"]) == (3, "logged")
     assert gates[-1]["event"]["responseStatus"]["code"] == 200
     assert "responseObject" not in gates[-1]["event"]
 

@@ -238,3 +238,46 @@ def test_the_dumps_show_levels_queues_and_who_waits() -> None:
     assert rows["dump_priority_levels"][0][4:6] == ["1,", "1,"]
     assert sum(int(row[2].rstrip(",")) for row in rows["dump_queues"]) == 1
     assert rows["dump_requests?includeRequestDetails=1"][0][-3:] == ["teacher,", "list,", PODS]
+
+
+def test_a_schema_says_whether_its_level_is_there() -> None:
+    session = bare_session()
+    schema = {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
+        "metadata": {"name": "lost"}, "spec": {"priorityLevelConfiguration": {"name": "absent"}},
+    }  # fmt: skip
+    made = session.request("POST", SCHEMAS, schema).json()
+    assert made["spec"]["matchingPrecedence"] == 1000
+
+    def dangling() -> tuple[str, str, str]:
+        [found] = session.request("GET", f"{SCHEMAS}/lost").json()["status"]["conditions"]
+        return found["status"], found["reason"], found["message"]
+
+    said = 'This FlowSchema references the PriorityLevelConfiguration object named "absent" '
+    assert dangling() == ("True", "NotFound", said + "but there is no such object")
+    level = {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+        "metadata": {"name": "absent"},
+        "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}},
+    }  # fmt: skip
+    spec = session.request("POST", LEVELS, level).json()["spec"]["limited"]
+    assert spec == {
+        "nominalConcurrencyShares": 30, "lendablePercent": 0,
+        "limitResponse": {
+            "type": "Queue", "queuing": {"queues": 64, "handSize": 8, "queueLengthLimit": 50},
+        },
+    }  # fmt: skip
+    assert dangling() == ("False", "Found", said + "and it exists")
+
+
+def test_a_schema_that_would_come_before_all_others_is_invalid() -> None:
+    schema = {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
+        "metadata": {"name": "first"},
+        "spec": {"matchingPrecedence": 1, "priorityLevelConfiguration": {"name": "exempt"}},
+    }  # fmt: skip
+    answer = bare_session().request("POST", SCHEMAS, schema)
+    assert answer.status == 422
+    assert answer.json()["details"]["causes"][0]["message"] == (
+        "Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1"
+    )
