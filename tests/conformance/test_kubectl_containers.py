@@ -1,0 +1,44 @@
+"""Containers as one looks into them with kubectl: logs, exec, cp, run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.kubectl import Kubectl
+
+
+@pytest.fixture(scope="module")
+def kubectl(kubectl: Kubectl) -> Iterator[Kubectl]:
+    with kubectl.space("containers") as within:
+        within("run", "web", "--image=nginx")
+        within("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+        yield within
+
+
+def test_logs_are_what_the_image_writes(kubectl: Kubectl) -> None:
+    assert "Configuration complete; ready for start up" in kubectl("logs", "web")
+    assert len(kubectl("logs", "web", "--tail=2").splitlines()) == 2
+
+
+def test_exec_runs_commands_and_gives_their_exit_code(kubectl: Kubectl) -> None:
+    assert kubectl("exec", "web", "--", "sh", "-c", "echo $HOSTNAME") == "web\n"
+    assert "Welcome to nginx!" in kubectl("exec", "web", "--", "curl", "-s", "localhost")
+
+
+def test_a_file_is_copied_into_a_pod_and_back(kubectl: Kubectl, tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text("mine\n")
+    kubectl("cp", str(page), "web:/usr/share/nginx/html/index.html")
+    assert kubectl("exec", "web", "--", "curl", "-s", "localhost") == "mine\n"
+    kubectl("cp", "web:/etc/hostname", str(tmp_path / "name"))
+    assert (tmp_path / "name").read_text() == "web\n"
+
+
+def test_run_shows_what_the_command_writes(kubectl: Kubectl) -> None:
+    kubectl("run", "once", "--image=busybox", "--restart=Never", "--", "echo", "hi")
+    phase = ("get", "pod", "once", "-o", "jsonpath={.status.phase}")
+    kubectl.until(lambda out: out == "Succeeded", *phase)
+    assert kubectl("logs", "once") == "hi\n"
