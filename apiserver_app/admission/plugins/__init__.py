@@ -32,6 +32,7 @@ from apiserver_app.admission.plugins.event_rate_limit import EventRateLimit
 from apiserver_app.admission.plugins.extended_resource_toleration import (
     ExtendedResourceToleration,
 )
+from apiserver_app.admission.plugins.image_policy import ImagePolicyWebhook
 from apiserver_app.admission.plugins.initial_resources import InitialResources
 from apiserver_app.admission.plugins.limit_ranger import LimitRanger
 from apiserver_app.admission.plugins.mutating_policy import MutatingAdmissionPolicy
@@ -93,6 +94,7 @@ PLUGINS: tuple[Row, ...] = (
     Row(NodeRestriction, (1, 7), None),
     Row(TaintNodesByCondition, (1, 12), (1, 12)),
     Row(AlwaysPullImages, (1, 2), None),
+    Row(ImagePolicyWebhook, (1, 4), None),
     Row(PodSecurity, (1, 22), (1, 23)),
     Row(PodSecurityPolicy, (1, 3), None, until=(1, 25)),
     Row(PodNodeSelector, (1, 5), None),

@@ -6,6 +6,7 @@ pkg/apis/admissionregistration/validation/validation.go.
 
 from __future__ import annotations
 
+import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,10 @@ class WebhookConfigurationStrategy(Strategy):
             if conditions:
                 at = f"{path}.matchConditions"
                 policyrules.match_conditions(conditions, Environment(ctx.version), at, found)
+            _review_versions(
+                webhook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions",
+                found,
+            )  # fmt: skip
             if name in seen:
                 found.append(errors.duplicate(f"{path}.name", name))
             seen.add(name)
@@ -104,10 +109,11 @@ def _webhook(webhook: Mapping[str, Any], path: str, found: list[FieldError]) -> 
         found.append(errors.invalid_value(f"{path}.timeoutSeconds", seconds, text))
     for field in ("namespaceSelector", "objectSelector"):
         selectors.validate(webhook.get(field), f"{path}.{field}", found)
+    again = webhook.get("reinvocationPolicy")
+    if again is not None and again not in ("IfNeeded", "Never"):
+        policies = ("IfNeeded", "Never")
+        found.append(errors.not_supported(f"{path}.reinvocationPolicy", again, policies))
     _client(webhook.get("clientConfig") or {}, f"{path}.clientConfig", found)
-    _review_versions(
-        webhook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions", found
-    )
 
 
 def _name(name: str, path: str, found: list[FieldError]) -> None:
@@ -142,9 +148,43 @@ def validate_rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -
             word = "groups" if field == "apiGroups" else "versions"
             text = f"if '*' is present, must not specify other API {word}"
             found.append(errors.invalid_value(f"{path}.{field}", list(values), text))
+        for index, value in enumerate(values if field == "apiVersions" else ()):
+            if not value:
+                found.append(errors.required(f"{path}.{field}[{index}]"))
+    _resources(rule.get("resources") or (), f"{path}.resources", found)
     scope = rule.get("scope")
     if scope is not None and scope not in _SCOPES:
         found.append(errors.not_supported(f"{path}.scope", scope, _SCOPES))
+
+
+def _resources(values: Sequence[str], path: str, found: list[FieldError]) -> None:
+    all_subresources: set[str] = set()
+    of_all_resources: set[str] = set()
+    plain = False
+    for index, value in enumerate(values):
+        if not value:
+            found.append(errors.required(f"{path}[{index}]"))
+            continue
+        resource, slash, subresource = value.partition("/")
+        if not slash:
+            plain = value != "*"
+            continue
+        if resource in all_subresources:
+            text = f"if '{resource}/*' is present, must not specify {value}"
+            found.append(errors.invalid_value(f"{path}[{index}]", value, text))
+        if subresource in of_all_resources:
+            text = f"if '*/{subresource}' is present, must not specify {value}"
+            found.append(errors.invalid_value(f"{path}[{index}]", value, text))
+        if subresource == "*":
+            all_subresources.add(resource)
+        if resource == "*":
+            of_all_resources.add(subresource)
+    if len(values) > 1 and "*/*" in values:
+        text = "if '*/*' is present, must not specify other resources"
+        found.append(errors.invalid_value(path, list(values), text))
+    if "*" in values and plain:
+        text = "if '*' is present, must not specify other resources without subresources"
+        found.append(errors.invalid_value(path, list(values), text))
 
 
 def _client(client: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
@@ -154,16 +194,52 @@ def _client(client: Mapping[str, Any], path: str, found: list[FieldError]) -> No
         found.append(errors.required(path, text))
         return
     if url is not None:
-        if not url.startswith("https://"):
-            scheme = url.partition("://")[0] if "://" in url else ""
-            text = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
-            found.append(errors.invalid_value(f"{path}.url", scheme, text))
+        _url(url, f"{path}.url", found)
     elif service is not None:
         for field in ("name", "namespace"):
             if not service.get(field):
-                text = f"service {field} is required"
-                found.append(errors.required(f"{path}.service.{field}", text))
-        checks.port_number(service.get("port") or 0, f"{path}.service.port", found)
+                found.append(errors.required(f"{path}.service.{field}"))
+        port = service.get("port") or 0
+        if not 1 <= port <= 65535:
+            text = f"port is not valid: {checks.PORT_RANGE}"
+            found.append(errors.invalid_value(f"{path}.service.port", port, text))
+        _service_path(service.get("path") or "", f"{path}.service.path", found)
+
+
+def _url(url: str, path: str, found: list[FieldError]) -> None:
+    form = "; desired format: https://host[/path]"
+    split = urllib.parse.urlsplit(url)
+    user, at, host = split.netloc.rpartition("@")
+    if split.scheme != "https":
+        text = f"'https' is the only allowed URL scheme{form}"
+        found.append(errors.invalid_value(path, split.scheme, text))
+    if not host:
+        found.append(errors.invalid_value(path, host, f"host must be specified{form}"))
+    for value, word in (
+        (user if at else "", "user information is"),
+        (split.fragment, "fragments are"),
+        (split.query, "query parameters are"),
+    ):
+        if value:
+            text = f"{word} not permitted in the URL"
+            found.append(errors.invalid_value(path, value, text))
+
+
+def _service_path(value: str, path: str, found: list[FieldError]) -> None:
+    if value in ("", "/"):
+        return
+    if value == "//":
+        found.append(errors.invalid_value(path, value, "segment[0] may not be empty"))
+        return
+    if not value.startswith("/"):
+        found.append(errors.invalid_value(path, value, "must start with a '/'"))
+    for index, step in enumerate(value[1:].removesuffix("/").split("/")):
+        if not step:
+            text = f"segment[{index}] may not be empty"
+            found.append(errors.invalid_value(path, value, text))
+            continue
+        for wrong in names.dns1123_subdomain_errors(step):
+            found.append(errors.invalid_value(path, value, f"segment[{index}]: {wrong}"))
 
 
 def _review_versions(versions: Sequence[str], path: str, found: list[FieldError]) -> None:
@@ -171,6 +247,12 @@ def _review_versions(versions: Sequence[str], path: str, found: list[FieldError]
         text = "must specify one of v1, v1beta1"
         found.append(errors.required(path, text))
         return
+    for index, version in enumerate(versions):
+        if version in versions[:index]:
+            found.append(errors.invalid_value(f"{path}[{index}]", version, "duplicate version"))
+            continue
+        for wrong in names.dns1035_label_errors(version):
+            found.append(errors.invalid_value(f"{path}[{index}]", version, wrong))
     if not {"v1", "v1beta1"} & set(versions):
         text = "must include at least one of v1, v1beta1"
         found.append(errors.invalid_value(path, list(versions), text))

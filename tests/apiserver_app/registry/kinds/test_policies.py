@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import pytest
 
@@ -367,3 +368,64 @@ def test_parameters_of_an_ingress_class_are_cluster_wide() -> None:
 
     assert stored["spec"]["parameters"]["scope"] == "Cluster"
     assert stored["metadata"]["generation"] == 1
+
+
+def _hook_findings(**fields: Any) -> list[str]:
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+            "resources": ["pods"]}  # fmt: skip
+    hook = {
+        "name": "check.example.com", "rules": [rule], "sideEffects": "None",
+        "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://localhost/x"},
+        **fields,
+    }  # fmt: skip
+    obj = strategies.named(
+        "MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1", namespace=None,
+        webhooks=[hook],
+    )  # fmt: skip
+    found = strategies.create_errors(
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io", obj
+    )
+    return [one.removeprefix("webhooks[0].") for one in found]
+
+
+def _service(**fields: Any) -> dict[str, Any]:
+    return {"service": {"namespace": "a", "name": "b", "port": 443, **fields}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"clientConfig": {"url": "http://u@h/x?y=z#f"}}, [
+            'clientConfig.url: Invalid value: "http": \'https\' is the only allowed URL scheme; '
+            "desired format: https://host[/path]",
+            'clientConfig.url: Invalid value: "u": user information is not permitted in the URL',
+            'clientConfig.url: Invalid value: "f": fragments are not permitted in the URL',
+            'clientConfig.url: Invalid value: "y=z": query parameters are not permitted in the URL',
+        ]),
+        ({"clientConfig": _service(name="", port=70000, path="x/y")}, [
+            "clientConfig.service.name: Required value",
+            "clientConfig.service.port: Invalid value: 70000: port is not valid: must be between "
+            "1 and 65535, inclusive",
+            'clientConfig.service.path: Invalid value: "x/y": must start with a \'/\'',
+            'clientConfig.service.path: Invalid value: "x/y": segment[0] may not be empty',
+        ]),
+        ({"admissionReviewVersions": ["v2", "v2"]}, [
+            'admissionReviewVersions[1]: Invalid value: "v2": duplicate version',
+            'admissionReviewVersions: Invalid value: []string{"v2"',
+        ]),
+        ({"reinvocationPolicy": "Often"}, [
+            'reinvocationPolicy: Unsupported value: "Often": supported values: "IfNeeded", "Never"'
+        ]),
+        ({"matchConditions": [{"name": "a", "expression": "1 +"}, {"expression": "true"}]}, [
+            'matchConditions[0].expression: Invalid value: "1 +": compilation failed: ERROR: ',
+            "matchConditions[1].name: Required value",
+        ]),
+    ],
+)  # fmt: skip
+def test_webhooks_are_found_wrong_in_upstreams_words(
+    fields: dict[str, Any], found: list[str]
+) -> None:
+    said = _hook_findings(**fields)
+    assert len(said) == len(found), said
+    for one, wanted in zip(said, found, strict=True):
+        assert one.startswith(wanted)

@@ -1,0 +1,196 @@
+"""ImagePolicyWebhook: a server outside says which images may run. Off unless it is configured.
+
+It is asked an ImageReview of the images of a pod; what it said is remembered for a while. When it
+cannot be reached, `defaultAllow` decides.
+
+Models kubernetes plugin/pkg/admission/imagepolicy/{admission,config}.go.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from apiserver_app.admission.config import ConfigurationError
+from apiserver_app.admission.plugin import SECURITY, Attributes, Given, Plugin, Verdict, forbidden
+from apiserver_app.admission.webhooks import calls
+from apiserver_app.machinery import kubeconfigs, meta, outbound
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+
+API_VERSION = "imagepolicy.k8s.io/v1alpha1"
+AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
+ANNOTATIONS = ".image-policy.k8s.io/"  # only these of a pod are shown to the server
+ANSWERS_MAX = 1024
+TRIES_MAX, PAUSE_FACTOR, TIMEOUT_SECONDS = 5, 1.5, 30.0
+_AGAIN = (429, 500, 504)
+# name -> what it is called, milliseconds of its unit, default, least and most (milliseconds)
+_DURATIONS: dict[str, tuple[str, int, int, int, int]] = {
+    "retryBackoff": ("backoff", 1, 500, 0, 300_000),
+    "allowTTL": ("allow cache", 1000, 300_000, 1000, 1_800_000),
+    "denyTTL": ("deny cache", 1000, 30_000, 1000, 1_800_000),
+}
+
+
+class ImagePolicyWebhook(Plugin):
+    name = "ImagePolicyWebhook"
+    concern = SECURITY
+    resources = ("pods", "pods/ephemeralcontainers")
+    validates = True
+    source = "plugin/pkg/admission/imagepolicy/admission.go"
+
+    def __init__(
+        self, target: kubeconfigs.Target, durations: Mapping[str, int], default_allow: bool
+    ) -> None:
+        self._target = target
+        self._durations = durations
+        self._default_allow = default_allow
+        self._said: OrderedDict[bytes, tuple[int, Object]] = OrderedDict()
+
+    @classmethod
+    def make(cls, given: Given) -> Plugin:
+        config = given.config.of(cls.name).get("imagePolicy")
+        if not config:
+            raise ConfigurationError(cls.name, "no config specified")
+        file = config.get("kubeConfigFile") or ""
+        try:
+            target = kubeconfigs.target(given.config.files.get(file, ""))
+        except ValueError as error:
+            raise ConfigurationError(cls.name, str(error)) from error
+        durations = {name: _duration(name, config.get(name) or 0) for name in _DURATIONS}
+        return cls(target, durations, bool(config.get("defaultAllow")))
+
+    async def validate(self, attributes: Attributes) -> Verdict:
+        review = _review(attributes)
+        key = orjson.dumps(review["spec"], option=orjson.OPT_SORT_KEYS)
+        kept = self._said.get(key)
+        if kept is not None and kept[0] > attributes.now:
+            status, word = kept[1], "remembered"
+        else:
+            try:
+                status, word = await self._ask(review, attributes), "asked"
+            except outbound.CallFailed as error:
+                attributes.annotations[AUDIT + "failed-open"] = "true"
+                if self._default_allow:
+                    return Verdict("allow", f"allowed by default: {error}")
+                del attributes.annotations[AUDIT + "failed-open"]
+                raise forbidden(attributes, str(error)) from error
+            self._remember(key, status, attributes.now)
+        for name, value in (status.get("auditAnnotations") or {}).items():
+            attributes.annotations[AUDIT + name] = str(value)
+        if status.get("allowed"):
+            return Verdict("allow", f"{word}: the images may run")
+        reason = status.get("reason")
+        if reason:
+            said = f"image policy webhook backend denied one or more images: {reason}"
+            raise forbidden(attributes, said)
+        raise forbidden(attributes, "one or more images rejected by webhook backend")
+
+    def _remember(self, key: bytes, status: Object, now: int) -> None:
+        kept = self._durations["allowTTL" if status.get("allowed") else "denyTTL"]
+        self._said[key] = (now + kept * SECOND // 1000, status)
+        self._said.move_to_end(key)
+        if len(self._said) > ANSWERS_MAX:
+            self._said.popitem(last=False)
+
+    async def _ask(self, review: Object, attributes: Attributes) -> Object:
+        """The status of the review. Raises CallFailed."""
+        means, target = attributes.means, self._target
+        assert means is not None, "image policies are asked in a cluster only"
+        call = outbound.Call(
+            target.url, body=orjson.dumps(review), ca_pem=target.ca_pem,
+            headers={"Content-Type": "application/json", **target.headers},
+            client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
+            insecure=target.insecure, timeout_seconds=TIMEOUT_SECONDS,
+        )  # fmt: skip
+        note: Object = {"webhook": self.name, "to": target.url, "request": review}
+        attributes.calls.append(note)
+        pause = self._durations["retryBackoff"] / 1000
+        for left in reversed(range(TRIES_MAX)):
+            try:
+                answer = await means.outbound.call(call)
+            except outbound.CallFailed as error:
+                note["verdict"], note["why"] = "failed", str(error)
+                raise
+            if answer.status not in _AGAIN or not left:
+                break
+            await means.kernel.sleep(pause)
+            pause *= PAUSE_FACTOR
+        note["by"], note["code"] = answer.by, answer.status
+        try:
+            status = _status(answer)
+        except outbound.CallFailed as error:
+            note["verdict"], note["why"] = "failed", str(error)
+            raise
+        note["response"] = status
+        note["verdict"] = "allow" if status.get("allowed") else "deny"
+        return status
+
+
+def _review(attributes: Attributes) -> Object:
+    pod = attributes.obj or {}
+    spec = pod.get("spec") or {}
+    groups: tuple[str, ...] = ("containers", "initContainers", "ephemeralContainers")
+    if attributes.subresource:
+        groups = groups[2:]
+    shown = {key: value for key, value in meta.annotations_of(pod).items() if ANNOTATIONS in key}
+    asked: Object = {
+        "containers": [
+            {"image": one.get("image", "")} for group in groups for one in spec.get(group) or ()
+        ]
+    }
+    if shown:
+        asked["annotations"] = shown
+    if attributes.namespace:
+        asked["namespace"] = attributes.namespace
+    return {
+        "kind": "ImageReview", "apiVersion": API_VERSION, "metadata": {}, "spec": asked,
+        "status": {"allowed": False},
+    }  # fmt: skip
+
+
+def _status(answer: outbound.Answer) -> Object:
+    if not 200 <= answer.status < 300:
+        raise outbound.CallFailed(calls.unexpected(answer))
+    try:
+        review = orjson.loads(answer.body)
+    except orjson.JSONDecodeError as error:
+        raise outbound.CallFailed(
+            f"couldn't get version/kind; json parse error: {error}"
+        ) from error
+    status = review.get("status") if isinstance(review, dict) else None
+    return status if isinstance(status, dict) else {}
+
+
+def _duration(name: str, value: Any) -> int:
+    """Milliseconds: -1 is none, 0 the default."""
+    called, unit, default, least, most = _DURATIONS[name]
+    if not isinstance(value, int):
+        raise ConfigurationError(ImagePolicyWebhook.name, f"{called} is no number: {value}")
+    if value == -1:
+        return 0
+    if value == 0:
+        return default
+    if not least < value * unit <= most:
+        raise ConfigurationError(
+            ImagePolicyWebhook.name,
+            f"valid value is between {_go(least)} and {_go(most)}, got {_go(value * unit)}",
+        )
+    return value * unit
+
+
+def _go(milliseconds: int) -> str:
+    """A duration as Go prints it."""
+    if milliseconds <= 0:
+        return "1ns" if milliseconds == 0 else f"{milliseconds // 1000}s"
+    if milliseconds < 1000:
+        return f"{milliseconds}ms"
+    minutes, seconds = divmod(milliseconds / 1000, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    text = f"{seconds:g}s"
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text
