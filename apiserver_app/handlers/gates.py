@@ -360,11 +360,16 @@ async def etcd(
         detail: Object = {"word": error.reason, "key": key, "message": error.message}
         await _deny(cluster, "etcd", error, detail)
     elif dry_run:
-        await cluster.probe.hop("gate", "etcd", "skip", {"word": "dry run", "key": key})
+        detail = {"word": "dry run", "key": key, "why": DRY_RUN}
+        await cluster.probe.hop("gate", "etcd", "skip", detail)
     elif unchanged:
         await cluster.probe.hop("gate", "etcd", "skip", {"word": "no change", "key": key})
     else:
         await cluster.probe.hop("gate", "etcd", "allow", {"word": str(rev), "key": key, "rev": rev})
+
+
+# what the storage does then, as upstream's DryRunnableStorage
+DRY_RUN = "the key was looked up and the object answered; nothing was written"
 
 
 def created_status() -> Object:

@@ -16,6 +16,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import encode, negotiation
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.http.tables import table as tables
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import convert
 
@@ -60,6 +61,12 @@ def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accep
 def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
     page, info = found.page, call.info
     assert page is not None and info is not None
+    if accepted.convert == "PartialObjectMetadata":
+        raise errors.ApiError(
+            406, "NotAcceptable",
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            f"(*{info.version}.{info.list_kind})",
+        )  # fmt: skip
     revision, token = str(page.revision), page.continue_token
     if not accepted.convert:
         if convert.is_converted(info):

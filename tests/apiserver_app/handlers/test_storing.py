@@ -1,0 +1,104 @@
+"""From a body to a key: what is known by its kind, what is dropped, what a dry run does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver_app.machinery import errors
+from lifecycle.trace.scripted import Session
+from tests.apiserver_app.cluster import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    PODS,
+    bare_session,
+    configmap,
+    last_gates,
+    pod,
+)
+from tests.sim.test_story import deployment
+
+
+@pytest.fixture
+def session() -> Session:
+    return bare_session()
+
+
+def last_etcd(session: Session) -> dict[str, Any]:
+    """The detail of the last etcd gate of the last outside request."""
+    records = session.records()
+    span = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]][-1]
+    found: dict[str, Any] = [
+        one["detail"] for one in records if one.get("gate") == "etcd" and one["span"] == span
+    ][-1]
+    return found
+
+
+def test_a_body_of_another_group_than_its_path_is_refused(session: Session) -> None:
+    answer = session.request("POST", "/apis/batch/v1/namespaces/default/jobs", deployment("web"))
+    assert answer.status == 400
+    assert "cannot be handled as a Job" in answer.json()["message"]
+    assert last_gates(session)[-1] == ("decode", "deny")
+
+
+def test_a_kind_that_is_not_registered_is_named(session: Session) -> None:
+    body = {"apiVersion": "v1", "kind": "Nothing", "metadata": {"name": "x"}}
+    answer = session.request("POST", CONFIGMAPS, body)
+    assert answer.status == 400
+    assert 'no kind "Nothing" is registered for version "v1"' in answer.json()["message"]
+
+
+def test_a_status_in_a_new_object_is_dropped_and_the_kind_prepares_its_own(
+    session: Session,
+) -> None:
+    made = session.request("POST", PODS, {**pod("p"), "status": {"phase": "Running"}}).json()
+    assert (made["status"]["phase"], made["status"]["qosClass"]) == ("Pending", "BestEffort")
+    body = {**deployment("web"), "status": {"replicas": 9}}
+    made = session.request("POST", DEPLOYMENTS, body).json()
+    assert (made["metadata"]["generation"], made["status"]) == (1, {})
+
+
+def test_an_error_of_the_store_is_the_answer_and_nothing_is_there(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise errors.internal("etcdserver: request timed out")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.cluster.context.storage, "create", broken)
+        answer = session.request("POST", CONFIGMAPS, configmap("a"))
+    assert answer.status == 500
+    assert "etcdserver: request timed out" in answer.json()["message"]
+    assert last_gates(session)[-1] == ("etcd", "deny")
+    assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
+
+
+def test_a_stored_object_is_told_with_its_key_and_revision(session: Session) -> None:
+    made = session.request("POST", CONFIGMAPS, configmap("a")).json()
+    detail = last_etcd(session)
+    assert detail["key"] == "/registry/configmaps/default/a"
+    assert str(detail["rev"]) == made["metadata"]["resourceVersion"]
+
+
+def test_a_dry_run_can_be_had_twice_and_conflicts_with_what_is_there(session: Session) -> None:
+    path = f"{CONFIGMAPS}?dryRun=All"
+    assert session.request("POST", path, configmap("a")).status == 201
+    assert last_etcd(session)["why"] == (
+        "the key was looked up and the object answered; nothing was written"
+    )
+    assert session.request("POST", path, configmap("a")).status == 201
+    assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
+    session.request("POST", CONFIGMAPS, configmap("a"))
+    answer = session.request("POST", path, configmap("a"))
+    assert (answer.status, answer.json()["message"]) == (409, 'configmaps "a" already exists')
+    assert last_etcd(session)["word"] == "AlreadyExists"
+
+
+def test_a_list_cannot_be_the_metadata_of_one_object(session: Session) -> None:
+    accept = {"accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
+    answer = session.request("GET", CONFIGMAPS, headers=accept)
+    assert (answer.status, answer.json()["reason"]) == (406, "NotAcceptable")
+    assert answer.json()["message"].startswith(
+        "you requested PartialObjectMetadata, but the requested object is a list"
+    )
