@@ -247,3 +247,14 @@ def test_without_a_definition_nothing_runs_for_it() -> None:
     define(session)
     started = [one["name"] for one in session.records() if one["kind"] == "component"]
     assert "apiextensions-controllers" in started
+
+
+def test_the_trace_says_which_part_of_the_server_answered_and_what_was_pruned() -> None:
+    session = session_with_crontabs()
+    session.request("POST", CRONTABS, crontab("told", bogus=1))
+    gates = [one for one in session.records() if one["kind"] == "gate"]
+    routing = [one["detail"] for one in gates if one["gate"] == "routing"][-1]
+    assert (routing["word"], routing["definition"]) == ("apiextensions-apiserver", NAME)
+    decode = [one["detail"] for one in gates if one["gate"] == "decode"][-1]
+    assert decode["unknown"] == ['unknown field "spec.bogus"']
+    assert decode["word"].startswith("1 pruned, ")
