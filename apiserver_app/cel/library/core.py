@@ -129,6 +129,8 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 def _zone(name: str) -> datetime.tzinfo:
+    if name in ("", "UTC"):  # known without any time zone database
+        return datetime.UTC
     if ":" in name:
         sign = -1 if name.startswith("-") else 1
         hours, _, minutes = name.lstrip("+-").partition(":")
@@ -139,7 +141,7 @@ def _zone(name: str) -> datetime.tzinfo:
         except ValueError:
             raise EvaluationError(f"unknown time zone {name}") from None
     try:
-        return zoneinfo.ZoneInfo(name or "UTC")
+        return zoneinfo.ZoneInfo(name)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         raise EvaluationError(f"unknown time zone {name}") from None
 
