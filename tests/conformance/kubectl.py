@@ -47,6 +47,7 @@ class Kubectl:
     ) -> None:
         self.program = program
         self._data_dir, self._home = data_dir, home
+        self.namespace = namespace
         self._flags = (f"--namespace={namespace}",) if namespace else ()
         self.config = data_dir / "kubeconfigs" / user if user else data_dir / "kubeconfig"
 
@@ -76,12 +77,16 @@ class Kubectl:
         yield within
         assert self("delete", "namespace", name) == f'namespace "{name}" deleted\n'
 
-    def run(self, *arguments: str, given: str = "") -> Said:
-        """Run a command to its end, whatever it says."""
-        done = subprocess.run(
-            [str(self.program), *self._flags, *arguments], input=given, capture_output=True,
-            text=True, timeout=WAIT_SECONDS, env=self.environment(),
-        )  # fmt: skip
+    def run(self, *arguments: str, given: str = "", **environment: str) -> Said:
+        """Run a command to its end, whatever it says; a code below zero when it did not end."""
+        try:
+            done = subprocess.run(
+                [str(self.program), *self._flags, *arguments], input=given, capture_output=True,
+                text=True, timeout=WAIT_SECONDS, env={**self.environment(), **environment},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            said = (late.stdout or b"").decode(), (late.stderr or b"").decode()
+            return Said(*said, -1)
         return Said(done.stdout, done.stderr, done.returncode)
 
     def __call__(self, *arguments: str, given: str = "") -> str:
@@ -141,6 +146,26 @@ def newest() -> Path:
     """The program the proof is made with: 1.33 if it is there, else the newest."""
     found = programs()
     return next((path for path in found if path.name == "kubectl.1.33"), found[-1])
+
+
+def label(program: Path) -> str:
+    """What the table calls it: kubectl.1.27, or kubectl for one that picks another by itself."""
+    if _version(program) != (0, 0) or any(program.parent.glob("kubectl.1.*")):
+        return program.name
+    return "kubectl.{}.{}".format(*minor_of(program))
+
+
+def minor_of(program: Path) -> tuple[int, int]:
+    """Its version, (1, 33) say; what it says of itself when its name does not."""
+    named = _version(program)
+    if named != (0, 0):
+        return named
+    said = subprocess.run(
+        [str(program), "version", "--client"], capture_output=True, text=True, check=False
+    ).stdout
+    found = re.search(r"v(1)\.(\d+)", said)
+    assert found, f"{program} does not say its version: {said}"
+    return int(found[1]), int(found[2])
 
 
 def _version(path: Path) -> tuple[int, int]:

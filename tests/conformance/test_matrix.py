@@ -5,68 +5,137 @@ kubectl supports servers one minor version away; that older ones work too is our
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import shlex
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conformance import manifests
-from tests.conformance.kubectl import WAIT_SECONDS, Kubectl, Said, programs
+from tests.conformance import commands, table
+from tests.conformance import kubectl as kubectls
+from tests.conformance.commands import Row
+from tests.conformance.kubectl import WAIT_SECONDS, Kubectl, Said
 from tests.lifecycle.hosting.running import Demo
 
-PATIENCE = f"--timeout={WAIT_SECONDS}s"
-# what is said in the table, the command, what its last line must begin with, its input
-STEPS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
-    ("create", ("create", "deployment", "web", "--image=nginx"), "deployment.apps/web cr", ""),
-    ("rollout", ("rollout", "status", "deploy/web"), 'deployment "web" successfully rolled', ""),
-    ("get", ("get", "pods", "-l", "app=web"), "web-", ""),
-    ("yaml", ("get", "deploy", "web", "-o", "yaml"), "  updatedReplicas: 1", ""),
-    ("describe", ("describe", "deploy", "web"), "  Normal  ScalingReplicaSet", ""),
-    ("scale", ("scale", "deploy/web", "--replicas=2"), "deployment.apps/web scaled", ""),
-    ("apply", ("apply", "-f", "-"), "configmap/settings created", manifests.SETTINGS),
-    ("change", ("apply", "-f", "-"), "configmap/settings configured", manifests.SETTINGS_RED),
-    ("patch", ("patch", "cm", "settings", "-p", '{"data":{"a":"b"}}'), "configmap/settings pa", ""),
-    ("label", ("label", "cm", "settings", "a=b"), "configmap/settings labeled", ""),
-    ("explain", ("explain", "pod.spec.nodeName"), "    ", ""),
-    ("can-i", ("auth", "can-i", "list", "pods"), "yes", ""),
-    ("events", ("get", "events"), "", ""),
-    ("wait", ("wait", "--for=condition=Available", "deploy/web", PATIENCE), "deployment.apps/", ""),
-    ("delete", ("delete", "deploy/web", "cm/settings"), 'configmap "settings" deleted', ""),
-)
-_table: dict[str, dict[str, str]] = {}
+EDITOR = "sed -i 's/Limit: 10/Limit: 9/'"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def table(request: pytest.FixtureRequest) -> Iterator[None]:
+def printed(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
-    capture = request.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        print(render(), end="")  # noqa: T201 -- the table is what a person runs this for
+    table.show(request.config, "kubectl")
 
 
-@pytest.mark.parametrize("program", programs(), ids=lambda path: str(path.name))
-def test_each_kubectl_can_do_each_step(program: Path, cluster: Demo, home: Path) -> None:
+@pytest.mark.seconds_max(600)
+@pytest.mark.parametrize("program", kubectls.programs(), ids=kubectls.label)
+def test_each_kubectl_can_do_each_command(
+    program: Path, cluster: Demo, home: Path, tmp_path: Path
+) -> None:
     kubectl = Kubectl(program, cluster.data_dir, home)
-    name = "matrix-" + program.name.replace(".", "-")
-    row = _table.setdefault(program.name, {})
+    client = kubectls.label(program)
+    name = "matrix-" + client.replace(".", "-")
+    for file, text in commands.FILES.items():
+        (tmp_path / file).write_text(text)
+    version = kubectls.minor_of(program)
+    failed = {}
     with kubectl.space(name) as within:
-        for step, command, wanted, given in STEPS:
-            said = within.run(*command, given=given)
-            row[step] = "ok" if is_right(said, wanted) else f"NO: {said.err or said.out}"
-    assert {step: what for step, what in row.items() if what != "ok"} == {}
+        for row in commands.ROWS:
+            if version < row.since:
+                table.note("kubectl", row.name, client, "-")
+                continue
+            said = do(within, row, tmp_path, name)
+            why = "" if is_right(said, row, name) else f"{said.code}: {said.err or said.out}"
+            table.note("kubectl", row.name, client, "NO" if why else "ok")
+            if why:
+                failed[row.name] = why
+        for what, act in SPECIAL:
+            why = act(within)
+            table.note("kubectl", what, client, "NO" if why else "ok")
+            if why:
+                failed[what] = why
+    assert failed == {}
 
 
-def is_right(said: Said, wanted: str) -> bool:
-    lines = [line for line in said.lines if line]
-    return said.code == 0 and bool(lines) and lines[-1].startswith(wanted)
+def do(kubectl: Kubectl, row: Row, files: Path, namespace: str) -> Said:
+    text = row.words.format(files=files, ns=namespace, exit7="'exit 7'")
+    words = text.split(" ") if text.startswith("patch") else shlex.split(text)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        said = kubectl.run(*words, given=row.given, KUBE_EDITOR=EDITOR)
+        if not row.patient or is_right(said, row, namespace) or time.monotonic() > deadline:
+            return said
 
 
-def render() -> str:
-    """Clients down, steps across."""
-    steps = [step for step, *_ in STEPS]
-    rows = [["client", *steps]]
-    for client, row in _table.items():
-        rows.append([client, *(row.get(step, "-")[:2] for step in steps)])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
-    return "\n\n" + "\n".join(lines) + "\n"
+def is_right(said: Said, row: Row, namespace: str) -> bool:
+    wanted = row.wanted.replace("{ns}", namespace)
+    return said.code == row.code and re.search(wanted, said.out + said.err) is not None
+
+
+def watched(kubectl: Kubectl) -> str:
+    """`get -w` prints what is there and what comes."""
+    ended = kubectl.open("get", "cm", "-w")
+    try:
+        kubectl("create", "cm", "seen", "--from-literal=a=b")
+        return "" if _reads(ended, "seen") else "the new one was not printed"
+    finally:
+        ended.kill()
+        ended.communicate()
+
+
+def logs_followed(kubectl: Kubectl) -> str:
+    """`logs -f` ends when the container does."""
+    line = "echo first; sleep 2; echo last"
+    kubectl("run", "talker", "--image=busybox", "--restart=Never", "--", "sh", "-c", line)
+    kubectl.until(lambda out: out != "Pending", "get", "pod", "talker", "-o", PHASE)
+    said = kubectl.run("logs", "-f", "talker")
+    return "" if said.out == "first\nlast\n" else str(said)
+
+
+def forwarded(kubectl: Kubectl) -> str:
+    """A port of this machine answers as the pod does."""
+    kubectl("run", "served", "--image=nginx")
+    kubectl("wait", "--for=condition=Ready", "pod/served", "--timeout=30s")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ended = kubectl.open("port-forward", "pod/served", f"{port}:80")
+    try:
+        if not _reads(ended, "Forwarding from"):
+            return str(ended.communicate(timeout=WAIT_SECONDS))
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=WAIT_SECONDS) as answer:
+            return "" if b"nginx" in answer.read() else "another answer"
+    finally:
+        ended.kill()
+        ended.communicate()
+
+
+def proxied(kubectl: Kubectl) -> str:
+    """`kubectl proxy` passes the API on."""
+    ended = kubectl.open("proxy", "--port=0")
+    try:
+        assert ended.stdout is not None
+        place = ended.stdout.readline().rsplit(" ", 1)[-1].strip()
+        with urllib.request.urlopen(f"http://{place}/version", timeout=WAIT_SECONDS) as answer:
+            return "" if b"gitVersion" in answer.read() else "another answer"
+    finally:
+        ended.kill()
+        ended.communicate()
+
+
+def _reads(ended: subprocess.Popen[str], wanted: str) -> bool:
+    assert ended.stdout is not None
+    return any(wanted in line for line in ended.stdout)
+
+
+PHASE = "jsonpath={.status.phase}"
+SPECIAL: tuple[tuple[str, Callable[[Kubectl], str]], ...] = (
+    ("get -w", watched),
+    ("logs -f", logs_followed),
+    ("port-forward", forwarded),
+    ("proxy", proxied),
+)
