@@ -193,7 +193,7 @@ ROWS: tuple[Row, ...] = (
     Row("exec -i", "exec -i two -- cat", r"^hello$", given="hello\n"),
     Row("exec fails", "exec two -- sh -c {exit7}", r"exit code 7", code=7),
     Row("exec deploy", "exec deploy/nginx -- date", r"20\d\d"),
-    Row("exec no such", "exec two -- nope", r"executable file not found", code=126),
+    Row("exec no such", "exec two -- nope", r"executable file not found in \$PATH", code=1),
     Row("attach -i --rm", "run t --image=busybox -i --rm --restart=Never -- echo hi", r"(?m)^hi"),
     Row("cp down", "cp two:/etc/hostname {files}/hostname", r""),
     Row("cp up", "cp {files}/pod.yaml two:/tmp/pod.yaml", r""),
@@ -203,9 +203,11 @@ ROWS: tuple[Row, ...] = (
         "debug node", "debug node/node-1 --image=busybox", r"Creating debugging pod", since=(1, 25)
     ),
     # and away
-    Row("delete dry", "delete pod one --dry-run=server", r'"one" deleted \(server dry run\)'),
-    Row("delete", "delete pod one", r'pod "one" deleted'),
-    Row("delete now", "delete pod solo --now", r'pod "solo" deleted'),
+    Row("run three", "run three --image=nginx", r"pod/three created"),
+    Row("run four", "run four --image=nginx", r"pod/four created"),
+    Row("delete dry", "delete pod three --dry-run=server", r"deleted \(server dry run\)"),
+    Row("delete", "delete pod three", r'pod "three" deleted'),
+    Row("delete now", "delete pod four --now", r'pod "four" deleted'),
     Row("delete --force", "delete pod two --grace-period=0 --force", r'pod "two" force deleted'),
     Row("delete gone", "delete pod nope", r"\(NotFound\)", code=1),
     Row("delete ignored", "delete pod nope --ignore-not-found", r"^$"),

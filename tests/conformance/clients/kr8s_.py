@@ -103,7 +103,7 @@ class Kr8s:
 
     def logs(self) -> None:
         made = self._made(Pod, clients.pod("says", "echo", "hello there"))
-        made.wait("jsonpath={.status.phase}=Succeeded", timeout=WAIT_SECONDS)
+        made.wait("jsonpath='{.status.phase}'=Succeeded", timeout=WAIT_SECONDS)
         assert list(made.logs()) == ["hello there"]
 
     def exec(self) -> None:
