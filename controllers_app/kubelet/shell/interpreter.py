@@ -139,6 +139,10 @@ class Shell(Words):
             code = error.code
         except _Break:
             code = 0
+        return await self.end(code, io)
+
+    async def end(self, code: int, io: Io) -> int:
+        """What happens when the shell ends: its trap runs, its jobs end; the exit code."""
         if "EXIT" in self.traps:
             try:
                 await self.run_text(self.traps.pop("EXIT"), io)

@@ -214,10 +214,7 @@ async def shell(call: Call) -> int:
     if text is not None:
         child.tty = False
         return await child.run_script(text, call.io)
-    if child.tty:
-        return await interact(child, call.io)
-    source = (await call.io.stdin.all()).decode("utf-8", "surrogateescape")
-    return await child.run_script(source, call.io)
+    return await interact(child, call.io)
 
 
 async def timeout(call: Call) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from controllers_app.kubelet.shell.interpreter import Exit, Shell
+from controllers_app.kubelet.shell.interpreter import Break, Exit, Shell
 from controllers_app.kubelet.shell.streams import (
     Interrupted,
     Io,
@@ -171,29 +171,37 @@ def prompt(shell: Shell) -> str:
 
 
 async def interact(shell: Shell, io: Io) -> int:
-    """A shell on a terminal, until its input ends or it says exit."""
+    """A shell that is told line by line, until its input ends or it says exit. On a terminal it
+    prompts."""
     while True:
         try:
-            io.out(prompt(shell).encode())
-            source = ""
-            while True:
-                line = await io.stdin.line()
-                if not line:
+            source = await _command(shell, io)
+            if not source:
+                if shell.tty:
                     io.out(b"exit\n" if shell.name == "bash" else b"\n")
-                    shell.end_jobs()
-                    return shell.code
-                source += line.decode("utf-8", "surrogateescape")
-                if not _goes_on(source):
-                    break
-                io.out(b"> ")
+                return await shell.end(shell.code, io)
             await shell.run_text(source, io)
         except Interrupted:
             shell.code = 130
         except OutputFull:
             shell.code = 141
+        except Break:
+            shell.code = 0
         except Exit as error:
-            shell.end_jobs()
-            return error.code
+            return await shell.end(error.code, io)
+
+
+async def _command(shell: Shell, io: Io) -> str:
+    """The next whole command; at the end of the input what there is of it."""
+    source, said = "", prompt(shell)
+    while True:
+        if shell.tty:
+            io.out(said.encode())
+        line = await io.stdin.line()
+        source += line.decode("utf-8", "surrogateescape")
+        if not line or not _goes_on(source):
+            return source
+        said = "> "
 
 
 def _goes_on(source: str) -> bool:

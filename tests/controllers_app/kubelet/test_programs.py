@@ -78,6 +78,27 @@ def test_an_attached_client_talks_to_the_containers_shell() -> None:
     assert "hi\r\n/ # " in log(session)
 
 
+def test_a_shell_without_a_terminal_answers_line_by_line() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(image="busybox", container={"command": ["sleep", "3600"]}))
+
+    async def go() -> tuple[list[bytes], int | None]:
+        process = await session.cluster.nodes.exec(pod_now, "c", ["sh"], stdin=True, tty=False)
+        said = []
+        for line in (b"echo one\n", b"if true; then\n echo two\nfi; break\n"):
+            process.write(line)
+            part = await process.read()
+            assert part is not None
+            said.append(part[1])
+        process.write(b"trap 'echo bye' EXIT; exit 4\n")
+        while (part := await process.read()) is not None:
+            said.append(part[1])
+        return said, process.exit_code
+
+    pod_now = get(session)
+    assert run(session, go()) == ([b"one\n", b"two\n", b"bye\n"], 4)
+
+
 def test_containers_of_a_pod_share_an_empty_dir_and_each_restart_begins_anew() -> None:
     session = cluster(nodes=1)
     mount = {"volumeMounts": [{"name": "shared", "mountPath": "/data"}]}
