@@ -154,7 +154,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row("label", "label pod one tier=fe", r"pod/one labeled"),
     Row("label all", "label pods --all x=y --overwrite", r"pod/one labeled"),
-    Row("annotate", "annotate pod one note=hi", r"pod/one annotated"),
+    Row("annotate", "annotate pod one note=hi", r"pod/one annotate"),
     Row("label off", "label pod one tier-", r"pod/one"),
     Row("expose deploy", "expose deployment nginx --port=80", r"service/nginx exposed"),
     Row("expose pod", "expose pod one --port=80 --name=one --selector=x=y", r"service/one exposed"),
@@ -166,7 +166,7 @@ ROWS: tuple[Row, ...] = (
     Row("can-i", "auth can-i create pods", r"^yes"),
     Row("can-i --list", "auth can-i --list", r"\*\.\*"),
     Row("can-i as", "auth can-i get pods --as=bob --as-group=g1", r"^no", code=1),
-    Row("whoami", "auth whoami", r"kubernetes-admin", since=(1, 27)),
+    Row("whoami", "auth whoami", r"kubernetes-admin", since=(1, 28)),
     Row("top node", "top node", r"(?m)^node-1 +\d+m", patient=True),
     Row("top pod", "top pod", r"(?m)^one +\d+m", patient=True),
     # nodes
