@@ -71,6 +71,8 @@ class Flags:
     requestheader_uid_headers: tuple[str, ...] = ()
     requestheader_group_headers: tuple[str, ...] = ("X-Remote-Group",)
     requestheader_extra_headers_prefix: tuple[str, ...] = ("X-Remote-Extra-",)
+    proxy_client_cert_file: FileText = NO_FILE
+    proxy_client_key_file: FileText = NO_FILE
     basic_auth_file: FileText = NO_FILE
     token_auth_file: FileText = NO_FILE
     service_account_issuer: tuple[str, ...] = ("https://kubernetes.default.svc.cluster.local",)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apiserver_app import gatedetails
+from apiserver_app.aggregator import proxy
 from apiserver_app.auditing import auditor
 from apiserver_app.auditing.event import Event
 from apiserver_app.auditing.policy import Finding
@@ -79,7 +80,7 @@ class Pipeline:
             return outcome
         except errors.ApiError as error:
             if not error.gate:
-                detail = {"word": str(error.code), "message": error.message}
+                detail = {**error.about, "word": str(error.code), "message": error.message}
                 await self._deny(call.gate, error, detail)
             answered, code = True, error.code
             if call.audit is not None:
@@ -107,6 +108,10 @@ class Pipeline:
             await self._impersonate(call)
         await self._flow_control(call)
         await self._authorize(call)
+        if self.cluster.services.remote:
+            remote = self.cluster.services.route(call.path)
+            if remote is not None:
+                return await proxy.pass_on(self.cluster, call, remote)
         if call.info is None:
             return await self._plain(call)
         await self._route(call)

@@ -17,6 +17,7 @@ from typing import Any
 from apiserver_app import authenticators, bootstrap, flags
 from apiserver_app.admission import chain, config, plugins
 from apiserver_app.admission.plugin import Given, Plugin, Question
+from apiserver_app.aggregator import availability, registration
 from apiserver_app.auditing import auditor
 from apiserver_app.auditing import policy as auditing
 from apiserver_app.auth import issuer, protocols, tokenrequests
@@ -36,7 +37,7 @@ from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
-from apiserver_app.registry import generic, served, watchcache
+from apiserver_app.registry import apiservices, generic, served, watchcache
 from apiserver_app.registry import kinds as strategies
 from apiserver_app.store import etcd
 from apiserver_app.store.backend import Backend, ClusterState
@@ -110,6 +111,7 @@ class Cluster:
         )  # fmt: skip
         self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
         self.outbound.nodes = self.nodes
+        self.services = apiservices.Services(self.resources, self.cache)
         self.context = self._context()
         self.context.means = means.build(self.context)
         self.cache.start()
@@ -117,6 +119,7 @@ class Cluster:
             self.resources, self.context.types, self.context.strategies, self.cache
         )
         self.definitions.start()
+        self.services.start()
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
         self.server = http.Server(self.context, self.pipeline)
         self.roles = roles.build(self)
@@ -144,9 +147,7 @@ class Cluster:
             self.on_bug(f"apiserver: {why}")
             return
         self.recorder.tell("component", "apiserver", "synced", {}, span=0)
-        self.definitions.on_first = self._start_definition_controllers
-        if len(self.definitions):
-            self._start_definition_controllers()
+        self._follow_what_is_served()
         for role in self.roles.values():
             role.wanted()
         keeper = self.client("system:apiserver", statuses.AGENT, ("system:masters",))
@@ -239,6 +240,8 @@ class Cluster:
             issue_token=self._token_requests().issue,
             token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
             nodes=self.nodes,
+            services=self.services,
+            front_proxy=_front_proxy(inputs.flags),
             jwks=self.tokens.jwks,
             proxy_headers=authenticators.proxy_headers(inputs.flags),
             openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
@@ -344,9 +347,37 @@ class Cluster:
         component.on_failure = lambda one, error: self._bug(one.name, error)
         return component
 
+    def _follow_what_is_served(self) -> None:
+        """What has nothing to do before there is a definition, or a remote APIService, starts
+        with the first."""
+        self.definitions.on_first = self._start_definition_controllers
+        if len(self.definitions):
+            self._start_definition_controllers()
+        self.services.on_remote = self._start_availability
+        if self.services.remote:
+            self._start_availability()
+        self.kernel.spawn("kube-apiserver-autoregistration", self._register(), span=0)
+
+    async def _register(self) -> None:
+        client = self._loopback(apiservices.AGGREGATOR)
+        await registration.ensure(client, self.resources, self.cache)
+        self.services.registered()
+
+    def _start_availability(self) -> None:
+        self.services.on_remote = lambda: None
+        client = self._loopback(availability.NAME)
+        world = availability.World(
+            client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
+            self.context.front_proxy,
+        )  # fmt: skip
+        availability.Availability(world).start()
+
     def _start_definition_controllers(self) -> None:
         if self.definition_controllers.state == "stopped":
             self.definition_controllers.start()
+            client = self._loopback(apiservices.AGGREGATOR)
+            task = registration.follow_definitions(client, self.cache)
+            self.kernel.spawn("crd-autoregistration", task, span=0)
 
     def _image_certificate(self, image: str) -> str:
         """The certificate that an image brings along."""
@@ -389,6 +420,10 @@ class Cluster:
                 self.store.compact(revision)
             if self.recorder.seq > TRACE_KEEP:
                 self.store.backend.forget(self.recorder.seq - TRACE_KEEP)
+
+
+def _front_proxy(given: flags.Flags) -> tuple[str, str]:
+    return given.proxy_client_cert_file, given.proxy_client_key_file
 
 
 def _place(error: BaseException) -> str:

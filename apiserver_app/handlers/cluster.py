@@ -26,6 +26,7 @@ from apiserver_app.machinery.outbound import Outbound
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.types import Types
+from apiserver_app.registry.apiservices import Services
 from apiserver_app.registry.generic import Selection, Storage
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.watchcache import WatchCache
@@ -86,6 +87,8 @@ class ClusterContext:
     outbound: Outbound
     issue_token: Callable[[Object, Object, int], Object]
     nodes: Nodes
+    services: Services
+    front_proxy: tuple[str, str] = ("", "")  # the aggregator's certificate and key, PEM
     token_seconds_max: int = 0  # of --service-account-max-token-expiration; 0: no limit
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict

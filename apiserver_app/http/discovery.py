@@ -19,6 +19,7 @@ import orjson
 from apiserver_app.http import encode, negotiation
 from apiserver_app.machinery import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry.apiservices import Services
 
 _GO_VERSIONS = {25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7", 29: "go1.21.7",
                 30: "go1.22.2", 31: "go1.22.5", 32: "go1.23.3", 33: "go1.24.2"}  # fmt: skip
@@ -49,18 +50,25 @@ class Document(NamedTuple):
 
 
 class Discovery:
-    """The documents of one server. `address` is the host:port it tells clients it has."""
+    """The documents of one server. `address` is the host:port it tells clients it has; without
+    `services` it knows of nothing but its own resources."""
 
-    def __init__(self, resources: kinds.Resources, address: str = "10.96.0.1:443") -> None:
+    def __init__(
+        self,
+        resources: kinds.Resources,
+        address: str = "10.96.0.1:443",
+        services: Services | None = None,
+    ) -> None:
         self._resources = resources
+        self._services = services
         self._address = address
         self._groups: dict[str, list[str]] = {}
         self._built: dict[tuple[str, str], Document] = {}
-        self._generation = -1
+        self._generation = (-1, -1)
 
     def document(self, path: str, accept: str = "") -> Document | None:
         """The document at a path, or nothing when there is none."""
-        if self._generation != self._resources.generation:
+        if self._generation != self._now():
             self._forget()
         path = "/" + path.strip("/")
         form = ""
@@ -79,11 +87,15 @@ class Discovery:
 
     def _forget(self) -> None:
         """What is served has changed."""
-        self._generation = self._resources.generation
+        self._generation = self._now()
         self._built.clear()
         self._groups = {}
-        for group, version in self._resources.group_versions:
+        known = self._services or self._resources
+        for group, version in known.group_versions:
             self._groups.setdefault(group, []).append(version)
+
+    def _now(self) -> tuple[int, int]:
+        return self._resources.generation, self._services.generation if self._services else 0
 
     def _build(self, path: str, form: str) -> Document | None:
         if form in ("v2", "v2beta1"):
@@ -167,14 +179,7 @@ class Discovery:
             {
                 "metadata": {**({"name": group} if group else {}), "creationTimestamp": None},
                 "versions": [
-                    {
-                        "version": version,
-                        "resources": [
-                            self._aggregated_resource(info) for info in self._of(group, version)
-                        ],
-                        "freshness": "Current",
-                    }
-                    for version in self._groups[group]
+                    self._aggregated_version(group, version) for version in self._groups[group]
                 ],
             }
             for group in groups
@@ -184,6 +189,18 @@ class Discovery:
             "apiVersion": f"apidiscovery.k8s.io/{form}",
             "metadata": {},
             "items": items,
+        }
+
+    def _aggregated_version(self, group: str, version: str) -> Object:
+        remote = self._services.remote.get((group, version)) if self._services else None
+        if remote is None or self._services is None:
+            found = [self._aggregated_resource(info) for info in self._of(group, version)]
+            return {"version": version, "resources": found, "freshness": "Current"}
+        said = self._services.found.get(remote.name)
+        return {
+            "version": version,
+            "resources": _aggregated_remote(group, version, said.resources) if said else [],
+            "freshness": "Current" if said and remote.available else "Stale",
         }
 
     def _aggregated_resource(self, info: ResourceInfo) -> Object:
@@ -216,6 +233,30 @@ class Discovery:
             root = f"/apis/{group}" if group else "/api"
             paths += [root, *(f"{root}/{version}" for version in versions)]
         return sorted(set(paths))
+
+
+def _aggregated_remote(group: str, version: str, listed: Iterable[Object]) -> list[Object]:
+    """What another server lists, in the form of aggregated discovery."""
+    out: dict[str, Object] = {}
+    for one in listed:
+        name, _, sub = str(one["name"]).partition("/")
+        kind = _kind(one.get("group") or group, one.get("version") or version, one.get("kind", ""))
+        verbs = one.get("verbs") or []
+        if sub:
+            parent = out.setdefault(name, {"resource": name})
+            entry = {"subresource": sub, "responseKind": kind, "verbs": verbs}
+            parent.setdefault("subresources", []).append(entry)
+            continue
+        found = {
+            "resource": name,
+            "responseKind": kind,
+            "scope": "Namespaced" if one.get("namespaced") else "Cluster",
+            "singularResource": one.get("singularName", ""),
+            "verbs": verbs,
+        }
+        found |= {key: one[key] for key in ("shortNames", "categories") if one.get(key)}
+        out[name] = found | out.get(name, {})
+    return list(out.values())
 
 
 def version_info(version: str) -> Object:

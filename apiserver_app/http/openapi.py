@@ -28,6 +28,7 @@ from apiserver_app.http import (
 )
 from apiserver_app.http.openapi_schemas import META
 from apiserver_app.machinery import kinds
+from apiserver_app.registry.apiservices import Services
 
 Answer = tuple[int, list[tuple[str, str]], bytes]
 Document = tuple[Mapping[str, Any], Mapping[str, Any]]  # paths, schemas
@@ -45,8 +46,9 @@ _META_PATHS = {"api": "APIVersions", "apis": "APIGroupList"}
 class OpenApi:
     """The OpenAPI endpoints of one server."""
 
-    def __init__(self, resources: kinds.Resources) -> None:
+    def __init__(self, resources: kinds.Resources, services: Services | None = None) -> None:
         self._version = resources.version
+        self._services = services
         self._resources = resources
         self._generation = resources.generation
         self._custom: dict[str, bytes] = {}  # name -> document, compressed
@@ -111,7 +113,15 @@ class OpenApi:
     def _names(self) -> list[str]:
         """What there is a document of."""
         custom = {f"apis/{group}/{version}" for group, version in self._custom_versions()}
-        return sorted(self._built_in | custom)
+        return sorted(self._built_in | custom | self._remote().keys())
+
+    def _remote(self) -> dict[str, bytes]:
+        """Documents of aggregated servers by name, as these gave them."""
+        if self._services is None:
+            return {}
+        known = ((one, self._services.found.get(one.name)) for one in
+                 self._services.remote.values())  # fmt: skip
+        return {one.path.strip("/"): said.openapi for one, said in known if said and said.openapi}
 
     def _custom_versions(self) -> list[tuple[str, str]]:
         infos = self._resources.listed
@@ -120,6 +130,9 @@ class OpenApi:
         )
 
     def _compressed(self, name: str) -> bytes:
+        remote = self._remote().get(name)
+        if remote is not None:
+            return gzip.compress(remote, compresslevel=6, mtime=0)
         is_v2 = name in ("v2", "v2.pb")
         if name in self._built_in or (is_v2 and not self._custom_versions()):
             return _compressed(self._version, name)
@@ -137,6 +150,9 @@ class OpenApi:
         return [build_document(self._resources, *one) for one in self._custom_versions()]
 
     def _hash(self, name: str) -> str:
+        remote = self._remote()
+        if name in remote:
+            return hashlib.sha512(remote[name]).hexdigest().upper()
         if name not in self._built_in and self._custom_versions():
             return hashlib.sha512(self._compressed(name)).hexdigest().upper()
         text = f"{FORMAT}/{self._version}/{name}"

@@ -21,8 +21,8 @@ class PathHandler:
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._cluster = cluster
-        self._discovery = discovery.Discovery(cluster.resources)
-        self._openapi = openapi.OpenApi(cluster.resources)
+        self._discovery = discovery.Discovery(cluster.resources, services=cluster.services)
+        self._openapi = openapi.OpenApi(cluster.resources, cluster.services)
 
     def handle(self, call: Call) -> Outcome | None:
         """The document at a path, or None when there is none."""

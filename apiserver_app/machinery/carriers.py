@@ -127,6 +127,8 @@ class Carriers:
             raise CallFailed(_refused(endpoint))
         headers = {name.lower(): value for name, value in call.headers.items()}
         headers.setdefault("host", split.netloc)
+        for name, value in call.repeated:  # one list, as HTTP reads them
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
         path = (split.path or "/") + (f"?{split.query}" if split.query else "")
         request = HttpRequest(call.method, path, headers, call.body)
         outcome: list[Answer | CallFailed] = []

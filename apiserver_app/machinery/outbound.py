@@ -43,6 +43,8 @@ class Call:
     client_key_pem: str = ""
     insecure: bool = False  # insecureSkipTLSVerify
     timeout_seconds: float = 10.0
+    # headers that may stand there several times, beside the others
+    repeated: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

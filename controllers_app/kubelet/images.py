@@ -62,6 +62,8 @@ class Behaviour:
     ports: Mapping[int, str] = field(default_factory=dict)  # port -> the simulated server there
     workdir: str = "/"
     user: str = "root"
+    cpu_millis: float = 1.0  # what a container that asks for nothing is said to use
+    memory_bytes: int = 8_000_000
 
 
 FIELDS = frozenset(one.name for one in fields(Behaviour)) - {"name"}

@@ -1,7 +1,7 @@
 """The kubelet's own HTTP server: its health, configuration, pods and figures. Pure.
 
 Figures of use are modelled: nothing is measured, each container is said to use a little of what it
-asks for.
+asks for, or what the catalog says of its image when it asks for nothing.
 
 Models kubernetes pkg/kubelet/server/server.go, server/stats/summary.go and server/metrics.
 """
@@ -18,9 +18,9 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
 
 if TYPE_CHECKING:
+    from controllers_app.kubelet.images import Behaviour
     from controllers_app.kubelet.kubelet import Kubelet
 
-CPU_NANOS, MEMORY_BYTES = 1_000_000, 8_000_000  # of a container that asks for nothing
 NODE_CPU_NANOS, NODE_MEMORY_BYTES = 80_000_000, 600_000_000  # beside the containers
 _PLAIN = "text/plain; charset=utf-8"
 _CONFIG: Object = {
@@ -64,12 +64,15 @@ def _json(value: Any) -> HttpAnswer:
     return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(value))
 
 
-def usage(spec: Object) -> tuple[int, int]:
+def usage(spec: Object, image: Behaviour) -> tuple[int, int]:
     """Nano-cores and bytes that a container is said to use."""
     asked = (spec.get("resources") or {}).get("requests") or {}
-    cpu = quantity.milli_value(asked["cpu"]) * 1_000_000 // 20 if "cpu" in asked else CPU_NANOS
-    memory = quantity.value(asked["memory"]) // 2 if "memory" in asked else MEMORY_BYTES
-    return cpu, memory
+    cpu = quantity.milli_value(asked["cpu"]) * 1_000_000 // 20 if "cpu" in asked else None
+    memory = quantity.value(asked["memory"]) // 2 if "memory" in asked else None
+    return (
+        int(image.cpu_millis * 1_000_000) if cpu is None else cpu,
+        image.memory_bytes if memory is None else memory,
+    )
 
 
 def _summary(kubelet: Kubelet) -> Object:
@@ -119,7 +122,9 @@ def _running(kubelet: Kubelet) -> list[tuple[Object, list[tuple[str, int, int, i
         found = []
         for one in worker.containers.running():
             since = meta.parse_time(one.state["running"]["startedAt"])
-            found.append((one.name, since, *usage(worker.containers.spec_of(one))))
+            known = worker.containers
+            used = usage(known.spec_of(one), known.image_of(one))
+            found.append((one.name, since, *used))
         if found:
             out.append((worker.pod, found))
     return out

@@ -5,7 +5,8 @@ on the ports its spec declares. A server gets the container's inside, the port a
 it says depends on those alone.
 
 Models what the images named here answer: docker.io/library/nginx and httpd, hashicorp/http-echo,
-registry.k8s.io/e2e-test-images/agnhost (netexec), registry.k8s.io/coredns, traefik/whoami.
+registry.k8s.io/e2e-test-images/agnhost (netexec), registry.k8s.io/coredns,
+registry.k8s.io/metrics-server, traefik/whoami.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import orjson
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.nodeapi import STDERR, STDOUT, HttpAnswer, HttpRequest
-from controllers_app.kubelet import clocktext, images, samplehooks
+from controllers_app.kubelet import clocktext, images, metricsserver, samplehooks
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
@@ -256,6 +257,7 @@ SERVERS: tuple[Server, ...] = (
     Server("plain", _plain),
     Server("sidecar-injector", _reviews(samplehooks.sidecar_injector), tls=True),
     Server("name-length", _reviews(samplehooks.name_length), tls=True),
+    Server("metrics-server", metricsserver.answer, tls=True),
     Server("redis", talk=_redis),
     Server("tcp", talk=lambda data: b""),
 )

@@ -159,7 +159,9 @@ async def _converse(
     headers["connection"] = "close"
     try:
         for event in (
-            h11.Request(method=call.method, target=f"/{rest}", headers=list(headers.items())),
+            h11.Request(
+                method=call.method, target=f"/{rest}", headers=[*headers.items(), *call.repeated]
+            ),
             h11.Data(data=call.body),
             h11.EndOfMessage(),
         ):

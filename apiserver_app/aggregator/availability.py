@@ -1,0 +1,257 @@
+"""Keeps the condition Available of every remote APIService, and what its server says it serves.
+
+A service, its port and a ready endpoint must be there, then the server must answer at its group
+version. It looks when one of these changes, again after a failure (soon, then ever later), and
+every thirty seconds.
+
+Models kubernetes staging/src/k8s.io/kube-aggregator/pkg/controllers/status/remote/
+remote_available_controller.go and pkg/apiserver/handler_discovery.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver_app.aggregator import identity
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import outbound as out
+from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.serviceroutes import SERVICE_NAME
+from apiserver_app.registry.apiservices import KEY, Found, Remote, Services, condition_of
+
+NAME = "apiservice-status-remote-available-controller"
+SERVICES, SLICES = "services", "endpointslices.discovery.k8s.io"
+RESYNC_SECONDS = 30.0
+BACKOFF_SECONDS, BACKOFF_SECONDS_MAX = 0.005, 30.0
+CHECK_SECONDS_MAX = 5.0
+
+Verdict = tuple[str, str, str]  # status, reason, message
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the controller is given."""
+
+    client: Client
+    reader: Reader
+    services: Services
+    outbound: out.Outbound
+    kernel: Kernel
+    probe: Probe
+    front_proxy: tuple[str, str] = ("", "")  # certificate and key of the aggregator, PEM
+
+
+class Availability:
+    """One reconcile at a time; whoever changed is in `_due` with the revision that did it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._due: dict[str, int] = {}
+        self._failures: dict[str, int] = {}
+        self._specs: dict[str, Object] = {}
+        self._signal = Signal(world.kernel)
+
+    def start(self) -> None:
+        """Follow what decides; runs for as long as the kernel does."""
+        kernel = self._world.kernel
+        self._world.probe.tell("component", NAME, "starting", {}, span=0)
+        for resource, concerned in (
+            (KEY, self._changed), (SERVICES, self._of_service), (SLICES, self._of_slice),
+        ):  # fmt: skip
+            task = self._follow(resource, concerned)
+            kernel.spawn(f"{NAME}/{resource}", task, span=0, background=True)
+        kernel.spawn(NAME, self._work(), span=0, background=True)
+
+    async def _follow(self, resource: str, concerned: Callable[[Object], list[str]]) -> None:
+        watch = await self._world.client.watch(resource)
+        for remote in self._remotes():
+            self._add(remote.name, 0)
+        while (event := await watch.next()) is not None:
+            for name in concerned(event.object):
+                self._add(name, meta.revision_of(event.object))
+
+    def _add(self, name: str, revision: int) -> None:
+        self._due[name] = revision
+        self._failures.pop(name, None)
+        self._signal.set()
+
+    def _remotes(self) -> list[Remote]:
+        known = self._world.services.remote
+        return [known[one] for one in sorted(known)]
+
+    def _changed(self, service: Object) -> list[str]:
+        """Its own status is no reason to look again."""
+        name, spec = meta.name_of(service), service.get("spec") or {}
+        if spec.get("service") is None or self._specs.get(name) == spec:
+            return []
+        return [name]
+
+    def _of_service(self, service: Object) -> list[str]:
+        return self._aimed_at(meta.namespace_of(service), meta.name_of(service))
+
+    def _of_slice(self, one: Object) -> list[str]:
+        return self._aimed_at(meta.namespace_of(one), meta.labels_of(one).get(SERVICE_NAME, ""))
+
+    def _aimed_at(self, namespace: str, name: str) -> list[str]:
+        return [
+            one.name
+            for one in self._remotes()
+            if (one.target.namespace, one.target.name) == (namespace, name)
+        ]
+
+    # -- the work -------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while True:
+            if not await self._signal.wait(self._patience()):
+                again = self._failures or {one.name: 0 for one in self._remotes()}
+                self._due.update(dict.fromkeys(again, 0))
+            self._signal.clear()
+            while self._due:
+                name = next(iter(self._due))
+                await self._reconcile(name, self._due.pop(name))
+
+    def _patience(self) -> float:
+        """How long to wait for a change before looking all the same."""
+        if not self._failures:
+            return RESYNC_SECONDS
+        least = min(self._failures.values())
+        return float(min(BACKOFF_SECONDS * 2.0 ** min(least, 16), BACKOFF_SECONDS_MAX))
+
+    async def _reconcile(self, name: str, revision: int) -> None:
+        world = self._world
+        remote = next((one for one in self._remotes() if one.name == name), None)
+        service = world.reader.get(KEY, "", name)
+        if remote is None or service is None:
+            self._failures.pop(name, None)
+            self._specs.pop(name, None)
+            return
+        self._specs[name] = service["spec"]
+        task = world.kernel.current
+        assert task is not None
+        revisions = [revision] if revision else []
+        task.span = await world.probe.hop("work", NAME, name, revisions)
+        try:
+            status, reason, message = await self._verdict(remote)
+            await self._publish(service, status, reason, message)
+            failed = reason == "FailedDiscoveryCheck"
+            if failed:
+                self._failures[name] = self._failures.get(name, 0) + 1
+            else:
+                self._failures.pop(name, None)
+            said = f"{reason}: {message}"
+            await world.probe.hop("done", "retry" if failed else "ok", said, 0.0)
+        finally:
+            task.span = 0
+
+    async def _verdict(self, remote: Remote) -> Verdict:
+        reader, target = self._world.reader, remote.target
+        where = f'service/{target.name} in "{target.namespace}"'
+        service = reader.get(SERVICES, target.namespace, target.name)
+        if service is None:
+            return "False", "ServiceNotFound", f"{where} is not present"
+        spec = service.get("spec") or {}
+        if spec.get("type", "ClusterIP") == "ClusterIP":
+            ports = [one for one in spec.get("ports") or () if one.get("port") == target.port]
+            if not ports:
+                said = f"{where} is not listening on port {target.port}"
+                return "False", "ServicePortError", said
+            port = ports[0].get("name") or ""
+            slices = [
+                one
+                for one in reader.list(SLICES, target.namespace)
+                if meta.labels_of(one).get(SERVICE_NAME) == target.name
+            ]
+            if not slices:
+                return "False", "EndpointsNotFound", f"cannot find endpointslices for {where}"
+            if not any(_has_endpoint(one, port) for one in slices):
+                said = f'endpointslices for {where} have no addresses with port name "{port}"'
+                return "False", "MissingEndpoints", said
+        why = await self._check(remote, spec)
+        if why:
+            return "False", "FailedDiscoveryCheck", why
+        return "True", "Passed", "all checks passed"
+
+    async def _check(self, remote: Remote, spec: Object) -> str:
+        """Ask the server for what it serves; why that failed, or nothing."""
+        world = self._world
+        address = spec.get("clusterIP") or remote.target.name
+        url = f"https://{address}:{remote.target.port}{remote.path}"
+        try:
+            answer = await world.outbound.call(self._get(remote, remote.path))
+        except out.CallFailed as error:
+            cause = error.__cause__ or error
+            return f'failing or missing response from {url}: Get "{url}": {cause}'
+        if not 200 <= answer.status < 300:
+            bad = f"bad status from {url}: {answer.status}"
+            return f"failing or missing response from {url}: {bad}"
+        resources = _resources(answer.body)
+        world.services.keep(remote.name, Found(resources, await self._openapi(remote)))
+        return ""
+
+    async def _openapi(self, remote: Remote) -> bytes:
+        known = self._world.services.found.get(remote.name)
+        if known is not None and known.openapi:
+            return known.openapi
+        try:
+            answer = await self._world.outbound.call(self._get(remote, f"/openapi/v3{remote.path}"))
+        except out.CallFailed:
+            return b""
+        return answer.body if answer.status == 200 else b""
+
+    def _get(self, remote: Remote, path: str) -> out.Call:
+        claims = tuple(identity.headers(identity.AGGREGATOR, 0))
+        certificate, key = self._world.front_proxy
+        return out.Call(
+            remote.target, "GET", path, headers={"accept": "application/json"}, insecure=True,
+            client_cert_pem=certificate, client_key_pem=key,
+            timeout_seconds=CHECK_SECONDS_MAX, repeated=claims,
+        )  # fmt: skip
+
+    async def _publish(self, service: Object, status: str, reason: str, message: str) -> None:
+        had = condition_of(service)
+        wanted = {"status": status, "reason": reason, "message": message}
+        if all(had.get(name) == value for name, value in wanted.items()):
+            return
+        moment = had.get("lastTransitionTime")
+        if had.get("status") != status or not moment:
+            moment = meta.rfc3339(self._world.kernel.now)
+        condition = {
+            "type": "Available", "status": status, "lastTransitionTime": moment,
+            "reason": reason, "message": message,
+        }  # fmt: skip
+        changed = {**service, "status": {"conditions": [condition]}}
+        try:
+            await self._world.client.update(
+                KEY, "", meta.name_of(service), changed, subresource="status"
+            )
+        except errors.ApiError as error:
+            if error.reason not in ("Conflict", "NotFound"):
+                raise
+            self._specs.pop(meta.name_of(service), None)  # its change comes by the watch
+
+
+def _has_endpoint(one: Object, port: str) -> bool:
+    ready = any(
+        (endpoint.get("conditions") or {}).get("ready") is not False
+        for endpoint in one.get("endpoints") or ()
+    )
+    return ready and any(
+        (known.get("name") or "") == port and known.get("port") for known in one.get("ports") or ()
+    )
+
+
+def _resources(body: bytes) -> tuple[Object, ...]:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return ()
+    listed = found.get("resources") if isinstance(found, dict) else None
+    return tuple(one for one in listed or () if isinstance(one, dict) and one.get("name"))

@@ -1,0 +1,40 @@
+"""For whom a request is passed on: the headers by which an aggregated server knows its user.
+
+Models kubernetes staging/src/k8s.io/client-go/transport/round_trippers.go (SetAuthProxyHeaders).
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Iterable
+
+from apiserver_app.machinery.meta import User
+
+USER, UID, GROUP, EXTRA = "x-remote-user", "x-remote-uid", "x-remote-group", "x-remote-extra-"
+UID_SINCE = 33  # the first minor version that passes the uid on
+AGGREGATOR = User("system:kube-aggregator", ("system:masters",))
+
+
+def headers(user: User, minor: int) -> list[tuple[str, str]]:
+    """In order; a name stands as often as it has values."""
+    out = [(USER, user.name)]
+    if user.uid and minor >= UID_SINCE:
+        out.append((UID, user.uid))
+    out += [(GROUP, group) for group in user.groups]
+    for key, values in user.extra.items():
+        out += [(EXTRA + urllib.parse.quote(key.lower(), safe="!#$&'*+-.^_`|~"), one)
+                for one in values]  # fmt: skip
+    return out
+
+
+def is_claim(name: str) -> bool:
+    """Whether a header, in small letters, says whom a request is for: a client's own is dropped."""
+    return name in (USER, UID, GROUP) or name.startswith(EXTRA)
+
+
+def joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """By name; several values as one list, as HTTP reads them."""
+    out: dict[str, str] = {}
+    for name, value in pairs:
+        out[name] = f"{out[name]}, {value}" if name in out else value
+    return out

@@ -1,0 +1,97 @@
+"""A request for a group version that somebody else serves: passed on, and what comes is the answer.
+
+The filters have run already, once, on this server; what the request is about, its own
+authorization and admission are the aggregated server's. A watch is answered with what that server
+said by the time it had said all.
+
+Models kubernetes staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+
+from apiserver_app.aggregator import identity
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, kinds, serviceroutes
+from apiserver_app.machinery import outbound as out
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.apiservices import AGGREGATOR, Remote
+
+SECONDS_MAX = 60.0  # --request-timeout
+_PATH_MAX = 200  # of it, in the trace
+_DROPPED = frozenset((
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+    "transfer-encoding", "upgrade", "content-length", "host", "authorization",
+))  # fmt: skip
+# of the answer, what this server says itself
+_OWN = _DROPPED - {"authorization"} | {
+    "content-type", "date", "audit-id", "x-kubernetes-pf-flowschema-uid",
+    "x-kubernetes-pf-prioritylevel-uid", "traceparent",
+}  # fmt: skip
+
+
+async def pass_on(cluster: ClusterContext, call: Call, remote: Remote) -> Outcome:
+    """Ask the aggregated server; 503 in plain text when it cannot be asked."""
+    detail: Object = {
+        "word": AGGREGATOR, "mux": "non-go-restful", "offered": [AGGREGATOR],
+        "apiservice": remote.name, "to": f"{remote.target.namespace}/{remote.target.name}",
+    }  # fmt: skip
+    if not remote.available:
+        raise unavailable("service unavailable", detail)
+    await cluster.probe.hop("gate", "routing", "allow", detail)
+    call.gate = "routing"
+    path = urllib.parse.quote(call.path, safe="/:@!$&'()*+,;=~-._")
+    about: Object = {
+        "word": "proxy", "to": f"{detail['to']}:{remote.target.port}", "path": path[:_PATH_MAX],
+    }  # fmt: skip
+    try:
+        answer = await cluster.outbound.call(_request(cluster, call, remote, path))
+    except out.CallFailed as error:
+        cause = error.__cause__ or error
+        text = str(cause)
+        if isinstance(cause.__cause__, serviceroutes.NoRoute):
+            text = "service unavailable"
+        await cluster.probe.hop("stream", "refused", {**about, "why": str(cause)})
+        raise unavailable(text, detail) from error
+    sums = {"by": answer.by, "in": len(call.raw), "out": len(answer.body), "code": answer.status}
+    await cluster.probe.hop("stream", "end", {**about, **sums})
+    return _outcome(answer)
+
+
+def _request(cluster: ClusterContext, call: Call, remote: Remote, path: str) -> out.Call:
+    assert call.user is not None
+    sent = [
+        (name, value)
+        for name, value in call.headers.items()
+        if name not in _DROPPED
+        and not name.startswith("impersonate-")
+        and not identity.is_claim(name)
+    ]
+    sent.append(("audit-id", call.audit_id))
+    if call.address:
+        sent.append(("x-forwarded-for", call.address))
+    claims = identity.headers(call.user, kinds.minor_of(cluster.version))
+    proxy = cluster.front_proxy
+    return out.Call(
+        remote.target, call.method or "GET", path, call.query, dict(sent), call.raw,
+        ca_pem=remote.ca_pem, client_cert_pem=proxy[0], client_key_pem=proxy[1],
+        insecure=remote.insecure, timeout_seconds=SECONDS_MAX, repeated=tuple(claims),
+    )  # fmt: skip
+
+
+def _outcome(answer: out.Answer) -> Outcome:
+    kind = answer.headers.get("content-type", "application/octet-stream")
+    headers = [
+        ("-".join(part.capitalize() for part in name.split("-")), value)
+        for name, value in answer.headers.items()
+        if name not in _OWN
+    ]
+    return Outcome(answer.status, value=answer.body, content_type=kind, headers=headers)
+
+
+def unavailable(text: str, about: Object) -> errors.ApiError:
+    error = errors.plain(503, "ServiceUnavailable", text)
+    error.about = about
+    return error

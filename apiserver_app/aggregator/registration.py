@@ -1,0 +1,113 @@
+"""APIService objects of what this process serves itself: made when it starts, and for definitions
+of custom resources whenever one comes or goes.
+
+An object that somebody else made, or took over by removing the label, is left alone.
+
+Models kubernetes pkg/controlplane/apiserver/aggregator.go (apiServicesToRegister, the priorities),
+staging/src/k8s.io/kube-aggregator/pkg/controllers/autoregister and
+pkg/controlplane/controller/crdregistration.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.kinds import Resources
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.reader import Reader
+from apiserver_app.registry.apiservices import CUSTOM_PRIORITIES, KEY, OWN_GROUP
+
+LABEL = "kube-aggregator.kubernetes.io/automanaged"
+ON_START, ALWAYS = "onstart", "true"
+_VERSION_PRIORITY = 15
+_BETA_PRIORITY = 9
+
+# group -> priority of the group among others
+_GROUPS = {
+    "": 18000, "apps": 17800, "events.k8s.io": 17750, "authentication.k8s.io": 17700,
+    "authorization.k8s.io": 17600, "autoscaling": 17500, "batch": 17400,
+    "certificates.k8s.io": 17300, "networking.k8s.io": 17200, "policy": 17100,
+    "rbac.authorization.k8s.io": 17000, "storage.k8s.io": 16800, "apiextensions.k8s.io": 16700,
+    "admissionregistration.k8s.io": 16700, "scheduling.k8s.io": 16600,
+    "coordination.k8s.io": 16500, "node.k8s.io": 16300, "discovery.k8s.io": 16200,
+    "flowcontrol.apiserver.k8s.io": 16100, "internal.apiserver.k8s.io": 16000,
+    "resource.k8s.io": 15900, "storagemigration.k8s.io": 15800,
+}  # fmt: skip
+# where a version's priority is none of the usual ones
+_VERSIONS = {
+    ("", "v1"): 1, ("autoscaling", "v2"): 30, ("autoscaling", "v2beta2"): 1,
+    ("flowcontrol.apiserver.k8s.io", "v1"): 21, ("flowcontrol.apiserver.k8s.io", "v1beta3"): 18,
+    ("flowcontrol.apiserver.k8s.io", "v1beta2"): 15,
+    ("flowcontrol.apiserver.k8s.io", "v1beta1"): 12,
+}  # fmt: skip
+
+
+def desired(resources: Resources) -> list[Object]:
+    """The APIServices of the server's own group versions, but that of APIServices themselves."""
+    out = []
+    for group, version in dict.fromkeys((one.group, one.version) for one in resources.built_in):
+        if group != OWN_GROUP and group in _GROUPS:
+            usual = _BETA_PRIORITY if "beta" in version else _VERSION_PRIORITY
+            priority = _VERSIONS.get((group, version), usual)
+            out.append(_service(group, version, (_GROUPS[group], priority), ON_START))
+    return out
+
+
+async def ensure(client: Client, resources: Resources, reader: Reader) -> None:
+    """Once at the start: make what is missing, put right what is this server's own."""
+    for wanted in desired(resources):
+        await _put(client, reader, wanted)
+
+
+async def follow_definitions(client: Client, reader: Reader) -> None:
+    """Reconcile whenever a definition changes."""
+    watch = await client.watch(customkinds.DEFINITIONS)
+    await reconcile_definitions(client, reader)
+    while await watch.next() is not None:
+        await reconcile_definitions(client, reader)
+
+
+async def reconcile_definitions(client: Client, reader: Reader) -> None:
+    wanted: dict[str, Object] = {}
+    for definition in reader.list(customkinds.DEFINITIONS):
+        group = definition["spec"]["group"]
+        for version in definition["spec"].get("versions") or ():
+            if version.get("served"):
+                made = _service(group, version["name"], CUSTOM_PRIORITIES, ALWAYS)
+                wanted[meta.name_of(made)] = made
+    for name in sorted(wanted):
+        await _put(client, reader, wanted[name])
+    for there in list(reader.list(KEY)):
+        name = meta.name_of(there)
+        if meta.labels_of(there).get(LABEL) == ALWAYS and name not in wanted:
+            try:
+                await client.delete(KEY, "", name)
+            except errors.ApiError as error:
+                if error.reason != "NotFound":
+                    raise
+
+
+async def _put(client: Client, reader: Reader, wanted: Object) -> None:
+    name = meta.name_of(wanted)
+    there = reader.get(KEY, "", name)
+    try:
+        if there is None:
+            await client.create(KEY, "", wanted)
+        elif LABEL in meta.labels_of(there) and there["spec"] != wanted["spec"]:
+            await client.update(KEY, "", name, {**there, "spec": wanted["spec"]})
+    except errors.ApiError as error:
+        if error.reason not in ("AlreadyExists", "Conflict", "NotFound"):
+            raise
+
+
+def _service(group: str, version: str, priorities: tuple[int, int], managed: str) -> Object:
+    spec: Object = {"version": version}
+    if group:
+        spec["group"] = group
+    spec["groupPriorityMinimum"], spec["versionPriority"] = priorities
+    return {
+        "kind": "APIService",
+        "apiVersion": f"{OWN_GROUP}/v1",
+        "metadata": {"name": f"{version}.{group}", "labels": {LABEL: managed}},
+        "spec": spec,
+    }
