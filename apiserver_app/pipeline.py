@@ -24,6 +24,7 @@ from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers import (
     bodies,
+    componentstatus,
     conversions,
     deprecations,
     listoptions,
@@ -120,6 +121,8 @@ class Pipeline:
             if call.params:
                 self._check_fresh(listoptions.parse_revision(call.param("resourceVersion")))
             call.gate = "etcd"
+            if call.info.plural == COMPUTED:
+                return componentstatus.get(self.cluster, call)
             obj, value = self.cluster.storage.get(call.info, call.namespace, call.name)
             return Outcome(200, obj=obj, value=value)
         if verb == "list":
@@ -302,6 +305,8 @@ class Pipeline:
         options = listoptions.of_list(call)
         call.gate = "etcd"
         self._check_fresh(options.at_least)
+        if call.info.plural == COMPUTED:
+            return componentstatus.page(self.cluster, call, selection)
         page = self.cluster.storage.page(
             call.info,
             self.cluster.strategy(call.info),
@@ -337,6 +342,7 @@ class Pipeline:
 READS = frozenset(("get", "list", "watch", "head"))
 ROUTED = {"word": "kube-apiserver"}
 CUSTOM = {"word": "apiextensions-apiserver"}
+COMPUTED = "componentstatuses"  # not stored
 UNANSWERED = "ended without an answer"
 
 

@@ -246,8 +246,12 @@ class Cluster:
             proxy_headers=authenticators.proxy_headers(inputs.flags),
             openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
             is_ready=lambda: self.ready,
+            component_runs=self._runs,
             on_bug=self._bug,
         )
+
+    def _runs(self, name: str) -> bool:
+        return roles.runs(self.roles, name)
 
     def _audit(self) -> auditor.Auditor | None:
         """Without a policy nothing is logged, as upstream."""

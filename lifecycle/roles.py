@@ -76,6 +76,12 @@ class Role:
         return {name: one.state for name, one in self.components.items()}
 
 
+def runs(built: dict[str, Role], name: str) -> bool:
+    """Whether a component runs, by the name of its ComponentStatus."""
+    role = {"scheduler": SCHEDULER, "controller-manager": CONTROLLERS}.get(name)
+    return role is None or next(iter(built[role].components.values())).state == "running"
+
+
 def build(cluster: Cluster) -> dict[str, Role]:
     """The roles of a cluster, in the order in which they start."""
     kernel, probe, inputs = cluster.kernel, cluster.recorder, cluster.inputs

@@ -93,6 +93,8 @@ class ClusterContext:
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict
     is_ready: Callable[[], bool] = lambda: True
+    # of a component by the name that its status has
+    component_runs: Callable[[str], bool] = lambda name: True
     # beginnings of the header names by which a front proxy says whom it speaks for, lower-case
     proxy_headers: tuple[str, ...] = ()
     means: Means | None = None  # of admission plugins that ask others

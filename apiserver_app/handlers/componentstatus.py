@@ -1,0 +1,57 @@
+"""Component statuses: nothing is stored, each component is asked when somebody wants to know.
+
+Models kubernetes pkg/registry/core/componentstatus/rest.go and
+pkg/registry/core/rest/storage_core.go (the list of who is asked).
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.generic import Page, Selection
+from apiserver_app.store.etcd import Entry
+
+# who is asked, and where it would answer; etcd answers as long as anybody can ask
+_ASKED = (("scheduler", 10259), ("controller-manager", 10257), ("etcd-0", 0))
+
+
+def get(cluster: ClusterContext, call: Call) -> Outcome:
+    for found in _statuses(cluster):
+        if found["metadata"]["name"] == call.name:
+            return Outcome(200, obj=found, value=orjson.dumps(found))
+    raise errors.not_found("", "componentstatuses", call.name)
+
+
+def page(cluster: ClusterContext, call: Call, selection: Selection) -> Outcome:
+    assert call.info is not None
+    selects = selection.selects(cluster.strategy(call.info))
+    entries = [
+        Entry(f"/componentstatuses/{one['metadata']['name']}", orjson.dumps(one), 0, 0, 0)
+        for one in _statuses(cluster)
+        if selects is None or selects(one)
+    ]
+    return Outcome(200, page=Page(entries, cluster.store.revision, "", None))
+
+
+def _statuses(cluster: ClusterContext) -> list[Object]:
+    return [_status(name, port, cluster.component_runs(name)) for name, port in _ASKED]
+
+
+def _status(name: str, port: int, runs: bool) -> Object:
+    condition = {"type": "Healthy", "status": "True", "message": "ok"}
+    if not runs:
+        at = f"127.0.0.1:{port}"
+        condition["status"] = "False"
+        condition["message"] = (
+            f'Get "https://{at}/healthz": dial tcp {at}: connect: connection refused'
+        )
+    return {
+        "kind": "ComponentStatus",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "creationTimestamp": None},
+        "conditions": [condition],
+    }

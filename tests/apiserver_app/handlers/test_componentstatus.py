@@ -1,0 +1,27 @@
+"""Component statuses tell what really runs."""
+
+from __future__ import annotations
+
+from tests.apiserver_app.cluster import bare_session
+
+PATH = "/api/v1/componentstatuses"
+
+
+def test_each_component_is_healthy_until_it_is_stopped() -> None:
+    session = bare_session()
+    session.settle()
+    listed = session.request("GET", PATH).json()
+    assert [one["metadata"]["name"] for one in listed["items"]] == [
+        "scheduler", "controller-manager", "etcd-0",
+    ]  # fmt: skip
+    assert {one["conditions"][0]["message"] for one in listed["items"]} == {"ok"}
+
+    session.cluster.role("scheduler", "stop")
+    (condition,) = session.request("GET", f"{PATH}/scheduler").json()["conditions"]
+    assert condition == {
+        "type": "Healthy",
+        "status": "False",
+        "message": 'Get "https://127.0.0.1:10259/healthz": dial tcp 127.0.0.1:10259: connect: '
+        "connection refused",
+    }
+    assert session.request("GET", f"{PATH}/nobody").status == 404
