@@ -135,8 +135,9 @@ class ClusterContext:
         by_label = labels.parse(label_text) if label_text else None
         by_field = fields.parse(field_text) if field_text else None
         if by_field is not None:
-            known = ("metadata.name", "metadata.namespace", *self.strategy(info).selectable)
+            strategy = self.strategy(info)
             for path in by_field.paths():
-                if path not in known:
-                    raise errors.bad_request(f"field label not supported: {path}")
+                why = strategy.field_refusal(path)
+                if why:
+                    raise errors.bad_request(why)
         return Selection(namespace if info.namespaced else "", by_label, by_field)

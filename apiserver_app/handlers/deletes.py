@@ -7,13 +7,14 @@ pkg/registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageColl
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import DELETE
-from apiserver_app.handlers import conversions, gates
+from apiserver_app.handlers import conversions, gates, listoptions
 from apiserver_app.handlers import options as given
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import customkinds, errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import generic
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -45,30 +46,29 @@ def _is_still_there(outcome: Outcome) -> bool:
 
 
 async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
-    """Delete what the selectors match, one by one, as upstream does."""
+    """Delete what the selectors match, one by one, as upstream does; the list as it was."""
     info = call.info
     assert info is not None
-    options = given.of_delete(cluster, call)
-    if call.audit is not None:
-        call.audit.patched(options)
-    strategy = cluster.strategy(info)
+    asked = listoptions.of_list(call)
     selection = cluster.selection(
         info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
     )
+    options = given.of_delete(cluster, call)
+    if call.audit is not None:
+        call.audit.patched(options)
     call.gate = "etcd"
-    page = cluster.storage.page(info, strategy, selection)
+    if asked.at_least > cluster.store.revision:
+        raise generic.too_new(asked.at_least, cluster.store.revision)
+    page = cluster.storage.page(
+        info, cluster.strategy(info), selection,
+        limit=asked.limit, token=asked.token, revision=asked.revision,
+    )  # fmt: skip
     items = [cluster.storage.object(info, entry) for entry in page.entries]
     for item in items:
         now = cluster.storage.find(info, meta.namespace_of(item), meta.name_of(item))
         if now is not None:  # what it owned may have gone with another
             await delete_one(cluster, call, info, now, options)
-    listed: Object = {
-        "kind": f"{info.kind}List",
-        "apiVersion": info.api_version,
-        "metadata": {"resourceVersion": str(page.revision)},
-        "items": items,
-    }
-    return Outcome(200, obj=listed)
+    return Outcome(200, page=page)
 
 
 async def delete_one(

@@ -15,7 +15,8 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError, FieldError
 
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
-_FALSE = ("false", "0")
+FALSE = ("false", "0")
+DIGITS_MAX = 20  # of a number that is read at all
 _MATCH = "resourceVersionMatch"
 
 
@@ -97,8 +98,9 @@ def of_watch(call: Call, version: str) -> WatchOptions:
             found.append(errors.forbidden_value(_MATCH, why))
     _refuse(found)
     revision = parse_revision(call.param("resourceVersion"))
-    wanted = bool(initial) and initial.lower() not in _FALSE
-    bookmarks = call.param("allowWatchBookmarks").lower() not in ("", *_FALSE)
+    wanted = bool(initial) and initial.lower() not in FALSE
+    marks = call.params.get("allowWatchBookmarks")  # without a value it is meant
+    bookmarks = marks is not None and marks[0].lower() not in FALSE
     return WatchOptions(
         revision, wanted or (not revision and not initial), wanted and bookmarks, bookmarks,
         max(0, number(call, "timeoutSeconds")),
@@ -115,7 +117,7 @@ def parse_revision(text: str) -> int:
     """A resourceVersion as a number, 0 for none; refused as the storage layer words it."""
     if not text:
         return 0
-    if text.isascii() and text.isdecimal() and int(text) < 2**64:
+    if text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX and int(text) < 2**64:
         return int(text)
     why = "value out of range" if text.isascii() and text.isdecimal() else "invalid syntax"
     finding = errors.invalid_value(
@@ -130,8 +132,13 @@ def number(call: Call, name: str) -> int:
     if not text:
         return 0
     digits = text[1:] if text[0] in "+-" else text
+    why = ""
     if not (digits.isascii() and digits.isdecimal()):
-        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        why = "invalid syntax"
+    elif len(digits.lstrip("0")) > DIGITS_MAX or not -(2**63) <= int(text) < 2**63:
+        why = "value out of range"
+    if why:
+        raise errors.bad_request(f"strconv.ParseInt: parsing {errors.go_value(text)}: {why}")
     return int(text)
 
 

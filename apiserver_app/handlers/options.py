@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver_app.handlers import bodies
+from apiserver_app.handlers import bodies, listoptions
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import client, errors
@@ -61,28 +61,41 @@ def of_operation(call: Call, operation: str) -> Object:
 
 
 def of_delete(cluster: ClusterContext, call: Call) -> Object:
-    """DeleteOptions from the body, or from the query as some clients send them."""
+    """DeleteOptions from the body, or, when there is none, from the query."""
     options: Object = {}
     if isinstance(call.body, dict):
         options = dict(call.body)
     elif call.body:
         options = bodies.read_as(cluster, call, _DELETE, "DeleteOptions")
-    if call.param("gracePeriodSeconds") and "gracePeriodSeconds" not in options:
-        try:
-            options["gracePeriodSeconds"] = int(call.param("gracePeriodSeconds"))
-        except ValueError as error:
+        kind, version = options.get("kind") or "DeleteOptions", options.get("apiVersion") or "v1"
+        if kind != "DeleteOptions":
             raise errors.bad_request(
-                f'strconv.ParseInt: parsing "{call.param("gracePeriodSeconds")}": invalid syntax'
-            ) from error
-    if call.param("propagationPolicy"):
-        options.setdefault("propagationPolicy", call.param("propagationPolicy"))
-    if call.param("orphanDependents"):
-        options.setdefault("orphanDependents", call.param("orphanDependents") == "true")
+                f'no kind "{kind}" is registered for version "{version}" in scheme '
+                '"pkg/apis/meta/internalversion/scheme/register.go:27"'
+            )
+    else:
+        options = _of_query(call)
+    # a matter of the gate AllowUnsafeMalformedObjectDeletion, which is off
+    options.pop("ignoreStoreReadErrorWithClusterBreakingPotential", None)
     found = _of_deletion(options) + _of_dry_run(options.get("dryRun") or ())
     if found:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
-    if options.get("dryRun") or dry_run(call):
+    if any(options.pop("dryRun", ())):
         options["dryRun"] = ["All"]
+    return options
+
+
+def _of_query(call: Call) -> Object:
+    options: Object = {}
+    if call.param("gracePeriodSeconds"):
+        options["gracePeriodSeconds"] = listoptions.number(call, "gracePeriodSeconds")
+    if call.param("propagationPolicy"):
+        options["propagationPolicy"] = call.param("propagationPolicy")
+    if "orphanDependents" in call.params:
+        orphan = call.param("orphanDependents").lower() not in listoptions.FALSE
+        options["orphanDependents"] = orphan
+    if call.params.get("dryRun"):
+        options["dryRun"] = list(call.params["dryRun"])
     return options
 
 

@@ -102,11 +102,18 @@ def bookmark(
     kind: str, api_version: str, resource_version: str, initial_end: bool = False
 ) -> bytes:
     """A BOOKMARK event: an object of the watched kind that carries only the revision."""
+    body = bookmarked(kind, api_version, resource_version, initial_end)
+    return watch_line("BOOKMARK", orjson.dumps(body))
+
+
+def bookmarked(
+    kind: str, api_version: str, resource_version: str, initial_end: bool = False
+) -> Object:
+    """The object of a BOOKMARK event."""
     metadata: Object = {"resourceVersion": resource_version, "creationTimestamp": None}
     if initial_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-    body = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
-    return watch_line("BOOKMARK", orjson.dumps(body))
+    return {"kind": kind, "apiVersion": api_version, "metadata": metadata}
 
 
 def go_escaped(value: bytes) -> bytes:

@@ -2,11 +2,15 @@
 
 Stored bytes are sent as they are wherever nothing has to be converted.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go.
+Long answers are compressed for whoever takes them so.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go and
+responsewriters/writers.go.
 """
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import orjson
@@ -21,6 +25,9 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import convert
 
 Headers = list[tuple[str, str]]
+
+COMPRESSED_BYTES_MIN = 128 << 10  # smaller answers are sent as they are
+COMPRESSION = 1  # the quickest: time costs more than bytes
 
 
 def outcome(
@@ -40,7 +47,16 @@ def outcome(
         body = encode.as_yaml(orjson.loads(body))
     elif accepted.pretty:
         body = encode.pretty(body)
-    return found.code, [("Content-Type", accepted.media_type)], body
+    headers = [("Content-Type", accepted.media_type)]
+    if len(body) > COMPRESSED_BYTES_MIN and _takes_gzip(call.headers.get("accept-encoding", "")):
+        body = gzip.compress(body, COMPRESSION, mtime=0)
+        headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+    return found.code, headers, body
+
+
+def _takes_gzip(accept_encoding: str) -> bool:
+    names = (part.split(";", 1)[0].strip() for part in accept_encoding.split(","))
+    return "gzip" in names
 
 
 def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:

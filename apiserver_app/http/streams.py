@@ -104,6 +104,10 @@ class Stream:
             return
         revision = str(self._cluster.store.revision)
         kind, version = self._info.kind, self._info.api_version
+        if self._accepted.is_table:
+            marked = encode.bookmarked(kind, version, revision, initial_end)
+            self._reply.body(encode.watch_line("BOOKMARK", self._table(marked, initial_end)), True)
+            return
         if self._accepted.convert.startswith("PartialObjectMetadata"):
             kind, version = "PartialObjectMetadata", f"meta.k8s.io/{self._accepted.convert_version}"
         self._reply.body(encode.bookmark(kind, version, revision, initial_end), True)
@@ -171,15 +175,22 @@ class Stream:
         info, accepted = self._info, self._accepted
         obj = convert.to_served(info, obj)
         if accepted.is_table:
-            first, self._columns_sent = not self._columns_sent, True
-            return tables.one(
-                info.key, obj, self._cluster.kernel.now, version=accepted.convert_version,
-                include_object=tables.include_object(self._call.params), headers=first,
-                custom=info.custom,
-            )  # fmt: skip
+            return self._table(obj)
         if accepted.convert:
             return orjson.dumps(render.partial(obj, accepted.convert_version))
         return orjson.dumps(obj)
+
+    def _table(self, obj: Object, initial_end: bool = False) -> bytes:
+        """A Table of one row. The mark of the initial events' end is told with its metadata, even
+        to who wants no objects: the annotation stands there."""
+        info, included = self._info, tables.include_object(self._call.params)
+        first, self._columns_sent = not self._columns_sent, True
+        if initial_end and included == "None":
+            included = "Metadata"
+        return tables.one(
+            info.key, obj, self._cluster.kernel.now, version=self._accepted.convert_version,
+            include_object=included, headers=first, custom=info.custom,
+        )  # fmt: skip
 
 
 def open_watch(

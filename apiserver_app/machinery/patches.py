@@ -9,15 +9,17 @@ github.com/evanphx/json-patch v4, which it uses (RFC 6902, RFC 7386).
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import orjson
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 
 OPERATIONS_MAX = 10_000
+COPIED_BYTES_MAX = 3 << 20  # by all copy operations of a patch (JSONPatchMaxCopyBytes)
 
 Operation = dict[str, Any]
 
@@ -178,10 +180,11 @@ class PatchError(ValueError):
 class _Document:
     """A document under change: a container is copied before it is first changed."""
 
-    __slots__ = ("_fresh", "_owned", "root")
+    __slots__ = ("_fresh", "_owned", "copied", "root")
 
     def __init__(self, root: Any, *, fresh: bool = False) -> None:
         self.root = root
+        self.copied = 0  # bytes of JSON
         self._fresh = fresh
         self._owned: dict[int, Any] = {}  # by id; holding them keeps the ids valid
 
@@ -382,7 +385,17 @@ def _copy(document: _Document, op: Operation) -> None:
             f"copy operation does not apply: doc is missing destination path: {path}: missing value"
         )
     # a true copy: what the document owns may be changed in place later
-    _insert(*target, copy.deepcopy(value), "error while adding value during copy")
+    try:
+        text = orjson.dumps(value)
+    except TypeError as error:
+        raise PatchError(f"error while performing deep copy: {error}") from error
+    document.copied += len(text)
+    if document.copied > COPIED_BYTES_MAX:
+        raise PatchError(
+            "Unable to complete the copy, the accumulated size increase of copy is "
+            f"{document.copied}, exceeding the limit {COPIED_BYTES_MAX}"
+        )
+    _insert(*target, orjson.loads(text), "error while adding value during copy")
 
 
 def _test(document: _Document, op: Operation) -> None:

@@ -36,6 +36,7 @@ class CustomResourceStrategy(Strategy):
         super().__init__(custom.info)
         self.custom = custom
         self.selectable = tuple(custom.selectable)
+        self.selects_namespace = custom.info.namespaced
 
     def default(self, obj: Object) -> None:
         self.custom.default(obj)
@@ -96,6 +97,10 @@ class CustomResourceStrategy(Strategy):
         if old is not None and self.custom.has_rules:
             out += self.custom.check_rules(ctx.version, obj, old)[1]
         return out
+
+    def field_refusal(self, path: str) -> str:
+        why = super().field_refusal(path)
+        return f"field label not supported: {path}" if why else ""
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         where = self.custom.selectable.get(path)

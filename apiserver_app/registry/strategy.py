@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
@@ -46,6 +47,8 @@ class Strategy:
     name_rule: objectmeta.NameRule = staticmethod(objectmeta.dns_subdomain)
     # fields that `?fieldSelector=` may name beside metadata.name and metadata.namespace
     selectable: tuple[str, ...] = ()
+    # whether it may name metadata.namespace
+    selects_namespace = True
 
     def __init__(self, info: ResourceInfo) -> None:
         self.info = info
@@ -104,6 +107,19 @@ class Strategy:
         """None: deleted at once. A number: the object first carries deletionTimestamp that far
         ahead, and someone (the kubelet) deletes it for good with gracePeriodSeconds 0."""
         return None
+
+    def field_refusal(self, path: str) -> str:
+        """Why `?fieldSelector=` may not name a field; empty when it may.
+
+        Models pkg/apis/*/v1/conversion.go and apimachinery pkg/runtime/conversion.go."""
+        if path == "metadata.name" or path in self.selectable:
+            return ""
+        if path == "metadata.namespace" and self.selects_namespace:
+            return ""
+        if self.selectable:
+            return f"field label not supported: {path}"
+        only = '"metadata.name", "metadata.namespace"'
+        return f"{errors.go_value(path)} is not a known field selector: only {only}"
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         """The value of a selectable field; None when the kind does not know it."""

@@ -37,6 +37,7 @@ _ALL_USAGES = (
 class CertificateSigningRequestStrategy(Strategy):
     name_rule = staticmethod(objectmeta.path_segment)
     selectable = ("spec.signerName",)
+    selects_namespace = False
 
     def default(self, obj: Object) -> None:
         if obj.get("spec") is None:

@@ -72,6 +72,10 @@ class JobStrategy(workload.WorkloadStrategy):
         jobrules.status(obj, old, found)
         return found
 
+    def field_refusal(self, path: str) -> str:
+        why = super().field_refusal(path)
+        return f"field label {errors.go_value(path)} not supported for Job" if why else ""
+
     def selectable_value(self, obj: Object, path: str) -> str | None:
         if path == "status.successful":
             return str((obj.get("status") or {}).get("succeeded") or 0)

@@ -21,7 +21,8 @@ FINALIZER = "kubernetes"
 
 class NamespaceStrategy(Strategy):
     name_rule = staticmethod(objectmeta.dns_label)
-    selectable = ("status.phase", "name")
+    selectable = ("status.phase",)
+    selects_namespace = False
 
     def default(self, obj: Object) -> None:
         _set_label(obj)
@@ -75,11 +76,6 @@ class NamespaceStrategy(Strategy):
             text = "may only be 'Terminating' if `deletionTimestamp` is not empty"
             return [errors.invalid_value("status.Phase", phase, text)]
         return []
-
-    def selectable_value(self, obj: Object, path: str) -> str | None:
-        if path == "name":
-            return meta.name_of(obj)
-        return super().selectable_value(obj, path)
 
 
 def _set_label(obj: Object) -> None:

@@ -24,6 +24,7 @@ _STATUS = (
 
 class NodeStrategy(Strategy):
     selectable = ("spec.unschedulable",)
+    selects_namespace = False
 
     def default(self, obj: Object) -> None:
         if obj.get("spec") is None:

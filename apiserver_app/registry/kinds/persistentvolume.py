@@ -29,8 +29,6 @@ _PLAIN = {
 
 
 class PersistentVolumeStrategy(Strategy):
-    selectable = ("name",)
-
     def default(self, obj: Object) -> None:
         spec: dict[str, Any] = obj.get("spec") or {}
         obj["spec"] = spec
@@ -108,6 +106,3 @@ class PersistentVolumeStrategy(Strategy):
                 errors.invalid_value("volumeMode", spec.get("volumeMode"), "field is immutable")
             )
         return found
-
-    def selectable_value(self, obj: Object, path: str) -> str | None:
-        return super().selectable_value(obj, "metadata.name" if path == "name" else path)

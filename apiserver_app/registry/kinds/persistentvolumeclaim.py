@@ -28,8 +28,6 @@ _STATUS = (
 
 
 class PersistentVolumeClaimStrategy(Strategy):
-    selectable = ("name",)
-
     def default(self, obj: Object) -> None:
         default(obj)
 
@@ -65,9 +63,6 @@ class PersistentVolumeClaimStrategy(Strategy):
             found.append(errors.forbidden_value("spec", text))
         _shrinks(obj, before, found)
         return found
-
-    def selectable_value(self, obj: Object, path: str) -> str | None:
-        return super().selectable_value(obj, "metadata.name" if path == "name" else path)
 
 
 def default(obj: Object) -> None:
