@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from controllers_app.kubelet.kubelet import Kubelet
     from controllers_app.kubelet.nodes import Directory
     from controllers_app.kubelet.podworker import PodWorker
+    from controllers_app.kubelet.shell.jobs import Job
     from controllers_app.kubelet.status import ContainerState
 
 INSTANCES_MAX = 2  # of one container whose logs are kept: this one and the one before
@@ -39,7 +40,7 @@ class Cell:
 
     __slots__ = (
         "_files", "_pids", "_running", "_serving", "_variables", "container_id", "directory",
-        "exit_code", "image", "listeners", "log", "main", "name", "pod", "since", "station",
+        "exit_code", "image", "jobs", "listeners", "log", "main", "name", "pod", "since", "station",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +58,7 @@ class Cell:
         self.main: Running | None = None  # its own process, when that is run here
         self.exit_code: int | None = None
         self.listeners: list[Output] = []  # who is attached
+        self.jobs: dict[int, Job] = {}  # what its shells run in the background
         self._running: dict[int, Running] = {}
         self._pids = 1
         self._serving = False
@@ -144,11 +146,14 @@ class Cell:
 
     def run(self, argv: list[str], *, stdin: bool, tty: bool) -> Running:
         """Start another process. A command that there is not is the caller's to refuse."""
-        self._pids += 7
-        running = Running(self, self._pids, argv, stdin=stdin, tty=tty)
+        running = Running(self, self.new_pid(), argv, stdin=stdin, tty=tty)
         self._running[running.pid] = running
         running.start()
         return running
+
+    def new_pid(self) -> int:
+        self._pids += 7
+        return self._pids
 
     def left(self, running: Running) -> None:
         """The process has ended."""
@@ -164,20 +169,24 @@ class Cell:
         if own == "nginx" and self.is_serving():
             rows.append((29, "nginx: worker process"))
         rows += [(pid, " ".join(one.argv)) for pid, one in sorted(self._running.items())]
-        return rows
+        rows += [(pid, job.text) for pid, job in self.jobs.items()]
+        return sorted(rows)
 
     def signalled(self, pid: int, signal: str) -> bool:
         """Send a signal; whether there is such a process. PID 1 takes only what it handles."""
         if pid == 1:
-            if self.main is None and signal in ("TERM", "15", "QUIT", "3", "INT", "2"):
-                worker = self.worker()
-                if worker is not None:
-                    worker.containers.ends_by_itself(self.container_id, 0)
+            worker = self.worker()
+            if self.main is not None:
+                self.main.signal(signal)
+            elif signal in ("TERM", "QUIT", "INT") and worker is not None:
+                worker.containers.ends_by_itself(self.container_id, 0)
             return True
-        running = self._running.get(pid)
-        if running is not None:
-            running.kill()
-        return running is not None
+        one = self._running.get(pid) or self.jobs.get(pid)
+        if isinstance(one, Running):
+            one.signal(signal)
+        elif one is not None and signal != "0":
+            one.kill(signal)
+        return one is not None or any(pid == known for known, _ in self.processes())
 
     def server_program(self) -> str:
         """The server that the image's own program is; empty when it is none."""
@@ -229,6 +238,8 @@ class Cell:
             return
         for running in [*self._running.values(), *([self.main] if self.main else [])]:
             running.kill()
+        for job in list(self.jobs.values()):
+            job.kill("KILL")
         self.exit_code = code
         self.log.close(now)
         for listener in self.listeners:

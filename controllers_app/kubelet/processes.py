@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery.kernel import Cancelled, Signal, Task
 from apiserver_app.machinery.nodeapi import STDERR, STDOUT
 from controllers_app.kubelet import mounts
-from controllers_app.kubelet.shell.interpreter import Exit, Shell
-from controllers_app.kubelet.shell.machine import Machine
-from controllers_app.kubelet.shell.streams import (
+from controllers_app.kubelet.shell.ends import (
+    KILLED,
+    NUMBERS,
+    Exit,
     Interrupted,
-    Io,
     OutputFull,
-    Runner,
-    Sink,
-    Source,
-    Taken,
+    TimedOut,
 )
+from controllers_app.kubelet.shell.interpreter import Shell
+from controllers_app.kubelet.shell.machine import Machine
+from controllers_app.kubelet.shell.streams import Io, Runner, Sink, Source, Taken
 from controllers_app.kubelet.shell.terminal import Input
 from controllers_app.kubelet.shell.wording import Failed
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
 
 UNREAD_MAX = 256 * 1024
-KILLED = 137
 
 
 class Output:
@@ -80,6 +79,8 @@ class Running:
         self.exit_code: int | None = None
         self.ended = Signal(kernel)
         self.shell: Shell | None = None
+        self.size: tuple[int, int] | None = None  # of the client's terminal: columns and rows
+        self._killed = ""
         self.task: Task | None = None
         out, err = self._sink(STDOUT), self._sink(STDOUT if tty else STDERR)
         self.source: Source = Taken()
@@ -109,7 +110,7 @@ class Running:
         self.task = kernel.spawn(name, self._run(), background=False, span=0)
 
     async def _run(self) -> None:
-        code = KILLED
+        code = 0
         try:
             code = await self._command()
         except Exit as error:
@@ -121,8 +122,10 @@ class Running:
             code = 130
         except OutputFull:
             code = 141
+        except TimedOut:
+            code = KILLED + NUMBERS["TERM"]
         except Cancelled:
-            code = KILLED
+            code = KILLED + NUMBERS.get(self._killed, 9)
         finally:
             self.exit_code = code
             self.output.close()
@@ -132,7 +135,7 @@ class Running:
     async def _command(self) -> int:
         cell = self.cell
         await mounts.tokens_of(cell)
-        machine = Machine(cell, self.pid, self.io.err)
+        machine = Machine(self, self.io.err)
         env = dict(cell.variables())
         if self.tty:
             env["TERM"] = "xterm"
@@ -145,7 +148,23 @@ class Running:
         """Whether a trap is set for the signal to end."""
         return self.shell is not None and "TERM" in self.shell.all_traps
 
-    def kill(self) -> None:
+    def signal(self, name: str) -> None:
+        """A trap takes it, or it ends the process; the first one of a container goes on."""
+        if self.shell is not None and name in self.shell.all_traps:
+            self.runner.signals.append(name)
+            self.runner.poke()
+        elif self.pid != 1:
+            self.kill(name)
+
+    def resize(self, width: int, height: int) -> None:
+        before, self.size = self.size, (width, height)
+        if self.tty and before not in (None, self.size) and self.input is not None:
+            self.input.redraw()
+
+    def kill(self, signal: str = "KILL") -> None:
+        self._killed = self._killed or signal
+        if self.shell is not None:
+            self.shell.end_jobs()
         if self.task is not None:
             self.cell.directory.kernel.cancel(self.task)
 
@@ -171,7 +190,7 @@ class Exec:
             self._running.input.close()
 
     def resize(self, width: int, height: int) -> None:
-        """No command here looks at the size."""
+        self._running.resize(width, height)
 
     def hang_up(self) -> None:
         self._running.kill()
@@ -207,7 +226,8 @@ class Attached:
             main.input.close()
 
     def resize(self, width: int, height: int) -> None:
-        """No command here looks at the size."""
+        if self._cell.main is not None:
+            self._cell.main.resize(width, height)
 
     def hang_up(self) -> None:
         if self._output in self._cell.listeners:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from controllers_app.kubelet.shell import syntax
+from controllers_app.kubelet.shell import jobs, syntax
+from controllers_app.kubelet.shell.ends import KILLED, NUMBERS, Break, Exit, Return, signal_name
 from controllers_app.kubelet.shell.files import Folder
-from controllers_app.kubelet.shell.interpreter import Break, Call, Exit, Return, Run
+from controllers_app.kubelet.shell.interpreter import Call, Run
 from controllers_app.kubelet.shell.wording import Failed
 
 BREAKS_MAX = 64
@@ -72,10 +73,15 @@ async def _set(call: Call) -> int:
         if word[:1] not in ("-", "+") or len(word) < 2:
             shell.args = [word, *args]
             return 0
-        letters = args.pop(0)[:1] if word[1:] == "o" and args else word[1:]
+        letters = word[1:]
+        if letters.endswith("o") and args:
+            letters = letters[:-1] + _OPTIONS.get(args.pop(0), "")
         change = shell.options.update if word[0] == "-" else shell.options.difference_update
         change(set(letters))
     return 0
+
+
+_OPTIONS = {"errexit": "e", "nounset": "u", "xtrace": "x", "noglob": "f", "noclobber": "C"}
 
 
 async def _shift(call: Call) -> int:
@@ -138,28 +144,90 @@ async def _read(call: Call) -> int:
 
 
 async def _trap(call: Call) -> int:
-    if len(call.args) >= 2:
-        for name in call.args[1:]:
-            name = {"0": "EXIT", "15": "TERM", "2": "INT"}.get(name, name.removeprefix("SIG"))
-            if call.args[0] == "-":
-                call.shell.traps.pop(name, None)
-            else:
-                call.shell.traps[name] = call.args[0]
-                call.shell.all_traps.add(name)
+    shell, args = call.shell, [one for one in call.args if one != "--"]
+    if not args:
+        for name, text in sorted(shell.traps.items()):
+            call.out(f"trap -- '{text}' {name}\n")
+        return 0
+    reset = args[0] == "-" or len(args) == 1
+    for word in args if len(args) == 1 else args[1:]:
+        name = "EXIT" if word in ("0", "EXIT", "exit") else signal_name(word)
+        if not name:
+            raise Failed(f"trap: {word}: invalid signal specification", 1)
+        if reset:
+            shell.traps.pop(name, None)
+            shell.all_traps.discard(name)
+        else:
+            shell.traps[name] = args[0]
+            shell.all_traps.add(name)
     return 0
 
 
 async def _wait(call: Call) -> int:
-    jobs = call.shell.jobs
-    for task in jobs:
-        task.on_done.append(lambda _task: call.runner.poke())
-    await call.runner.until(lambda: all(task.done for task in jobs))
-    jobs.clear()
-    return 0
+    """Until the jobs have ended; a signal with a trap ends the waiting, and the trap runs."""
+    shell, code = call.shell, 0
+    wanted = list(shell.jobs)
+    if call.args:
+        named = [jobs.found(shell, one) for one in call.args]
+        if None in named:
+            return 127
+        wanted = [one for one in named if one is not None]
+    runner = call.runner
+    await runner.until(lambda: all(job.code is not None for job in wanted) or bool(runner.signals))
+    if runner.signals:
+        return KILLED + NUMBERS[runner.signals[0]]
+    if call.args and wanted:
+        code = wanted[-1].code or 0
+    for job in wanted:
+        if job in shell.jobs:
+            shell.jobs.remove(job)
+    return code
 
 
 async def _jobs(call: Call) -> int:
+    for job in list(call.shell.jobs):
+        call.out(jobs.told(call.shell, job) + "\n")
+    call.shell.jobs[:] = [job for job in call.shell.jobs if job.code is None]
     return 0
+
+
+async def _foreground(call: Call) -> int:
+    """fg: wait for it here."""
+    job = jobs.found(call.shell, call.args[0] if call.args else "%%")
+    if job is None:
+        raise Failed(f"fg: {call.args[0] if call.args else 'current'}: no such job", 1)
+    call.out(f"{job.text}\n")
+    await call.runner.until(lambda: job.code is not None)
+    call.shell.jobs.remove(job)
+    return job.code or 0
+
+
+async def _kill(call: Call) -> int:
+    """Signals to jobs and processes."""
+    words, signal = list(call.args), "TERM"
+    if words[:1] == ["-l"]:
+        call.out(" ".join(NUMBERS) + "\n")
+        return 0
+    if words and words[0].startswith("-") and words[0] != "--":
+        said = words.pop(0)[1:]
+        said = words.pop(0) if said in ("s", "n") and words else said
+        signal = signal_name(said)
+        if not signal:
+            raise Failed(f"{call.name}: invalid signal '{said}'", 1)
+    if not words:
+        raise Failed(f"{call.name}: usage: kill [-s sigspec | -signum] pid | %job", 2)
+    code = 0
+    for word in words:
+        job = jobs.found(call.shell, word)
+        if job is not None and job.code is None:
+            if signal != "0":
+                job.kill(signal)
+        elif not (word.isdigit() and call.machine.signalled(int(word[:9]), signal)):
+            why = f"can't kill pid {word}" if call.machine.is_busybox else f"({word})"
+            mark = " -" if not call.machine.is_busybox else ":"
+            call.err(f"{why}{mark} No such process")
+            code = 1
+    return code
 
 
 async def _type(call: Call) -> int:
@@ -313,6 +381,6 @@ BUILTINS: dict[str, Run] = {
     "cd": _cd, "pwd": _pwd, "export": _export, "readonly": _export, "unset": _unset, "set": _set,
     "shift": _shift, "exit": _exit, "return": _return, "break": _break, "continue": _break,
     "eval": _eval, ".": _source, "source": _source, "exec": _exec, "read": _read, "trap": _trap,
-    "wait": _wait, "jobs": _jobs, "type": _type, "command": _type, "local": _export,
-    "test": _test, "[": _test, "[[": _test,
+    "wait": _wait, "jobs": _jobs, "fg": _foreground, "kill": _kill, "type": _type,
+    "command": _type, "local": _export, "test": _test, "[": _test, "[[": _test,
 }  # fmt: skip

@@ -1,30 +1,22 @@
 """The shell itself: runs a tree of commands against a container's inside, in virtual time.
 
-A text is expanded, redirected and run as POSIX has it; pipelines run one command after the other,
-each with all that the one before wrote. Programs that the image has not are not found.
+A text is expanded, redirected and run as POSIX has it; the commands of a pipeline run beside each
+other (`jobs.py`). Programs that the image has not are not found.
 
 Models busybox shell/ash.c and POSIX.1-2017, Shell Command Language.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from apiserver_app.machinery.kernel import Task
-from controllers_app.kubelet.shell import expand, syntax
+from controllers_app.kubelet.shell import expand, jobs, syntax
+from controllers_app.kubelet.shell.ends import Break, Exit, OutputFull, Return
 from controllers_app.kubelet.shell.files import FileError, Folder, joined
-from controllers_app.kubelet.shell.streams import (
-    Interrupted,
-    Io,
-    Kept,
-    OutputFull,
-    Runner,
-    Sink,
-    Taken,
-)
+from controllers_app.kubelet.shell.jobs import Job
+from controllers_app.kubelet.shell.streams import Io, Kept, Runner, Sink, Taken
 from controllers_app.kubelet.shell.syntax import Compound, Redirect, ShellSyntaxError, Simple
 from controllers_app.kubelet.shell.wording import Failed, Words
 
@@ -33,22 +25,6 @@ if TYPE_CHECKING:
 
 _DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/proc/1/fd/1", "/proc/1/fd/2")
 DEPTH_MAX = 16  # of shells in shells and functions in functions
-
-
-class Exit(Exception):
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class _Return(Exit):
-    pass
-
-
-class _Break(Exception):
-    def __init__(self, levels: int, *, again: bool) -> None:
-        super().__init__(levels)
-        self.levels, self.again = levels, again
 
 
 @dataclass(slots=True)
@@ -97,7 +73,8 @@ class Shell(Words):
     functions: dict[str, syntax.Command] = field(default_factory=dict)
     options: set[str] = field(default_factory=set)
     traps: dict[str, str] = field(default_factory=dict)
-    jobs: list[Task] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    last_job: int = 0  # $!
     tty: bool = False
     all_traps: set[str] = field(default_factory=set)  # of this shell and all below it
     tested: int = 0  # inside of a condition -e does not apply
@@ -137,7 +114,7 @@ class Shell(Words):
             code = await self.run_text(source, io)
         except Exit as error:
             code = error.code
-        except _Break:
+        except Break:
             code = 0
         return await self.end(code, io)
 
@@ -152,8 +129,8 @@ class Shell(Words):
         return code
 
     def end_jobs(self) -> None:
-        for task in self.jobs:
-            self.runner.kernel.cancel(task)
+        for job in self.jobs:
+            job.kill("HUP")
         self.jobs.clear()
 
     def words(self, text: str) -> bytes:
@@ -186,6 +163,8 @@ class Shell(Words):
     async def _run(self, command: syntax.Command, io: Io) -> int:
         if isinstance(command, Simple):
             code = await self._simple(command, io)
+            if self.runner.signals:
+                await self.trapped(io)
             if code and "e" in self.options and not self.tested:
                 raise Exit(code)
             return code
@@ -202,12 +181,12 @@ class Shell(Words):
         if kind == "list":
             code = 0
             for item, background in items:
-                code = await (self._spawn(item, io) if background else self.run(item, io))
+                code = self._spawn(item, io) if background else await self.run(item, io)
             return code
         if kind == "andor":
             return await self._and_or(items, io)
         if kind == "pipe":
-            return await self._pipe(items, io)
+            return await jobs.pipe(self, items, io)
         if kind == "not":
             return int(not await self._condition(items[0], io))
         if kind == "if":
@@ -248,35 +227,19 @@ class Shell(Words):
             self.code = code
         return code
 
-    async def _pipe(self, items: list[syntax.Command], io: Io) -> int:
-        stdin, code = io.stdin, 0
-        for number, command in enumerate(items):
-            last = number == len(items) - 1
-            kept = Kept()
-            out: Sink = io.out if last else kept
-            try:
-                code = await self.child().run(command, Io(stdin, out, io.err))
-            except Exit as error:
-                code = error.code
-            except OutputFull:
-                code = 141
-            stdin = Taken(kept.data)
-        return code
-
-    async def _spawn(self, command: syntax.Command, io: Io) -> int:
-        """Run it beside what follows."""
-        child = self.child()
-
-        async def run() -> None:
-            with contextlib.suppress(Exit, Interrupted, OutputFull):
-                await child.run(command, replace(io, stdin=Taken()))
-
-        if len(self.jobs) >= DEPTH_MAX:
-            raise Failed("can't fork: Resource temporarily unavailable")
-        child.runner = Runner(self.runner.kernel, self.runner.now, is_watched=lambda: False)
-        kernel = self.runner.kernel
-        self.jobs.append(kernel.spawn(f"{self.machine.lane} job", run(), span=0))
+    def _spawn(self, command: syntax.Command, io: Io) -> int:
+        job = jobs.spawn(self, command, io)
+        if self.tty and self.name == "bash":
+            io.err(f"[{len(self.jobs)}] {job.pid}\n".encode())
         return 0
+
+    async def trapped(self, io: Io) -> None:
+        """Run the traps of signals that came meanwhile, between two commands."""
+        for signal in [one for one in self.runner.signals if one in self.traps]:
+            self.runner.signals.remove(signal)
+            code = self.code
+            await self.run_text(self.traps[signal], io)
+            self.code = code
 
     async def _loop(
         self, kind: str, condition: syntax.Command, body: syntax.Command, io: Io
@@ -286,9 +249,9 @@ class Shell(Words):
             await self.runner.step()
             try:
                 code = await self.run(body, io)
-            except _Break as error:
+            except Break as error:
                 if error.levels > 1:
-                    raise _Break(error.levels - 1, again=error.again) from None
+                    raise Break(error.levels - 1, again=error.again) from None
                 if not error.again:
                     break
         return code
@@ -302,9 +265,9 @@ class Shell(Words):
             self.variables[command.name] = value
             try:
                 code = await self.run(body, io)
-            except _Break as error:
+            except Break as error:
                 if error.levels > 1:
-                    raise _Break(error.levels - 1, again=error.again) from None
+                    raise Break(error.levels - 1, again=error.again) from None
                 if not error.again:
                     break
         return code
@@ -320,6 +283,8 @@ class Shell(Words):
     # -- one command ----------------------------------------------------------------------------
 
     async def _simple(self, command: Simple, io: Io) -> int:
+        if self.runner.signals:
+            await self.trapped(io)
         await self.runner.step()
         words = await self.fields(command.words)
         written: list[tuple[str, Kept, bool]] = []
@@ -388,7 +353,7 @@ class Shell(Words):
         self.depth += 1
         try:
             return await self.run(body, io)
-        except _Return as error:
+        except Return as error:
             return error.code
         finally:
             self.args = before
@@ -475,7 +440,3 @@ def _nothing(_data: bytes) -> None:
 def _lower(error: FileError) -> str:
     text = str(error)
     return "no such file" if text == "No such file or directory" else text
-
-
-# what a shell does itself is in builtins.py; these are for it
-Return, Break = _Return, _Break

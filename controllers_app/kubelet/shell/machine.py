@@ -12,22 +12,25 @@ from controllers_app.kubelet.shell.interpreter import Call, Run
 from controllers_app.kubelet.shell.streams import Sink
 
 if TYPE_CHECKING:
-    from controllers_app.kubelet.cells import Cell
+    from controllers_app.kubelet.processes import Running
+    from controllers_app.kubelet.shell.jobs import Job
 
 
 class Machine:
     """One process's view of its container."""
 
-    def __init__(self, cell: Cell, pid: int, stderr: Sink) -> None:
+    def __init__(self, process: Running, stderr: Sink) -> None:
+        cell = process.cell
         self._cell = cell
-        self.pid = pid
+        self._process = process
+        self.pid = process.pid
         self.stderr = stderr
         self.files: Files = cell.files
         self.is_busybox = cell.image.userland == tools.BUSYBOX
         self.hostname = environment.hostname(cell.pod)
         self.since = cell.since
         self.lane = f"container/{cell.container_id[-12:]}"
-        self._seed = int(cell.container_id[-8:] or "1", 16) + pid
+        self._seed = int(cell.container_id[-8:] or "1", 16) + process.pid
 
     @property
     def address(self) -> str:
@@ -93,6 +96,20 @@ class Machine:
 
     def signalled(self, pid: int, signal: str) -> bool:
         return self._cell.signalled(pid, signal)
+
+    def new_pid(self) -> int:
+        return self._cell.new_pid()
+
+    def entered(self, job: Job) -> None:
+        self._cell.jobs[job.pid] = job
+
+    def left(self, job: Job) -> None:
+        self._cell.jobs.pop(job.pid, None)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the terminal."""
+        return self._process.size or (80, 24)
 
     # -- network --------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import re
 
 from apiserver_app.machinery.kernel import SECOND
 from controllers_app.kubelet import clocktext
+from controllers_app.kubelet.shell.ends import KILLED, NUMBERS, Exit, TimedOut, signal_name
 from controllers_app.kubelet.shell.interpreter import Call
 from controllers_app.kubelet.shell.options import options
 from controllers_app.kubelet.shell.wording import Failed
@@ -166,20 +167,6 @@ async def uptime(call: Call) -> int:
     return 0
 
 
-async def kill(call: Call) -> int:
-    pids = [one for one in call.args if one.lstrip("-").isdigit() and not one.startswith("-")]
-    if "-l" in call.args or not pids:
-        call.out("HUP INT QUIT KILL TERM USR1 USR2\n")
-        return 0
-    code = 0
-    for pid in pids:
-        signal = next((one[1:].removeprefix("SIG") for one in call.args if one[:1] == "-"), "TERM")
-        if not call.machine.signalled(int(pid[:9]), signal):
-            call.err(f"can't kill pid {pid}: No such process")
-            code = 1
-    return code
-
-
 async def which(call: Call) -> int:
     found = [call.machine.where(one) for one in call.args if not one.startswith("-")]
     for path in found:
@@ -218,11 +205,38 @@ async def shell(call: Call) -> int:
 
 
 async def timeout(call: Call) -> int:
-    _flags, args = options(call, "", "ts", call.args[:1] if call.args else [])
-    words = call.args[len(call.args[:1]) :] if args else call.args
-    if not words:
-        raise Failed("timeout: missing operand", 125)
-    return await call.shell.call(words, call.io)
+    """Run a command for so long; 124, of busybox 143, when it took longer."""
+    args, signal = list(call.args), "TERM"
+    seconds = None
+    while args and args[0].startswith("-"):
+        word = args.pop(0)
+        if word in ("-s", "-k") and args:
+            value = args.pop(0)
+            signal = signal_name(value) if word == "-s" else signal
+        elif word == "-t" and args:  # as busybox had it once
+            seconds = args.pop(0)
+    if seconds is None and args:
+        seconds = args.pop(0)
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)", seconds or "")
+    if not args or found is None:
+        why = "missing operand" if found else f"invalid time interval '{seconds or ''}'"
+        raise Failed(f"timeout: {why}", 1 if call.machine.is_busybox else 125)
+    runner, before = call.runner, call.runner.deadline
+    due = runner.now + int(float(found[1]) * _UNITS[found[2]] * SECOND)
+    if float(found[1]):
+        runner.deadline = due if before is None else min(due, before)
+    try:
+        code = await call.shell.child().call(args, call.io)
+    except TimedOut:
+        if before is not None and before <= due:
+            raise
+        code = KILLED + NUMBERS.get(signal, 15)
+        code = code if call.machine.is_busybox or signal == "KILL" else 124
+    except Exit as error:
+        code = error.code
+    finally:
+        runner.deadline = before
+    return code
 
 
 async def xargs(call: Call) -> int:
@@ -236,7 +250,15 @@ async def nothing(call: Call) -> int:
     if call.name == "clear":
         call.out("\033[H\033[J")
     if call.name == "stty" and "size" in call.args:
-        call.out("24 80\n")
+        columns, rows = call.machine.size
+        call.out(f"{rows} {columns}\n")
+    return 0
+
+
+async def tput(call: Call) -> int:
+    columns, rows = call.machine.size
+    known = {"cols": f"{columns}\n", "lines": f"{rows}\n", "clear": "\033[H\033[J"}
+    call.out(known.get(call.args[0] if call.args else "", ""))
     return 0
 
 

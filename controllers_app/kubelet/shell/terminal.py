@@ -34,6 +34,7 @@ class Input:
         self._history: list[str] = []
         self._place = 0
         self.closed = False
+        self.prompt = ""  # that stands before what is typed, while a shell waits for a command
 
     # -- the client's side ----------------------------------------------------------------------
 
@@ -57,6 +58,11 @@ class Input:
             self._line = ""
         self.closed = True
         self._runner.poke()
+
+    def redraw(self) -> None:
+        """The terminal has another size: the line is shown anew."""
+        if self.prompt:
+            self._show(f"\r{self.prompt}{self._line}")
 
     def _take(self, data: bytes) -> None:
         self._ready.append(data)

@@ -125,6 +125,13 @@ async def head(call: Call) -> int:
     args = [f"-n{one[1:]}" if re.fullmatch(r"-\d+", one) else one for one in call.args]
     flags, paths = options(call, "fFqv", "nc", args)
     first = call.name == "head"
+    if first and not paths and "c" not in flags and flags.get("n", "10")[:1] != "-":
+        for _ in range(_count(flags.get("n", "10"))):
+            line = await call.io.stdin.line()
+            if not line:
+                break
+            call.io.out(line)
+        return 0
     found, code = await inputs(call, paths)
     for place, (name, data) in enumerate(found):
         if len(found) > 1:
@@ -205,6 +212,8 @@ async def grep(call: Call) -> int:
             if isinstance(node, File)
         ]  # fmt: skip
     matcher = _matcher(pattern, flags)
+    if not paths and not set(flags) & set("clABC"):
+        return await _grep_as_it_comes(call, matcher, flags)
     found, code = await inputs(call, paths)
     some = False
     for name, data in found:
@@ -229,6 +238,25 @@ async def grep(call: Call) -> int:
         elif "l" in flags and hits:
             call.out(f"{name}\n")
     return 0 if some else max(1, code * 2)
+
+
+async def _grep_as_it_comes(call: Call, matcher: re.Pattern[str], flags: dict[str, str]) -> int:
+    """Each line of the standard input when it is there."""
+    some, number = False, 0
+    while data := await call.io.stdin.line():
+        await call.runner.step()
+        number += 1
+        line = data.decode("utf-8", "surrogateescape").removesuffix("\n")
+        match = matcher.search(line[:8192])
+        if (match is None) == ("v" not in flags):
+            continue
+        some = True
+        if "q" in flags:
+            return 0
+        before = "(standard input):" if "H" in flags else ""
+        before += f"{number}:" if "n" in flags else ""
+        call.out(f"{before}{match[0] if 'o' in flags and match is not None else line}\n")
+    return 0 if some else 1
 
 
 def _matcher(pattern: str, flags: dict[str, str]) -> re.Pattern[str]:
@@ -391,10 +419,13 @@ async def cut(call: Call) -> int:
 
 async def tee(call: Call) -> int:
     flags, paths = options(call, "ai")
-    data = await call.io.stdin.all()
-    for path in paths:
-        call.machine.files.write(call.path(path), data, call.runner.now, append="a" in flags)
-    call.io.out(data)
+    append = "a" in flags
+    for path in () if append else paths:
+        call.machine.files.write(call.path(path), b"", call.runner.now)
+    while data := await call.io.stdin.line():
+        for path in paths:
+            call.machine.files.write(call.path(path), data, call.runner.now, append=True)
+        call.io.out(data)
     return 0
 
 

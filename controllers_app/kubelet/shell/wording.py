@@ -37,6 +37,7 @@ class Words:
     name: str
     cwd: str
     code: int
+    last_job: int
 
     async def captured(self, source: str) -> str:
         """What the commands write, without the line ends at its end."""
@@ -60,8 +61,8 @@ class Words:
             return self.args[number - 1] if number <= len(self.args) else None
         special = {
             "?": str(self.code), "#": str(len(self.args)), "$": str(self.machine.pid),
-            "!": "", "-": "".join(sorted(self.options)), "@": " ".join(self.args),
-            "*": " ".join(self.args), "PWD": self.cwd, "RANDOM": "",
+            "!": str(self.last_job or ""), "-": "".join(sorted(self.options)),
+            "@": " ".join(self.args), "*": " ".join(self.args), "PWD": self.cwd, "RANDOM": "",
         }  # fmt: skip
         if name == "RANDOM":
             return str(self.machine.random() % 32768)
