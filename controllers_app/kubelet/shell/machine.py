@@ -12,6 +12,7 @@ from controllers_app.kubelet.shell.interpreter import Call, Run
 from controllers_app.kubelet.shell.streams import Sink
 
 if TYPE_CHECKING:
+    from controllers_app.kubelet.cells import Cell
     from controllers_app.kubelet.processes import Running
     from controllers_app.kubelet.shell.jobs import Job
 
@@ -20,10 +21,10 @@ class Machine:
     """One process's view of its container."""
 
     def __init__(self, process: Running, stderr: Sink) -> None:
-        cell = process.cell
+        cell: Cell = process.cell
         self._cell = cell
         self._process = process
-        self.pid = process.pid
+        self.pid: int = process.pid
         self.stderr = stderr
         self.files: Files = cell.files
         self.is_busybox = cell.image.userland == tools.BUSYBOX

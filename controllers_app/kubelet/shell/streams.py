@@ -94,6 +94,7 @@ class Runner:
         self.signals: list[str] = []  # that came and that a trap waits for
         self.deadline: int | None = None  # when `timeout` ends it
         self.full: Callable[[], bool] = lambda: False  # whether the reader has to catch up first
+        self.unread = False  # what it writes into is closed: it will soon find out
         self.children: list[Runner] = []  # of the other commands of a pipeline
         self._is_watched = is_watched
         self._waiting: list[Signal] = []
@@ -170,11 +171,11 @@ class Runner:
         background = background or self._sleeps >= FOREGROUND_SLEEPS
         self._sleeps += 1
         self._slept += seconds
-        while self.kernel.now < due:
+        while self.kernel.now < due and not (held and self.unread):
             left = (due - self.kernel.now) / SECOND
             lazy = background and not self._is_watched()
             await self._wait(max(left, LAZY_SECONDS) if lazy else left, background=background)
-        self.now = due
+        self.now = min(due, max(self.now, self.kernel.now)) if held else due
         self.check()
 
     async def _wait(self, seconds: float | None, *, background: bool) -> None:
@@ -222,7 +223,7 @@ class Pipe:
 
     def leave(self) -> None:
         """Nobody reads any more: who writes is told so."""
-        self._left = True
+        self._left = self._writer.unread = True
         self._parts.clear()
         self.size = 0
         self._writer.poke()

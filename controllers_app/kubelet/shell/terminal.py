@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 
-from controllers_app.kubelet.shell.interpreter import Break, Exit, Shell
-from controllers_app.kubelet.shell.streams import (
-    Interrupted,
-    Io,
-    OutputFull,
-    Runner,
-    Sink,
-)
+from controllers_app.kubelet.shell import jobs
+from controllers_app.kubelet.shell.ends import Break, Exit, Interrupted, OutputFull
+from controllers_app.kubelet.shell.interpreter import Shell
+from controllers_app.kubelet.shell.streams import Io, Runner, Sink
 from controllers_app.kubelet.shell.syntax import ShellSyntaxError, parse
 
 TYPED_MAX = 64 * 1024  # what is typed ahead; more is thrown away
@@ -200,10 +196,21 @@ async def interact(shell: Shell, io: Io) -> int:
 async def _command(shell: Shell, io: Io) -> str:
     """The next whole command; at the end of the input what there is of it."""
     source, said = "", prompt(shell)
+    typed = io.stdin if isinstance(io.stdin, Input) and shell.tty else None
+    for job in list(shell.jobs) if shell.tty else ():
+        if job.code is not None:
+            io.err((jobs.told(shell, job) + "\n").encode())
+            shell.jobs.remove(job)
     while True:
         if shell.tty:
             io.out(said.encode())
-        line = await io.stdin.line()
+        if typed is not None:
+            typed.prompt = said
+        try:
+            line = await io.stdin.line()
+        finally:
+            if typed is not None:
+                typed.prompt = ""
         source += line.decode("utf-8", "surrogateescape")
         if not line or not _goes_on(source):
             return source

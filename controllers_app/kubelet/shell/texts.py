@@ -14,6 +14,7 @@ from controllers_app.kubelet.shell.wording import Failed
 
 LINES_MAX = 100_000
 PATTERN_MAX = 200
+YES_BYTES = 4096  # that `yes` writes at once
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\"}
 
 
@@ -242,7 +243,8 @@ async def grep(call: Call) -> int:
 
 async def _grep_as_it_comes(call: Call, matcher: re.Pattern[str], flags: dict[str, str]) -> int:
     """Each line of the standard input when it is there."""
-    some, number = False, 0
+    some, number, hits = False, 0, 0
+    most = _count(flags["m"]) if "m" in flags else 0
     while data := await call.io.stdin.line():
         await call.runner.step()
         number += 1
@@ -256,6 +258,9 @@ async def _grep_as_it_comes(call: Call, matcher: re.Pattern[str], flags: dict[st
         before = "(standard input):" if "H" in flags else ""
         before += f"{number}:" if "n" in flags else ""
         call.out(f"{before}{match[0] if 'o' in flags and match is not None else line}\n")
+        hits += 1
+        if hits == most:
+            break
     return 0 if some else 1
 
 
@@ -431,9 +436,10 @@ async def tee(call: Call) -> int:
 
 async def yes(call: Call) -> int:
     line = (" ".join(call.args) or "y") + "\n"
+    block = line * max(1, YES_BYTES // len(line))
     while True:
         await call.runner.step()
-        call.out(line)
+        call.out(block)
 
 
 async def base64_(call: Call) -> int:
