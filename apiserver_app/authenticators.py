@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from apiserver_app.auth import reviewing
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.auth.authn import oidc
 from apiserver_app.auth.authn.anonymous import Anonymous
@@ -25,7 +26,7 @@ from apiserver_app.auth.authn.request_header import RequestHeader
 from apiserver_app.auth.authn.service_account import ServiceAccounts
 from apiserver_app.auth.authn.token_file import TokenFile
 from apiserver_app.auth.authn.union import Union
-from apiserver_app.auth.authn.webhook import Webhook, World
+from apiserver_app.auth.authn.webhook import Webhook
 from apiserver_app.auth.authn.x509 import X509
 from apiserver_app.auth.protocols import Authenticator, TokenAuthenticator
 from apiserver_app.flags import CLUSTERS, FlagError, Flags
@@ -144,7 +145,7 @@ def _remote(flags: Flags, around: Surroundings, ask: oidc.Ask) -> list[TokenAuth
         kubeconfig = flags.authentication_token_webhook_config_file
         if kubeconfig:
             target = kubeconfigs.target(kubeconfig)
-            world = World(ask, around.kernel.sleep)
+            world = reviewing.World(ask, lambda: around.kernel.now, around.kernel.sleep)
             found.append(
                 Webhook(
                     target, world, audiences(flags),

@@ -20,11 +20,10 @@ from apiserver_app.admission.plugin import Given, Plugin, Question
 from apiserver_app.aggregator import availability, registration
 from apiserver_app.auditing import auditor
 from apiserver_app.auditing import policy as auditing
-from apiserver_app.auth import issuer, protocols, tokenrequests
+from apiserver_app.auth import issuer, protocols, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
-from apiserver_app.auth.authz import webhook as authz_webhook
 from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.flowcontrol import statuses
 from apiserver_app.handlers import means
@@ -274,7 +273,7 @@ class Cluster:
             config_path=given.authorization_config.name,
             kubeconfigs=given.authorization_config.files,
         )
-        world = authz_webhook.World(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
+        world = reviewing.World(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
         return authz_config.build(options, self.cache, world)
 
     def _surroundings(self) -> authenticators.Surroundings:

@@ -2,17 +2,14 @@
 
 What it said is remembered for a while, whether it knew the token or not. A failure is not.
 
-Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go and
-pkg/util/webhook/webhook.go (WithExponentialBackoff).
+Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
+from apiserver_app.auth import reviewing
 from apiserver_app.auth.authn.bearer import TokenCache
 from apiserver_app.auth.protocols import Answer, Try
 from apiserver_app.machinery import outbound
@@ -20,17 +17,7 @@ from apiserver_app.machinery.kubeconfigs import Target
 from apiserver_app.machinery.meta import User
 
 SOURCE = "staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go"
-TRIES_MAX, PAUSE_SECONDS, PAUSE_FACTOR = 5, 0.5, 1.5
 TIMEOUT_SECONDS = 10.0
-_AGAIN = (429, 500, 504)
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What asking takes: the way out, and a way to wait."""
-
-    call: Callable[[outbound.Call], Awaitable[outbound.Answer]]
-    sleep: Callable[[float], Awaitable[None]]
 
 
 class Webhook:
@@ -40,7 +27,7 @@ class Webhook:
     def __init__(
         self,
         target: Target,
-        world: World,
+        world: reviewing.World,
         audiences: tuple[str, ...],
         version: str = "v1beta1",
         cache_seconds: float = 120.0,
@@ -72,23 +59,8 @@ class Webhook:
             "spec": {"token": token, "audiences": list(audiences)},
             "status": {"user": {}},
         }
-        target, pause = self._target, PAUSE_SECONDS
-        call = outbound.Call(
-            to=target.url, body=json.dumps(review).encode(), ca_pem=target.ca_pem,
-            client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
-            insecure=target.insecure, timeout_seconds=TIMEOUT_SECONDS,
-            headers={
-                "Content-Type": "application/json", "Accept": "application/json, */*",
-                **target.headers,
-            },
-        )  # fmt: skip
-        for left in range(TRIES_MAX - 1, -1, -1):
-            answer = await self._world.call(call)
-            if answer.status not in _AGAIN or not left:
-                return _status(answer), answer.by
-            await self._world.sleep(pause)
-            pause *= PAUSE_FACTOR
-        raise AssertionError("unreachable: the last try returns or raises")
+        resource = "tokenreviews.authentication.k8s.io"
+        return await reviewing.ask(self._world, self._target, review, resource, TIMEOUT_SECONDS)
 
     def _answer(self, status: dict[str, Any], by: str, audiences: tuple[str, ...]) -> Try:
         detail: dict[str, Any] = {"by": by, "authenticated": bool(status.get("authenticated"))}
@@ -112,19 +84,3 @@ class Webhook:
 
     def _say(self, verdict: str, why: str, detail: dict[str, Any]) -> Try:
         return Try(self.name, verdict, why, detail=detail, source=SOURCE)
-
-
-def _status(answer: outbound.Answer) -> dict[str, Any]:
-    """The status of the review that came back."""
-    if not 200 <= answer.status < 300:
-        raise outbound.CallFailed(
-            f"an error on the server ({json.dumps(answer.body[:200].decode(errors='replace'))}) "
-            "has prevented the request from succeeding"
-        )
-    try:
-        status = json.loads(answer.body)["status"]
-        if not isinstance(status, dict):
-            raise TypeError
-    except (ValueError, KeyError, TypeError) as error:
-        raise outbound.CallFailed("the answer is no TokenReview with a status") from error
-    return status

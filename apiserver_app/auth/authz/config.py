@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app import cel
+from apiserver_app.auth import reviewing
 from apiserver_app.auth.authz import union, webhook
 from apiserver_app.auth.authz.abac import Abac
 from apiserver_app.auth.protocols import Authorizer
@@ -48,7 +49,7 @@ class Options:
     kubeconfigs: Mapping[str, str] = field(default_factory=dict)  # that it names
 
 
-def build(options: Options, reader: Reader, world: webhook.World) -> union.Union:
+def build(options: Options, reader: Reader, world: reviewing.World) -> union.Union:
     """The union. ValueError says why the server does not start."""
     if options.config_path:
         return union.build(_structured(options, world), reader)
@@ -91,7 +92,7 @@ def _check(options: Options) -> None:
 # -- an AuthorizationConfiguration ---------------------------------------------------------------
 
 
-def _structured(options: Options, world: webhook.World) -> list[str | Authorizer]:
+def _structured(options: Options, world: reviewing.World) -> list[str | Authorizer]:
     if options.modes != DEFAULT_MODES or options.webhook:
         raise ValueError(
             "--authorization-config can not be specified when --authorization-mode or "

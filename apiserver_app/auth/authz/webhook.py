@@ -3,22 +3,21 @@
 Asked through the way out of the cluster, in virtual time. What cannot be reached has no opinion,
 or denies, as the configuration says; it is asked again after a growing pause before that.
 
-Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go and
-pkg/util/webhook/webhook.go (WithExponentialBackoff).
+Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
+from apiserver_app.auth import reviewing
 from apiserver_app.auth.protocols import Attributes, Rules, Try
 from apiserver_app.machinery import fields, labels, outbound
-from apiserver_app.machinery.errors import ApiError, go_value
+from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kubeconfigs import Target
 from apiserver_app.machinery.meta import Object, User
@@ -26,24 +25,12 @@ from apiserver_app.machinery.meta import Object, User
 SOURCE = "staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go"
 CACHE_MAX = 8192
 KEY_LENGTH_MAX = 10_000  # an answer to more than this is not remembered
-# DefaultAuthWebhookRetryBackoff: five tries, 0.5 s apart and growing by half
-TRIES_MAX, PAUSE_SECONDS, PAUSE_FACTOR = 5, 0.5, 1.5
-_AGAIN = (429, 500, 504)
 
 
 class Condition(Protocol):
     """Whether a request concerns the webhook; raises ValueError with the evaluation's error."""
 
     def __call__(self, review: Object) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What asking takes: the way out, a clock (µs) and a way to wait."""
-
-    call: Callable[[outbound.Call], Awaitable[outbound.Answer]]
-    now: Callable[[], int]
-    sleep: Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +45,7 @@ class Settings:
 
 
 class Webhook:
-    def __init__(self, settings: Settings, world: World, name: str = "Webhook") -> None:
+    def __init__(self, settings: Settings, world: reviewing.World, name: str = "Webhook") -> None:
         self.name = name
         self._settings = settings
         self._world = world
@@ -107,25 +94,11 @@ class Webhook:
         return Try(self.name, self._settings.on_error, why, source=SOURCE, error=failed[0])
 
     async def _ask(self, review: Object) -> tuple[Object, str]:
-        settings, pause = self._settings, PAUSE_SECONDS
-        target = settings.target
-        call = outbound.Call(
-            to=target.url, query=f"timeout={settings.timeout_seconds:g}s",
-            body=orjson.dumps(review), ca_pem=target.ca_pem,
-            client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
-            insecure=target.insecure, timeout_seconds=settings.timeout_seconds,
-            headers={
-                "Content-Type": "application/json", "Accept": "application/json, */*",
-                **target.headers,
-            },
-        )  # fmt: skip
-        for left in range(TRIES_MAX - 1, -1, -1):
-            answer = await self._world.call(call)
-            if answer.status not in _AGAIN or not left:
-                return _status(answer), answer.by
-            await self._world.sleep(pause)
-            pause *= PAUSE_FACTOR
-        raise AssertionError("unreachable: the last try returns or raises")
+        settings = self._settings
+        seconds = settings.timeout_seconds
+        resource = "subjectaccessreviews.authorization.k8s.io"
+        query = f"timeout={seconds:g}s"
+        return await reviewing.ask(self._world, settings.target, review, resource, seconds, query)
 
     def _remembered(self, key: bytes) -> Object | None:
         found = self._known.get(key)
@@ -245,45 +218,3 @@ _OPERATORS = {
     labels.NOT_EQUALS: "NotIn", labels.NOT_IN: "NotIn",
     labels.EXISTS: "Exists", labels.DOES_NOT_EXIST: "DoesNotExist",
 }  # fmt: skip
-
-
-def _status(answer: outbound.Answer) -> Object:
-    """What the server said. CallFailed when that is no review."""
-    if answer.status not in (200, 201):
-        raise outbound.CallFailed(_refused(answer))
-    try:
-        review = orjson.loads(answer.body)
-    except orjson.JSONDecodeError as error:
-        text = answer.body.decode(errors="replace")
-        raise outbound.CallFailed(
-            f"couldn't get version/kind; json parse error: {error}: {go_value(text)}"
-        ) from error
-    status = review.get("status") if isinstance(review, dict) else None
-    if not isinstance(status, dict):
-        return {}
-    return status
-
-
-def _refused(answer: outbound.Answer) -> str:
-    try:
-        message = orjson.loads(answer.body).get("message")
-    except (orjson.JSONDecodeError, AttributeError):
-        message = None
-    if message:
-        return str(message)
-    known = _SENTENCES.get(answer.status)
-    text = answer.body.decode(errors="replace").strip()
-    if known:
-        return known
-    return (
-        f"an error on the server ({go_value(text)}) has prevented the request from succeeding "
-        "(post subjectaccessreviews.authorization.k8s.io)"
-    )
-
-
-_SENTENCES = {
-    401: "Unauthorized",
-    404: "the server could not find the requested resource",
-    405: "the server does not allow this method on the requested resource",
-    429: "the server has received too many requests and has asked us to try again later",
-}

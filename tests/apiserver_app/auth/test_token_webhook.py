@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.auth.authn.webhook import Webhook, World
+from apiserver_app.auth.authn.webhook import Webhook
 from apiserver_app.auth.protocols import Try
+from apiserver_app.auth.reviewing import World
 from apiserver_app.machinery.kubeconfigs import Target
 from apiserver_app.machinery.outbound import Answer, Call, CallFailed
 from tests.apiserver_app.auth.conftest import NOW, result_of
@@ -42,7 +43,7 @@ class Service:
 
 
 def webhook(service: Service, version: str = "v1") -> Webhook:
-    world = World(service.call, service.sleep)
+    world = World(service.call, lambda: NOW, service.sleep)
     return Webhook(Target("https://127.0.0.1:9443/authn"), world, OWN, version)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from apiserver_app.auth import reviewing
 from apiserver_app.auth.authz import config, union, webhook
 from apiserver_app.auth.protocols import Attributes, Decision
 from apiserver_app.machinery import outbound
@@ -40,8 +41,8 @@ class Outside:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def world(self) -> webhook.World:
-        return webhook.World(self.call, lambda: self.now, self.sleep)
+    def world(self) -> reviewing.World:
+        return reviewing.World(self.call, lambda: self.now, self.sleep)
 
 
 def authorizer(outside: Outside, **more: Any) -> webhook.Webhook:

@@ -1,0 +1,94 @@
+"""How an authenticator or authorizer asks a service outside for a review, and again when it fails.
+
+Asked through the way out of the cluster, in virtual time.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/util/webhook/webhook.go (WithExponentialBackoff)
+and staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go (NewGenericServerResponse).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver_app.machinery import outbound
+from apiserver_app.machinery.errors import go_value
+from apiserver_app.machinery.kubeconfigs import Target
+from apiserver_app.machinery.meta import Object
+
+# DefaultAuthWebhookRetryBackoff: five tries, 0.5 s apart and growing by half
+TRIES_MAX, PAUSE_SECONDS, PAUSE_FACTOR = 5, 0.5, 1.5
+_AGAIN = (429, 500, 504)
+_SENTENCES = {
+    401: "Unauthorized",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    429: "the server has received too many requests and has asked us to try again later",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What asking takes: the way out, a clock (µs) and a way to wait."""
+
+    call: Callable[[outbound.Call], Awaitable[outbound.Answer]]
+    now: Callable[[], int]
+    sleep: Callable[[float], Awaitable[None]]
+
+
+async def ask(
+    world: World, target: Target, review: Object, resource: str, timeout_seconds: float,
+    query: str = "",
+) -> tuple[Object, str]:  # fmt: skip
+    """The status of the review that comes back, and who answered. Raises CallFailed."""
+    pause = PAUSE_SECONDS
+    call = outbound.Call(
+        to=target.url, query=query, body=orjson.dumps(review), ca_pem=target.ca_pem,
+        client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
+        insecure=target.insecure, timeout_seconds=timeout_seconds,
+        headers={
+            "Content-Type": "application/json", "Accept": "application/json, */*",
+            **target.headers,
+        },
+    )  # fmt: skip
+    for left in range(TRIES_MAX - 1, -1, -1):
+        answer = await world.call(call)
+        if answer.status not in _AGAIN or not left:
+            return _status(answer, resource), answer.by
+        await world.sleep(pause)
+        pause *= PAUSE_FACTOR
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _status(answer: outbound.Answer, resource: str) -> Object:
+    """What the server said. CallFailed when that is no review."""
+    if answer.status not in (200, 201):
+        raise outbound.CallFailed(_refused(answer, resource))
+    try:
+        review = orjson.loads(answer.body)
+    except orjson.JSONDecodeError as error:
+        text = answer.body.decode(errors="replace")
+        raise outbound.CallFailed(
+            f"couldn't get version/kind; json parse error: {error}: {go_value(text)}"
+        ) from error
+    status = review.get("status") if isinstance(review, dict) else None
+    return status if isinstance(status, dict) else {}
+
+
+def _refused(answer: outbound.Answer, resource: str) -> str:
+    try:
+        message = orjson.loads(answer.body).get("message")
+    except (orjson.JSONDecodeError, AttributeError):
+        message = None
+    if message:
+        return str(message)
+    known = _SENTENCES.get(answer.status)
+    text = answer.body.decode(errors="replace").strip()
+    if known:
+        return known
+    return (
+        f"an error on the server ({go_value(text)}) has prevented the request from succeeding "
+        f"(post {resource})"
+    )
