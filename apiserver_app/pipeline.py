@@ -28,13 +28,15 @@ from apiserver_app.handlers import (
     conversions,
     deprecations,
     listoptions,
+    readpath,
     reviews,
+    routes,
     subresources,
     writes,
 )
-from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.call import TRACEPARENT, Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext, Place
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, kinds, meta
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
@@ -54,6 +56,7 @@ class Pipeline:
         self.kernel: kernels.Kernel = cluster.kernel
         self._paths = paths
         self._details = gatedetails.Details()
+        self._minor = kinds.minor_of(cluster.version)
 
     async def handle(self, call: Call) -> Outcome:
         """Take a request through the gates; the answer, or an ApiError with its Status."""
@@ -65,6 +68,7 @@ class Pipeline:
             "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
             info.key if info else "", call.subresource, call.namespace, bodies.name_in(call),
         )  # fmt: skip
+        call.span = task.span
         answered = False
         code, came = 500, self.kernel.now
         counters = self.cluster.counters
@@ -162,6 +166,8 @@ class Pipeline:
             detail = auditor.told(finding, call.audit_id)
             if call.audit is not None:
                 call.audit.received()
+        if call.traced:
+            detail = {**detail, "traceparent": call.headers[TRACEPARENT]}
         await self.probe.hop("gate", "audit", "allow", detail)
 
     def _begin(
@@ -256,7 +262,7 @@ class Pipeline:
         info = call.info
         assert info is not None
         if call.routed == 404:
-            raise errors.path_not_found()
+            raise self._nowhere()
         served = call.subresource == "proxy" or call.verb in self.cluster.verbs_of(
             info, call.subresource
         )
@@ -271,7 +277,9 @@ class Pipeline:
         if info.custom is not None:
             await self._route_custom(call, info)
         else:
-            await self.probe.hop("gate", "routing", "allow", ROUTED)
+            reads = call.outside and call.verb in READS
+            detail = routes.of_resource(info, readpath.of(call, self._minor) if reads else None)
+            await self.probe.hop("gate", "routing", "allow", detail)
         call.gate = "decode"
 
     async def _route_custom(self, call: Call, info: ResourceInfo) -> None:
@@ -281,7 +289,9 @@ class Pipeline:
         waits = 0.0
         if call.verb == "create" and not call.subresource:
             waits = (info.custom.settled_at() - self.kernel.now) / kernels.SECOND
-        detail: Object = {**CUSTOM, "definition": info.key}
+        detail: Object = {**routes.CUSTOM, "definition": info.key}
+        if call.outside and call.verb in READS:
+            detail["read"] = readpath.of(call, self._minor)._asdict()
         if waits > 0:  # other API servers may not know of the definition yet
             detail["seconds"] = waits
             await self.kernel.sleep(waits)
@@ -295,9 +305,16 @@ class Pipeline:
     async def _plain(self, call: Call) -> Outcome:
         found = None if call.asked[2] else self._paths(call)
         if found is None:
-            raise errors.path_not_found()
-        await self.probe.hop("gate", "routing", "allow", ROUTED)
+            raise self._nowhere()
+        detail = routes.of_path(call.path, self.cluster.resources)
+        await self.probe.hop("gate", "routing", "allow", detail)
         return found
+
+    def _nowhere(self) -> errors.ApiError:
+        """Each of the three servers was offered the request, and none has the path."""
+        error = errors.path_not_found()
+        error.about = {"chain": routes.CHAIN}
+        return error
 
     def _list(self, call: Call) -> Outcome:
         assert call.info is not None
@@ -340,8 +357,6 @@ class Pipeline:
 
 
 READS = frozenset(("get", "list", "watch", "head"))
-ROUTED = {"word": "kube-apiserver"}
-CUSTOM = {"word": "apiextensions-apiserver"}
 COMPUTED = "componentstatuses"  # not stored
 UNANSWERED = "ended without an answer"
 

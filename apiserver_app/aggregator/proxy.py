@@ -12,12 +12,13 @@ from __future__ import annotations
 import urllib.parse
 
 from apiserver_app.aggregator import identity
-from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers import routes
+from apiserver_app.handlers.call import TRACEPARENT, Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, kinds, serviceroutes
 from apiserver_app.machinery import outbound as out
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.apiservices import AGGREGATOR, Remote
+from apiserver_app.registry.apiservices import Remote
 
 SECONDS_MAX = 60.0  # --request-timeout
 _PATH_MAX = 200  # of it, in the trace
@@ -35,9 +36,10 @@ _OWN = _DROPPED - {"authorization"} | {
 async def pass_on(cluster: ClusterContext, call: Call, remote: Remote) -> Outcome:
     """Ask the aggregated server; 503 in plain text when it cannot be asked."""
     detail: Object = {
-        "word": AGGREGATOR, "mux": "non-go-restful", "offered": [AGGREGATOR],
-        "apiservice": remote.name, "to": f"{remote.target.namespace}/{remote.target.name}",
-    }  # fmt: skip
+        **routes.PASSED_ON,
+        "apiservice": remote.name,
+        "to": f"{remote.target.namespace}/{remote.target.name}",
+    }
     if not remote.available:
         raise unavailable("service unavailable", detail)
     await cluster.probe.hop("gate", "routing", "allow", detail)
@@ -65,11 +67,13 @@ def _request(cluster: ClusterContext, call: Call, remote: Remote, path: str) -> 
     sent = [
         (name, value)
         for name, value in call.headers.items()
-        if name not in _DROPPED
+        if name not in (*_DROPPED, TRACEPARENT, "audit-id")
         and not name.startswith("impersonate-")
         and not identity.is_claim(name)
     ]
     sent.append(("audit-id", call.audit_id))
+    if call.traced:
+        sent.append((TRACEPARENT, call.traced))
     if call.address:
         sent.append(("x-forwarded-for", call.address))
     claims = identity.headers(call.user, kinds.minor_of(cluster.version))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,10 @@ from apiserver_app.registry.generic import Page, Selection
 
 PROTOCOLS = "sec-websocket-protocol"
 BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
+TRACEPARENT = "traceparent"  # of W3C Trace Context
+_TRACEPARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
 
 
 @dataclass(slots=True)
@@ -53,6 +58,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = ""
     rest: str = ""  # the path below `proxy`
+    span: int = 0  # its record in the trace
 
     @property
     def raw(self) -> bytes:
@@ -63,6 +69,15 @@ class Call:
     def uri(self) -> str:
         """The path and query, as the request line has them."""
         return f"{self.path}?{self.query}" if self.query else self.path
+
+    @property
+    def traced(self) -> str:
+        """The traceparent of what follows from this request, when it came with a valid one."""
+        given = self.headers.get(TRACEPARENT, "")
+        if not given or not _TRACEPARENT.fullmatch(given):
+            return ""
+        version, trace, _, flags = given.split("-")
+        return f"{version}-{trace}-{self.span:016x}-{flags}"
 
     def drop_credential(self) -> tuple[str, ...]:
         """What proved who sends it has done its work: the names of the headers that go."""

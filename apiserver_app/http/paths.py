@@ -64,7 +64,7 @@ class PathHandler:
         names = health.checks(kinds.minor_of(self._cluster.version), root)
         if check and check not in names:
             raise errors.path_not_found()
-        failed = () if self._cluster.is_ready() or root == "livez" else ("informer-sync",)
+        failed = self._failed(root)
         if check:
             if check in failed:
                 text = f"internal server error: {check} failed\n"
@@ -72,6 +72,13 @@ class PathHandler:
             return _document(b"ok", _TEXT)
         code, text = health.answer(root, names, call.params, lambda name: name not in failed)
         return _document(text.encode(), _TEXT, code)
+
+    def _failed(self, root: str) -> list[str]:
+        """Checks that do not hold yet."""
+        failed = [] if self._cluster.services.is_registered else ["autoregister-completion"]
+        if root == "livez":
+            return []
+        return failed if self._cluster.is_ready() else ["informer-sync", *failed]
 
     def _debug(self, path: str, call: Call) -> Outcome | None:
         if path.startswith(debug.FAIRNESS):

@@ -145,7 +145,10 @@ class Server:
     def _headers(self, call: Call | None) -> Headers:
         if call is None:
             return []
-        return statuses.common_headers(call.audit_id, call.flow, call.warnings)
+        headers = statuses.common_headers(call.audit_id, call.flow, call.warnings)
+        if call.traced:
+            headers.append(("Traceparent", call.traced))
+        return headers
 
 
 _NOTHING = ("", "", "")

@@ -16,12 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle import catalog
 from tests.conformance import commands, table
 from tests.conformance import kubectl as kubectls
 from tests.conformance.commands import Row
 from tests.conformance.kubectl import WAIT_SECONDS, Kubectl, Said
 from tests.lifecycle.hosting.running import Demo
 
+METRICS_SERVER = str(Path(catalog.__file__).parent / "metrics-server.yaml")
 EDITOR = "sed -i 's/Limit: 10/Limit: 9/'"
 
 
@@ -29,6 +31,12 @@ EDITOR = "sed -i 's/Limit: 10/Limit: 9/'"
 def printed(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     table.show(request.config, "kubectl")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def measured(kubectl: Kubectl) -> None:
+    """The metrics API is an aggregated server that somebody installs."""
+    kubectl("apply", "-f", METRICS_SERVER)
 
 
 @pytest.mark.seconds_max(600)

@@ -1,0 +1,82 @@
+"""APIServices and the metrics API of an aggregated server, with the real kubectl."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lifecycle import catalog
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import REAL, Demo
+
+MANIFEST = str(Path(catalog.__file__).parent / "metrics-server.yaml")
+METRICS = "v1beta1.metrics.k8s.io"
+UNABLE = "the server is currently unable to handle the request"
+SYSTEM = ("-n", "kube-system")
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Iterator[Kubectl]:
+    """A cluster of its own, where nothing is installed."""
+    where = tmp_path_factory.mktemp("aggregated") / "data"
+    with Demo(where, "--speed", "max", driver=REAL) as demo:
+        kubectl = Kubectl(kubectls.newest(), demo.data_dir, home)
+        kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+        yield kubectl
+
+
+@pytest.mark.seconds_max(300)
+def test_the_life_of_the_metrics_api(fresh: Kubectl) -> None:
+    rows = fresh.until(lambda out: "v2.autoscaling" in out, "get", "apiservices")
+    assert re.search(r"(?m)^NAME +SERVICE +AVAILABLE +AGE$", rows)
+    assert re.search(r"(?m)^v1\.apps +Local +True +\d+", rows)
+    assert fresh.fails("top", "node") == "error: Metrics API not available"
+    assert fresh.fails("top", "pod") == "error: Metrics API not available"
+
+    fresh("apply", "-f", MANIFEST)
+    fresh("wait", "--for=condition=Available", f"apiservice/{METRICS}", "--timeout=30s")
+    rows = fresh("get", "apiservice", METRICS)
+    assert re.search(r"(?m)^v1beta1\.metrics\.k8s\.io +kube-system/metrics-server +True +", rows)
+    assert "metrics.k8s.io/v1beta1" in fresh("api-versions").splitlines()
+    assert "NodeMetrics" in fresh("api-resources", "--api-group=metrics.k8s.io")
+
+    fresh("run", "one", "--image=nginx")
+    fresh("wait", "--for=condition=Ready", "pod/one", "--timeout=30s")
+    nodes = fresh("top", "node")
+    assert re.search(r"(?m)^NAME +CPU\(cores\) +CPU\(?%\)? +MEMORY\(bytes\) +MEMORY\(?%\)?", nodes)
+    assert re.search(r"(?m)^node-1 +\d+m +\d+% +\d+Mi +\d+%", nodes)
+    assert re.search(r"(?m)^one +\d+m +\d+Mi", fresh("top", "pod"))
+    assert re.search(r"(?m)^one +one +\d+m", fresh("top", "pod", "one", "--containers"))
+    assert re.search(r"(?m)^kube-system +metrics-server-", fresh("top", "pod", "-A"))
+    assert re.search(r"(?m)^NAME +CPU +MEMORY +WINDOW", fresh("get", "nodes.metrics.k8s.io"))
+
+    fresh(*SYSTEM, "scale", "deployment/metrics-server", "--replicas=0")
+    shown = fresh.until(lambda out: "MissingEndpoints" in out, "get", "apiservice", METRICS)
+    assert "False (MissingEndpoints)" in shown
+    # a group version that is stale is not there for a client of aggregated discovery
+    assert fresh.fails("top", "node") == "error: Metrics API not available"
+    raw = fresh.fails("get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes")
+    assert raw == f"Error from server (ServiceUnavailable): {UNABLE}"
+    assert "one " in fresh("get", "pods")
+
+    fresh(*SYSTEM, "scale", "deployment/metrics-server", "--replicas=1")
+    fresh("wait", "--for=condition=Available", f"apiservice/{METRICS}", "--timeout=30s")
+    assert "node-1" in fresh("top", "node")
+    fresh("delete", "apiservice", METRICS)
+    assert fresh.fails("top", "node") == "error: Metrics API not available"
+
+
+@pytest.mark.seconds_max(300)
+@pytest.mark.parametrize("program", kubectls.programs(), ids=lambda path: path.name)
+def test_every_kubectl_can_say_top(
+    program: Path, cluster: Demo, home: Path, kubectl: Kubectl
+) -> None:
+    kubectl("apply", "-f", MANIFEST)
+    kubectl("wait", "--for=condition=Available", f"apiservice/{METRICS}", "--timeout=30s")
+    one = Kubectl(program, cluster.data_dir, home)
+    assert re.search(r"(?m)^node-1 +\d+m", one("top", "node"))
+    assert re.search(r"(?m)^metrics-server-\S+ +\d+m", one("top", "pod", *SYSTEM))
