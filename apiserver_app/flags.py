@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from apiserver_app.admission import config
-from apiserver_app.machinery import kubeconfigs
+from apiserver_app.machinery import features, kinds, kubeconfigs, runtimeconfig
 
 
 class FileText(str):
@@ -113,6 +113,8 @@ class Flags:
     disable_admission_plugins: tuple[str, ...] = ()
     admission_control: tuple[str, ...] = ()  # the old flag: exactly these
     admission_control_config_file: AdmissionText = NO_ADMISSION
+    feature_gates: tuple[str, ...] = ()  # Name=true
+    runtime_config: tuple[str, ...] = ()  # group/version=true
     # ours: where programs outside the simulation may be asked (webhooks, issuers, servers)
     outbound_allowed_addresses: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
 
@@ -138,7 +140,21 @@ def parse(arguments: Iterable[str], read: Callable[[str], str], version: str = "
         if isinstance(value, tuple):
             value = values.get(found.name, ()) + value
         values[found.name] = value
+    _check_switches(values, version)
     return Flags(**values)
+
+
+def _check_switches(values: Mapping[str, Any], version: str) -> None:
+    """Names that the version does not know end the start."""
+    gates = values.get("feature_gates", ())
+    try:
+        features.switched(gates, version)
+    except features.GateError as error:
+        raise _invalid("feature-gates", ",".join(gates), str(error)) from error
+    try:
+        runtimeconfig.parse(values.get("runtime_config", ()), kinds.minor_of(version))
+    except runtimeconfig.ConfigError as error:
+        raise FlagError(str(error)) from error
 
 
 def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -> Any:

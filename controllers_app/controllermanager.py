@@ -19,6 +19,7 @@ from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.signing import Authority
 from controllers_app.controllers import CONTROLLERS, Entry
 from controllers_app.runtime import controller as runtime
@@ -64,11 +65,12 @@ def build(
     version: str,
     root_ca: str,
     authority: Authority | None = None,
+    config: RuntimeConfig = (),
     entries: Sequence[Entry] = CONTROLLERS,
 ) -> list[Component]:
     """The manager first, then the controllers it starts."""
     process = _Process(
-        kernel, probe, rand, client, client_for, version, root_ca, authority, entries
+        kernel, probe, rand, client, client_for, version, root_ca, authority, config, entries
     )
     return [process.manager, *process.controllers]
 
@@ -86,6 +88,7 @@ class _Process:
         version: str,
         root_ca: str,
         authority: Authority | None,
+        config: RuntimeConfig,
         entries: Sequence[Entry],
     ) -> None:
         self._kernel = kernel
@@ -95,6 +98,7 @@ class _Process:
         self._version = version
         self._root_ca = root_ca
         self._authority = authority
+        self._config = config
         self._leading = Signal(kernel)
         self._informers: InformerFactory | None = None
         self._clients = {entry.name: client_for(entry.account, entry.name) for entry in entries}
@@ -199,7 +203,7 @@ class _Process:
             group.spawn(f"{entry.name}/events", recorder.run())
             context = runtime.Context(
                 self._kernel, self._clients[entry.name], informers, recorder, queue,
-                self._rand, self._version, self._root_ca, self._authority,
+                self._rand, self._version, self._root_ca, self._authority, self._config,
             )  # fmt: skip
             with informers.registering(entry.name):
                 controller = entry.factory(context)

@@ -31,7 +31,15 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
-from apiserver_app.machinery import carriers, errors, kinds, outbound, types
+from apiserver_app.machinery import (
+    carriers,
+    errors,
+    features,
+    kinds,
+    outbound,
+    runtimeconfig,
+    types,
+)
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
 from apiserver_app.machinery.rand import Rand
@@ -98,7 +106,11 @@ class Cluster:
         self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)
         self.store = etcd.Etcd(backend)
         self.store.recover(state.revision, state.compacted)
-        self.resources = kinds.Resources(state.version)
+        self.features = features.switched(inputs.flags.feature_gates, state.version)
+        self.resources = kinds.Resources(
+            state.version,
+            runtimeconfig.parse(inputs.flags.runtime_config, kinds.minor_of(state.version)),
+        )
         self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
         self.tokens = authenticators.signer(inputs.flags, inputs.service_account_key)
         key = inputs.service_account_key
@@ -133,24 +145,29 @@ class Cluster:
             "authentication": authenticators.describe(self.context.authentication),
             "admission": plugins.described(self.context.chain.plugins),
         }
+        switches = {
+            "feature-gates": list(self.inputs.flags.feature_gates),
+            "runtime-config": list(self.inputs.flags.runtime_config),
+        }
+        detail |= {name: said for name, said in switches.items() if said}
         self.recorder.tell("component", "apiserver", "starting", detail, span=0)
         self.kernel.spawn("boot", self._boot())
 
     async def _boot(self) -> None:
         loopback, state = self._loopback(), self.state
-        try:
-            await bootstrap.ensure(loopback, state.version, state.epoch, self.inputs.ca_pem)
-        except errors.ApiError as error:  # the server's own plugins refuse what it begins with
-            why = f"PostStartHook failed: unable to initialize: {error.message}"
-            self.recorder.tell("component", "apiserver", "failed", {"message": why}, span=0)
-            self.on_bug(f"apiserver: {why}")
-            return
-        self.recorder.tell("component", "apiserver", "synced", {}, span=0)
+        refusals = await bootstrap.ensure(
+            loopback, state.version, state.epoch, self.inputs.ca_pem,
+            self.resources.by_key.__contains__,
+        )  # fmt: skip
+        told: Object = {}
+        if refusals:  # the server's own plugins refuse what it begins with
+            told = {"refused": len(refusals), "message": refusals[0]}
+        self.recorder.tell("component", "apiserver", "synced", told, span=0)
         self._follow_what_is_served()
         for role in self.roles.values():
             role.wanted()
         keeper = self.client("system:apiserver", statuses.AGENT, ("system:masters",))
-        for followed in statuses.FOLLOWED:
+        for followed in filter(self.resources.by_key.__contains__, statuses.FOLLOWED):
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
             self.kernel.spawn(f"apf/{followed}", task, background=True)
         self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
@@ -234,6 +251,7 @@ class Cluster:
                 lambda info: self.store.count(info.etcd_prefix()),
             ),
             audit=self._audit(),
+            features=self.features,
             profiling=inputs.flags.profiling,
             outbound=self.outbound,
             issue_token=self._token_requests().issue,
@@ -314,7 +332,9 @@ class Cluster:
         given, version = self.inputs.flags, self.state.version
         only = given.admission_control or None
         enable = given.enable_admission_plugins if only is None else ()
-        names = plugins.enabled(version, enable, given.disable_admission_plugins, only)
+        names = plugins.enabled(
+            version, enable, given.disable_admission_plugins, only, self.features
+        )
 
         async def permits(asked: Question) -> tuple[bool, str]:
             user, verb, *rest = asked
@@ -362,8 +382,13 @@ class Cluster:
         self.kernel.spawn("kube-apiserver-autoregistration", self._register(), span=0)
 
     async def _register(self) -> None:
+        if apiservices.KEY not in self.resources.by_key:
+            return
         client = self._loopback(apiservices.AGGREGATOR)
-        await registration.ensure(client, self.resources, self.cache)
+        try:
+            await registration.ensure(client, self.resources, self.cache)
+        except errors.ApiError:  # the server's own plugins refuse: it goes on without them
+            return
         self.services.registered()
 
     def _start_availability(self) -> None:

@@ -94,6 +94,7 @@ def build(cluster: Cluster) -> dict[str, Role]:
         ),
         cluster.account_client, version=version, root_ca=inputs.ca_pem,
         authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, cluster.tokens),
+        config=cluster.resources.config,
     )  # fmt: skip
     chooser = scheduler.build(
         kernel, probe, cluster.rand,

@@ -47,7 +47,8 @@ def desired(resources: Resources) -> list[Object]:
     out = []
     for group, version in dict.fromkeys((one.group, one.version) for one in resources.built_in):
         if group != OWN_GROUP and group in _GROUPS:
-            usual = _BETA_PRIORITY if "beta" in version else _VERSION_PRIORITY
+            is_stable = "beta" not in version and "alpha" not in version
+            usual = _VERSION_PRIORITY if is_stable else _BETA_PRIORITY
             priority = _VERSIONS.get((group, version), usual)
             out.append(_service(group, version, (_GROUPS[group], priority), ON_START))
     return out

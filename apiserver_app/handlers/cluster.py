@@ -100,6 +100,7 @@ class ClusterContext:
     means: Means | None = None  # of admission plugins that ask others
     audit: Auditor | None = None
     counters: Counters = field(default_factory=Counters)
+    features: frozenset[str] = frozenset()  # the feature gates that are on
     profiling: bool = True  # whether /debug/pprof and the reset of metrics are served
     # told of what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None] = lambda where, error: None

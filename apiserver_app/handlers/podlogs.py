@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from apiserver_app.handlers import connect
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, features, meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
@@ -19,6 +19,8 @@ from apiserver_app.machinery.nodeapi import Lines, LogOptions, NodeError
 
 _NOT_NEGATIVE = "must be greater than or equal to 0"
 _POSITIVE = "must be greater than 0"
+_STREAMS = ("All", "Stderr", "Stdout")
+_NO_TAIL = "`tailLines` and specific `stream` are mutually exclusive for now"
 
 
 @dataclass(slots=True)
@@ -34,7 +36,8 @@ async def read(cluster: ClusterContext, call: Call) -> Outcome:
     """The log as it stands, or for as long as the container runs."""
     since = _since(call)
     numbers = {name: connect.number(call, name) for name in _NUMBERS}
-    _validate(call, numbers)
+    splits = features.SPLIT_STREAMS in cluster.features
+    _validate(call, numbers, splits)
     call.gate = "etcd"
     pod = connect.pod_of(cluster, call)
     container = connect.container_of(pod, call.param("container"))
@@ -51,6 +54,7 @@ async def read(cluster: ClusterContext, call: Call) -> Outcome:
         timestamps=connect.flag(call, "timestamps"),
         tail_lines=numbers["tailLines"],
         limit_bytes=numbers["limitBytes"],
+        stream=call.param("stream") or "All",
     )
     try:
         lines = await cluster.nodes.logs(pod, options)
@@ -79,7 +83,7 @@ def _since(call: Call) -> int | None:
         ) from error
 
 
-def _validate(call: Call, numbers: dict[str, int | None]) -> None:
+def _validate(call: Call, numbers: dict[str, int | None], splits: bool) -> None:
     found: list[FieldError] = []
     tail, limit, seconds = (numbers[name] for name in _NUMBERS)
     if tail is not None and tail < 0:
@@ -91,8 +95,13 @@ def _validate(call: Call, numbers: dict[str, int | None]) -> None:
         found.append(errors.forbidden_value("", why))
     elif seconds is not None and seconds < 1:
         found.append(errors.invalid_value("sinceSeconds", seconds, _POSITIVE))
-    if call.params.get("stream"):
+    stream = call.param("stream")
+    if stream and not splits:
         found.append(errors.forbidden_value("stream", "may not be specified"))
+    elif stream and stream not in _STREAMS:
+        found.append(errors.not_supported("stream", stream, _STREAMS))
+    if stream not in ("", "All") and splits and tail is not None:
+        found.append(errors.forbidden_value("", _NO_TAIL))
     if found:
         raise errors.invalid("", "PodLogOptions", call.name, found)
 

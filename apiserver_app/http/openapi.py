@@ -28,6 +28,7 @@ from apiserver_app.http import (
 )
 from apiserver_app.http.openapi_schemas import META
 from apiserver_app.machinery import kinds
+from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 from apiserver_app.registry.apiservices import Services
 
 Answer = tuple[int, list[tuple[str, str]], bytes]
@@ -135,11 +136,11 @@ class OpenApi:
             return gzip.compress(remote, compresslevel=6, mtime=0)
         is_v2 = name in ("v2", "v2.pb")
         if name in self._built_in or (is_v2 and not self._custom_versions()):
-            return _compressed(self._version, name)
+            return _compressed(self._version, self._resources.config, name)
         found = self._custom.get(name)
         if found is None:
             if is_v2:
-                plain = gzip.decompress(_compressed(self._version, name))
+                plain = gzip.decompress(_compressed(self._version, self._resources.config, name))
                 body = openapi_v2.extended(plain, name == "v2.pb", self._custom_documents())
             else:
                 body = build_custom(self._resources, *name.split("/")[1:])
@@ -155,11 +156,12 @@ class OpenApi:
             return hashlib.sha512(remote[name]).hexdigest().upper()
         if name not in self._built_in and self._custom_versions():
             return hashlib.sha512(self._compressed(name)).hexdigest().upper()
-        text = f"{FORMAT}/{self._version}/{name}"
+        said = "".join(f"/{key}={value}" for key, value in self._resources.config)
+        text = f"{FORMAT}/{self._version}{said}/{name}"
         return hashlib.sha512(text.encode()).hexdigest().upper()
 
 
-def build(version: str, name: str) -> bytes:
+def build(version: str, name: str, config: RuntimeConfig = ()) -> bytes:
     """The document of `apis/apps/v1`, `api/v1`, `apis/apps`, `apis` or `api`."""
     parts = name.split("/")
     if len(parts) == 1 or (len(parts) == 2 and parts[0] == "apis"):
@@ -168,7 +170,7 @@ def build(version: str, name: str) -> bytes:
         roots: Sequence[str] = [META + kind]
     else:
         group = parts[1] if parts[0] == "apis" else ""
-        found = openapi_paths.Paths(kinds.Resources(version), group, parts[-1])
+        found = openapi_paths.Paths(kinds.Resources(version, config), group, parts[-1])
         paths, roots = found.paths, list(found.roots)
     definitions = openapi_schemas.Definitions(version)
     return _document(version, paths, openapi_schemas.v3(definitions, roots))
@@ -214,13 +216,13 @@ def _document(version: str, paths: Mapping[str, Any], schemas: Mapping[str, Any]
 
 
 @functools.lru_cache(_DOCUMENTS_MAX)
-def _compressed(version: str, name: str) -> bytes:
+def _compressed(version: str, config: RuntimeConfig, name: str) -> bytes:
     if name == "v2":
-        body = openapi_v2.as_json(version)
+        body = openapi_v2.as_json(version, config)
     elif name == "v2.pb":
-        body = openapi_v2.as_protobuf(version)
+        body = openapi_v2.as_protobuf(version, config)
     else:
-        body = build(version, name)
+        body = build(version, name, config)
     return gzip.compress(body, compresslevel=6, mtime=0)
 
 

@@ -17,6 +17,7 @@ import orjson
 from apiserver_app.http import discovery, openapi_custom, openapi_paths, openapi_schemas
 from apiserver_app.http.openapi_schemas import V2_PREFIX, V3_PREFIX
 from apiserver_app.machinery import kinds
+from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 
 Json = dict[str, Any]
 
@@ -29,9 +30,9 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def as_json(version: str) -> bytes:
+def as_json(version: str, config: RuntimeConfig = ()) -> bytes:
     """The document as JSON."""
-    source = _Source(version)
+    source = _Source(version, config)
     paths = b",".join(_member(name, orjson.dumps(item)) for name, item in source.paths())
     found = b",".join(_member(name, orjson.dumps(item)) for name, item in source.definitions())
     return b"".join((
@@ -40,9 +41,9 @@ def as_json(version: str) -> bytes:
     ))  # fmt: skip
 
 
-def as_protobuf(version: str) -> bytes:
+def as_protobuf(version: str, config: RuntimeConfig = ()) -> bytes:
     """The document as an openapi.v2.Document."""
-    source = _Source(version)
+    source = _Source(version, config)
     info = _text(1, source.info["title"]) + _text(2, source.info["version"])
     paths = b"".join(_named(2, name, _path_item(item)) for name, item in source.paths())
     found = b"".join(_named(1, name, _schema(item)) for name, item in source.definitions())
@@ -70,12 +71,12 @@ def extended(plain: bytes, protobuf: bool, documents: Iterable[tuple[Any, Any]])
 class _Source:
     """Paths, then the definitions they led to, one by one in Swagger's form."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, config: RuntimeConfig) -> None:
         self.info = {
             "title": "Kubernetes",
             "version": discovery.version_info(version)["gitVersion"],
         }
-        self._resources = kinds.Resources(version)
+        self._resources = kinds.Resources(version, config)
         self._definitions = openapi_schemas.Definitions(version)
         self._roots: dict[str, None] = {}
 

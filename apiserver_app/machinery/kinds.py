@@ -10,13 +10,15 @@ pkg/controlplane/apiserver/aggregator.go (group priorities) and api/discovery.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import functools
 import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import customkinds, kindtable
+from apiserver_app.machinery import customkinds, kindtable, runtimeconfig
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -42,9 +44,10 @@ class SubresourceInfo:
 class Resources:
     """The index of what one version serves."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, config: RuntimeConfig = ()) -> None:
         self.version = version
-        self.built_in = resources(version)
+        self.config = config
+        self.built_in = resources(version, config)
         self.all = self.built_in
         self.generation = 0  # grows whenever what is served changes
         self._custom: dict[str, tuple[ResourceInfo, ...]] = {}
@@ -142,20 +145,30 @@ class Resources:
 
     def _stored_as(self, info: ResourceInfo) -> ResourceInfo:
         """Events are one kind under two groups; other kinds are stored as preferred."""
-        return self.by_key["events" if info.plural == "events" else info.key]
+        return self.by_key.get("events" if info.plural == "events" else info.key, info)
 
 
 @functools.lru_cache(maxsize=16)
-def resources(version: str) -> tuple[ResourceInfo, ...]:
-    """Every built-in resource that version serves, in discovery order."""
+def resources(version: str, config: RuntimeConfig = ()) -> tuple[ResourceInfo, ...]:
+    """Every built-in resource that version serves, in discovery order; `config` is what
+    runtime-config says about it."""
     minor = minor_of(version)
-    return tuple(
-        info
-        for served in kindtable.GROUP_VERSIONS
-        if served.since <= minor <= served.until
-        for line in served.lines.strip().splitlines()
-        if (info := _parse(served, line, minor)) is not None
-    )
+    served = runtimeconfig.served(minor, config)
+    found: list[ResourceInfo] = []
+    preferred: dict[str, ResourceInfo] = {}
+    for one in kindtable.GROUP_VERSIONS:
+        single = served.get((one.group, one.version))
+        if single is None or not one.since <= minor <= one.until:
+            continue
+        for line in one.lines.strip().splitlines():
+            info = _parse(one, line, minor)
+            if info is None or not single.get(info.plural, single.get("*", True)):
+                continue
+            first = preferred.setdefault(info.key, info)
+            if first is not info and info.storage:
+                info = dataclasses.replace(info, stored_as=first.api_version)
+            found.append(info)
+    return tuple(found)
 
 
 def minor_of(version: str) -> int:

@@ -24,6 +24,7 @@ class GroupVersion(NamedTuple):
     lines: str
     since: int = 0  # minor version
     until: int = 999
+    default: bool = True  # otherwise runtime-config must ask for it
 
 
 _CORE = """
@@ -123,6 +124,29 @@ validatingadmissionpolicybindings | ValidatingAdmissionPolicyBinding | - | | api
 validatingwebhookconfigurations | ValidatingWebhookConfiguration | - | | api-extensions
 """
 
+_POLICIES_ALPHA = """
+mutatingadmissionpolicies | MutatingAdmissionPolicy | - | | api-extensions | | 32-
+mutatingadmissionpolicybindings | MutatingAdmissionPolicyBinding | - | | api-extensions | | 32-
+validatingadmissionpolicies | ValidatingAdmissionPolicy | - | | api-extensions | status | -31
+validatingadmissionpolicybindings | ValidatingAdmissionPolicyBinding | - | | api-extensions | | -31
+"""
+
+_POLICIES_BETA = """
+mutatingadmissionpolicies | MutatingAdmissionPolicy | - | | api-extensions | | 34-
+mutatingadmissionpolicybindings | MutatingAdmissionPolicyBinding | - | | api-extensions | | 34-
+validatingadmissionpolicies | ValidatingAdmissionPolicy | - | | api-extensions | status | -33
+validatingadmissionpolicybindings | ValidatingAdmissionPolicyBinding | - | | api-extensions | | -33
+"""
+
+_ADDRESSES = """
+ipaddresses | IPAddress | - | ip
+servicecidrs | ServiceCIDR | - | | | status
+"""
+
+_ATTRIBUTES = "volumeattributesclasses | VolumeAttributesClass | - | vac"
+_CANDIDATES = "leasecandidates | LeaseCandidate | ns"
+_BUNDLES = "clustertrustbundles | ClusterTrustBundle | -"
+
 _CRDS = """
 customresourcedefinitions | CustomResourceDefinition | - | crd crds | api-extensions | status
 """
@@ -147,6 +171,16 @@ _APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 _APIREGISTRATION = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
 _FLOWCONTROL = "flowcontrol.apiserver.k8s.io"
 
+
+def _off(
+    group: str, version: str, package: str, lines: str, since: int, until: int = 999
+) -> GroupVersion:
+    """One that is served only when runtime-config says so."""
+    return GroupVersion(
+        group, version, f"{_API}.{package}.{version}", lines, since, until, default=False
+    )
+
+
 # by priority of the group, then of the version, as the aggregator sorts them
 GROUP_VERSIONS: tuple[GroupVersion, ...] = (
     GroupVersion("", "v1", f"{_API}.core.v1", _CORE),
@@ -160,17 +194,26 @@ GROUP_VERSIONS: tuple[GroupVersion, ...] = (
     GroupVersion("autoscaling", "v2beta2", f"{_API}.autoscaling.v2beta2", _AUTOSCALING, 0, 25),
     GroupVersion("batch", "v1", f"{_API}.batch.v1", _BATCH),
     GroupVersion("certificates.k8s.io", "v1", f"{_API}.certificates.v1", _CERTIFICATES),
+    _off("certificates.k8s.io", "v1beta1", "certificates", _BUNDLES, 33),
+    _off("certificates.k8s.io", "v1alpha1", "certificates", _BUNDLES, 27, 36),
     GroupVersion("networking.k8s.io", "v1", f"{_API}.networking.v1", _NETWORKING),
+    _off("networking.k8s.io", "v1beta1", "networking", _ADDRESSES, 31, 36),
     GroupVersion("policy", "v1", f"{_API}.policy.v1", _POLICY),
     GroupVersion("rbac.authorization.k8s.io", "v1", f"{_API}.rbac.v1", _RBAC),
     GroupVersion("storage.k8s.io", "v1", f"{_API}.storage.v1", _STORAGE),
     GroupVersion("storage.k8s.io", "v1beta1", f"{_API}.storage.v1beta1", _STORAGE_BETA, 0, 26),
+    _off("storage.k8s.io", "v1beta1", "storage", _ATTRIBUTES, 31, 36),
+    _off("storage.k8s.io", "v1alpha1", "storage", _ATTRIBUTES, 29, 34),
     GroupVersion(
         "admissionregistration.k8s.io", "v1", f"{_API}.admissionregistration.v1", _ADMISSION
     ),
+    _off("admissionregistration.k8s.io", "v1beta1", "admissionregistration", _POLICIES_BETA, 28),
+    _off("admissionregistration.k8s.io", "v1alpha1", "admissionregistration", _POLICIES_ALPHA, 26),
     GroupVersion("apiextensions.k8s.io", "v1", _APIEXTENSIONS, _CRDS),
     GroupVersion("scheduling.k8s.io", "v1", f"{_API}.scheduling.v1", _PRIORITIES),
     GroupVersion("coordination.k8s.io", "v1", f"{_API}.coordination.v1", "leases | Lease | ns"),
+    _off("coordination.k8s.io", "v1beta1", "coordination", _CANDIDATES, 33),
+    _off("coordination.k8s.io", "v1alpha2", "coordination", _CANDIDATES, 32),
     GroupVersion("node.k8s.io", "v1", f"{_API}.node.v1", "runtimeclasses | RuntimeClass | -"),
     GroupVersion(
         "discovery.k8s.io", "v1", f"{_API}.discovery.v1", "endpointslices | EndpointSlice | ns"

@@ -60,6 +60,8 @@ class ResourceInfo:
     storage: str = ""
     # definition name in the official schema, e.g. "io.k8s.api.core.v1.Pod"
     definition: str = ""
+    # apiVersion that objects are stored in, where it is another version of the same group
+    stored_as: str = ""
     # of custom resources only: the list's kind, the version that is stored, what is compiled
     list_kind: str = ""
     stored_version: str = ""

@@ -72,9 +72,11 @@ class Services:
 
     def start(self) -> None:
         """Serve what is stored, and follow the objects from here."""
+        info = self._resources.by_key.get(KEY)
+        if info is None:
+            return
         for service in self._cache.list(KEY):
             self._serve(service)
-        info = self._resources.by_key[KEY]
         watch = Subscription(AGGREGATOR, info.storage, info.etcd_prefix(), None, self._hear)
         self._cache.subscribe(watch, None)
 

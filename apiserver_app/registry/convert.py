@@ -1,6 +1,7 @@
 """Kinds that are served in more versions than they are stored in: there and back.
 
-Custom resources go by their definition.
+Custom resources go by their definition. What has the same fields in both versions only changes its
+apiVersion.
 Events are stored as core/v1 whichever API wrote them; horizontal pod autoscalers as autoscaling/v2.
 An object of the stored version comes back as it is.
 
@@ -24,7 +25,9 @@ def to_stored(info: ResourceInfo, obj: Object) -> Object:
     if info.custom is not None:
         return info.custom.to_stored(obj)
     convert = _TO.get((info.api_version, info.kind))
-    return convert(obj) if convert else obj
+    if convert is not None:
+        return convert(obj)
+    return {**obj, "apiVersion": info.stored_as} if info.stored_as else obj
 
 
 def to_served(info: ResourceInfo, obj: Object) -> Object:
@@ -34,11 +37,13 @@ def to_served(info: ResourceInfo, obj: Object) -> Object:
     if obj.get("apiVersion") == info.api_version:
         return obj
     convert = _FROM.get((info.api_version, info.kind))
-    return convert(obj) if convert else obj
+    if convert is not None:
+        return convert(obj)
+    return {**obj, "apiVersion": info.api_version} if info.stored_as else obj
 
 
 def is_converted(info: ResourceInfo) -> bool:
-    return info.custom is not None or (info.api_version, info.kind) in _FROM
+    return bool(info.stored_as) or info.custom is not None or (info.api_version, info.kind) in _FROM
 
 
 # what autoscaling/v1 has no field for travels in annotations, as JSON

@@ -45,9 +45,11 @@ class Definitions:
 
     def start(self) -> None:
         """Serve what is stored, and follow the definitions from here."""
+        info = self._resources.by_key.get(customkinds.DEFINITIONS)
+        if info is None:
+            return
         for definition in self._cache.list(customkinds.DEFINITIONS):
             self._serve(definition)
-        info = self._resources.by_key[customkinds.DEFINITIONS]
         watch = Subscription(NAME, info.storage, info.etcd_prefix(), None, self._hear)
         self._cache.subscribe(watch, None)
 

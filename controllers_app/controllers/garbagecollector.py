@@ -35,7 +35,7 @@ class GarbageCollectorController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._resources = kinds.Resources(ctx.version)
+        self._resources = kinds.Resources(ctx.version, ctx.config)
         self._absent: OrderedDict[str, None] = OrderedDict()
         self._caches: dict[str, Informer] = {}
         for info in _collectable(self._resources.all):

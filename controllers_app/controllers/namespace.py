@@ -58,7 +58,7 @@ class NamespaceController(Controller):
         super().__init__(ctx)
         self._namespaces = ctx.informers.informer("namespaces")
         self._namespaces.handle(self._changed, self._updated)
-        self._resources = _deletable(kinds.resources(ctx.version))
+        self._resources = _deletable(kinds.resources(ctx.version, ctx.config))
         self._definitions = ctx.informers.informer(customkinds.DEFINITIONS)
 
     async def reconcile(self, key: str) -> Result | None:

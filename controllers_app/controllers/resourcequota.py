@@ -31,7 +31,7 @@ class ResourceQuotaController(Controller):
         self._quotas = ctx.informers.informer(QUOTAS).index_by_namespace()
         self._quotas.handle(self._changed, self._updated)
         self._counted: dict[str, Informer] = {}
-        resources = kinds.Resources(ctx.version)
+        resources = kinds.Resources(ctx.version, ctx.config)
         for info in _countable(resources.built_in):
             self._count(info, ctx.informers.informer(info.key))
         CustomCaches(ctx.informers, resources, self._defined, self._undefined)

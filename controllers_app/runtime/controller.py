@@ -19,6 +19,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Cancelled, Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.signing import Authority
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
@@ -54,6 +55,7 @@ class Context:
     version: str  # of Kubernetes, "1.33"
     root_ca: str = ""  # PEM
     authority: Authority | None = None
+    config: RuntimeConfig = ()  # what the API server serves otherwise than its version does
 
 
 class Controller:

@@ -54,9 +54,9 @@ class LeaderElector:
         """Wait until this candidate leads."""
         while not await self._try():
             # waiting for a dead holder ends by itself, so it may pass quickly; a live one may
-            # hold on for ever
-            alive = self._seen_at == self._kernel.now
-            await self._kernel.sleep(RETRY_SECONDS, background=alive)
+            # hold on for ever, and so may whoever refuses the request
+            dead = self._holder() not in ("", self.identity) and self._seen_at < self._kernel.now
+            await self._kernel.sleep(RETRY_SECONDS, background=not dead)
         assert self._lease is not None
         self._recorder.event(
             self._lease, "Normal", "LeaderElection", f"{self.identity} became leader"

@@ -11,7 +11,7 @@ staging/src/k8s.io/apiserver/pkg/server/options/admission.go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from apiserver_app.admission.plugin import Given, Plugin, release
@@ -63,18 +63,20 @@ from apiserver_app.admission.plugins.webhooks import (
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
 )
+from apiserver_app.machinery import features
 
 Release = tuple[int, int]
 
 
 class Row(NamedTuple):
     """A plugin: the first version that has it, the first that has it on by default, and the first
-    that no longer has it."""
+    that no longer has it. One with a feature gate runs only while the gate is on."""
 
     plugin: type[Plugin]
     since: Release
     on: Release | None
     until: Release | None = None
+    gate: str = ""
 
 
 ALWAYS: Release = (1, 0)
@@ -117,8 +119,8 @@ PLUGINS: tuple[Row, ...] = (
     Row(CertificateSubjectRestriction, (1, 18), (1, 18)),
     Row(DefaultIngressClass, (1, 18), (1, 18)),
     Row(DenyServiceExternalIPs, (1, 21), None),
-    Row(PodTopologyLabels, (1, 33), (1, 35)),
-    Row(MutatingAdmissionPolicy, (1, 32), (1, 36)),
+    Row(PodTopologyLabels, (1, 33), (1, 33), gate=features.TOPOLOGY_LABELS),
+    Row(MutatingAdmissionPolicy, (1, 32), (1, 32), gate=features.MUTATING_POLICY),
     Row(MutatingAdmissionWebhook, (1, 9), (1, 9)),
     Row(ValidatingAdmissionPolicy, (1, 30), (1, 30)),
     Row(ValidatingAdmissionWebhook, (1, 9), (1, 9)),
@@ -148,8 +150,10 @@ def enabled(
     enable: Sequence[str] = (),
     disable: Sequence[str] = (),
     only: Sequence[str] | None = None,
+    gates: Set[str] | None = None,
 ) -> tuple[str, ...]:
-    """Who runs, in order. `only` is the old admission-control flag: exactly those."""
+    """Who runs, in order. `only` is the old admission-control flag: exactly those. `gates` are the
+    feature gates that are on, by default the version's."""
     known = registered(version)
     for flag, names in (
         ("admission-control", only or ()),
@@ -170,8 +174,15 @@ def enabled(
         return tuple(only or _OLD_DEFAULT)
     if only is not None:
         return tuple(name for name in known if name in only)
+    if gates is None:
+        gates = features.switched((), version)
     on = {row.plugin.name for row in _rows(version) if row.on is not None and now >= row.on}
-    return tuple(name for name in known if name in enable or (name in on and name not in disable))
+    off = {row.plugin.name for row in _rows(version) if row.gate and row.gate not in gates}
+    return tuple(
+        name
+        for name in known
+        if name not in off and (name in enable or (name in on and name not in disable))
+    )
 
 
 def build(given: Given, names: Sequence[str] | None = None) -> tuple[Plugin, ...]:
