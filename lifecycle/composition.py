@@ -53,6 +53,8 @@ from controllers_app.kubelet import images
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
 from lifecycle import roles
+from lifecycle.etcdctl import server as etcdserver
+from lifecycle.etcdctl import worlds
 from lifecycle.trace.recorder import Recorder
 
 EVENT_LEASE_SECONDS = 3600
@@ -105,7 +107,7 @@ class Cluster:
         self.rand.state = state.rand
         self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)
         self.store = etcd.Etcd(backend)
-        self.store.recover(state.revision, state.compacted)
+        self.store.recover(state.revision, state.compacted, state.leases)
         self.features = features.switched(inputs.flags.feature_gates, state.version)
         self.resources = kinds.Resources(
             state.version,
@@ -131,6 +133,8 @@ class Cluster:
         )
         self.definitions.start()
         self.services.start()
+        self.etcd = etcdserver.Server(self)
+        self.nodes.extend(tools=worlds.tools(lambda: self.etcd))
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
         self.server = http.Server(self.context, self.pipeline)
         self.roles = roles.build(self)
@@ -427,7 +431,7 @@ class Cluster:
         while True:
             await self.kernel.sleep(EVENT_LEASE_STEP_SECONDS)
             for lease in self.store.leases():
-                if lease <= self.kernel.now // kernels.SECOND:
+                if lease not in self.store.granted and lease <= self.kernel.now // kernels.SECOND:
                     for key in self.store.lease_keys(lease):
                         self._expire(key)
                     self.store.revoke(lease)

@@ -116,6 +116,8 @@ class Stream:
         """What is there already, as ADDED events."""
         cluster = self._cluster
         for entry in cluster.store.range(self._info.etcd_prefix(selection.namespace)).entries:
+            if entry.key in cluster.cache.unreadable:
+                continue
             obj = cluster.cache.decoded(entry)
             if (selects is None or selects(obj)) and self._asks(obj):
                 self._later("ADDED", obj)

@@ -2,7 +2,7 @@
 
 Reads the envelope (`k8s\\0` and runtime.Unknown), finds the message by kind and walks it with the
 table of field numbers. Zero values that Go always writes to protobuf and never to JSON are left
-out. Every malformed body is a 400. Never encodes.
+out. Every malformed body is a 400. protoencode.py writes them.
 
 Models apimachinery pkg/runtime/serializer/protobuf/protobuf.go and the generated.pb.go files.
 """
@@ -35,7 +35,7 @@ _META_KINDS = frozenset(
 _PACKAGES = {"": "core", "internal.apiserver.k8s.io": "apiserverinternal", "meta.k8s.io": "meta"}
 
 
-class _Malformed(Exception):
+class Malformed(Exception):
     pass
 
 
@@ -43,35 +43,35 @@ def decode(body: bytes) -> Object:
     """The object in a body, with its kind and apiVersion."""
     try:
         return _envelope(body, 0)
-    except _Malformed as error:
+    except Malformed as error:
         raise errors.bad_request(str(error)) from error
 
 
 def _envelope(body: bytes, depth: int) -> Object:
     if not body.startswith(PREFIX):
         expected = " ".join(str(byte) for byte in PREFIX)
-        raise _Malformed(
+        raise Malformed(
             f"provided data does not appear to be a protobuf message, expected prefix [{expected}]"
         )
     unknown = _raw_fields(memoryview(body)[len(PREFIX) :])
     type_meta = _raw_fields(_last_bytes(unknown, 1))
     version, kind = _text(_last_bytes(type_meta, 1)), _text(_last_bytes(type_meta, 2))
     if _last_bytes(unknown, 3):
-        raise _Malformed("a protobuf body with a contentEncoding is not supported")
-    message = _message_of(version, kind)
+        raise Malformed("a protobuf body with a contentEncoding is not supported")
+    message = message_of(version, kind)
     out: Object = {"kind": kind, "apiVersion": version}
     out.update(_message(message, _last_bytes(unknown, 2), depth))
     return out
 
 
-def _message_of(version: str, kind: str) -> str:
+def message_of(version: str, kind: str) -> str:
     group, _, tail = version.rpartition("/")
     package = _PACKAGES.get(group) or group.split(".", 1)[0]
     message = f"{package}.{tail}.{kind}"
     if gofields.fields_of(message) is None and kind in _META_KINDS:
         message = f"meta.v1.{kind}"
     if not kind or gofields.fields_of(message) is None:
-        raise _Malformed(
+        raise Malformed(
             f'no kind "{kind}" is registered for version "{version}" in scheme '
             '"pkg/api/legacyscheme/scheme.go:30"'
         )
@@ -85,14 +85,14 @@ def _message_of(version: str, kind: str) -> str:
 def _table(message: str) -> dict[int, GoField]:
     fields = gofields.fields_of(message)
     if fields is None:
-        raise _Malformed(f"the message {message} is not supported")
+        raise Malformed(f"the message {message} is not supported")
     return {field.number: field for field in fields}
 
 
 def _message(message: str, data: memoryview, depth: int) -> Object:
     """A message as the JSON object it stands for, in Go's order."""
     if depth > DEPTH_MAX:
-        raise _Malformed("proto: exceeded max depth")
+        raise Malformed("proto: exceeded max depth")
     table = _table(message)
     values: dict[int, Any] = {}
     for number, wire, value in _walk(data):
@@ -191,7 +191,7 @@ def _value(field: GoField, type_: str, wire: int, value: Any, depth: int) -> Any
 def _expect(field: GoField, wire: int, expected: int) -> None:
     if wire != expected:
         name = field.name[:1].upper() + field.name[1:]
-        raise _Malformed(f"proto: wrong wireType = {wire} for field {name}")
+        raise Malformed(f"proto: wrong wireType = {wire} for field {name}")
 
 
 # -- messages with a JSON form of their own -------------------------------------------------------
@@ -230,7 +230,7 @@ def _moment(fields: dict[int, list[Any]], micros: int) -> datetime.datetime:
             seconds=_signed(_last_number(fields, 1), 64), microseconds=micros
         )
     except OverflowError as error:
-        raise _Malformed("proto: a time is out of range") from error
+        raise Malformed("proto: a time is out of range") from error
 
 
 def _raw_json(data: memoryview, depth: int) -> Any:
@@ -243,7 +243,7 @@ def _raw_json(data: memoryview, depth: int) -> Any:
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise _Malformed(f"proto: a raw field holds no JSON: {error}") from error
+        raise Malformed(f"proto: a raw field holds no JSON: {error}") from error
 
 
 def _schema_or_bool(data: memoryview, depth: int) -> Any:
@@ -299,14 +299,14 @@ def _last_bytes(fields: dict[int, list[Any]], number: int) -> memoryview:
 
 def _as_bytes(value: Any) -> memoryview:
     if not isinstance(value, memoryview):
-        raise _Malformed("proto: wrong wireType = 0 for a message")
+        raise Malformed("proto: wrong wireType = 0 for a message")
     return value
 
 
 def _last_number(fields: dict[int, list[Any]], number: int) -> int:
     value = fields[number][-1] if number in fields else 0
     if not isinstance(value, int):
-        raise _Malformed("proto: wrong wireType = 2 for a number")
+        raise Malformed("proto: wrong wireType = 2 for a number")
     return value
 
 
@@ -318,7 +318,7 @@ def _walk(data: memoryview) -> list[tuple[int, int, Any]]:
         key, at = _varint(data, at)
         number, wire = key >> 3, key & 7
         if number <= 0:
-            raise _Malformed(f"proto: illegal tag {number} (wire type {key})")
+            raise Malformed(f"proto: illegal tag {number} (wire type {key})")
         value: Any
         if wire == _VARINT:
             value, at = _varint(data, at)
@@ -330,14 +330,14 @@ def _walk(data: memoryview) -> list[tuple[int, int, Any]]:
         elif wire == _FIXED32:
             value, at = _slice(data, at, 4)
         else:
-            raise _Malformed(f"proto: illegal wireType {wire}")
+            raise Malformed(f"proto: illegal wireType {wire}")
         out.append((number, wire, value))
     return out
 
 
 def _slice(data: memoryview, at: int, length: int) -> tuple[memoryview, int]:
     if at + length > len(data):
-        raise _Malformed("unexpected EOF")
+        raise Malformed("unexpected EOF")
     return data[at : at + length], at + length
 
 
@@ -345,7 +345,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(data):
-            raise _Malformed("unexpected EOF")
+            raise Malformed("unexpected EOF")
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -353,7 +353,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
             return value & 0xFFFFFFFFFFFFFFFF, at
         shift += 7
         if shift >= 70:
-            raise _Malformed("proto: integer overflow")
+            raise Malformed("proto: integer overflow")
 
 
 def _signed(value: int, bits: int) -> int:
@@ -365,4 +365,4 @@ def _text(data: memoryview) -> str:
     try:
         return bytes(data).decode()
     except UnicodeDecodeError as error:
-        raise _Malformed("proto: invalid UTF-8 in a string") from error
+        raise Malformed("proto: invalid UTF-8 in a string") from error

@@ -132,13 +132,16 @@ class Storage:
             raise too_old_page(after, prefix, limit) from error
         at = revision or self.store.revision
         selects = selection.selects(strategy)
+        if self.cache.unreadable and selects is None:
+            selects = _any
         found: list[etcd.Entry] = []
         begin = bisect_right(entries, after, key=_key) if after else 0
         for position in range(begin, len(entries)):
             entry = entries[position]
             if limit and len(found) == limit:
                 last = entries[position - 1].key
-                remaining = len(entries) - position if selects is None else None
+                whole = selects is None or selects is _any
+                remaining = len(entries) - position if whole else None
                 return Page(found, at, encode_token(at, last, prefix), remaining)
             if selects is None or selects(self.object(info, entry)):
                 found.append(entry)
@@ -294,6 +297,11 @@ def _bad_token(why: str) -> errors.ApiError:
 
 def _key(entry: etcd.Entry) -> str:
     return entry.key
+
+
+def _any(_obj: Object) -> bool:
+    """Selects everything, but has it read first: one that cannot be read fails the list."""
+    return True
 
 
 _PAGE_TOO_OLD = (

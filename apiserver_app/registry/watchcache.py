@@ -110,6 +110,8 @@ class WatchCache:
                 self._storage.setdefault(info.key, info.storage)
                 self._names.setdefault(info.storage, info.key)
         self._objects: dict[str, dict[str, Object]] = {}
+        # keys whose values are no objects: somebody wrote them past the API server
+        self.unreadable: dict[str, None] = {}
         self._changed: dict[str, int] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
         self._window: deque[Change] = deque(maxlen=WINDOW)
@@ -123,7 +125,10 @@ class WatchCache:
         for entry in self.store.range("/registry/").entries:
             storage = self.storage_of(entry.key)
             if storage not in _UNDECODED:
-                obj = orjson.loads(entry.value)
+                obj = readable(entry)
+                if obj is None:
+                    self.unreadable[entry.key] = None
+                    continue
                 self._objects.setdefault(storage, {})[entry.key] = obj
                 if storage == "pods" and _node(obj):
                     self._pods_on.setdefault(_node(obj), {})[entry.key] = obj
@@ -147,7 +152,8 @@ class WatchCache:
         if namespace:
             prefix = f"/registry/{storage}/{namespace}/"
             objects = self._objects.get(storage, {})
-            return [objects[entry.key] for entry in self.store.range(prefix).entries]
+            entries = self.store.range(prefix).entries
+            return [objects[entry.key] for entry in entries if entry.key in objects]
         generation = self._changed.get(storage, 0)
         cached = self._lists.get(storage)
         if cached is None or cached[0] != generation:
@@ -165,12 +171,15 @@ class WatchCache:
         return self._pods_on.get(node, {}).values()
 
     def decoded(self, entry: etcd.Entry) -> Object:
-        """The object of an entry of the store."""
+        """The object of an entry of the store. Raises 500 when it is none."""
         objects = self._objects.get(self.storage_of(entry.key))
         found = objects.get(entry.key) if objects else None
         if found is not None and meta.revision_of(found) == entry.mod_revision:
             return found
-        return orjson.loads(entry.value)  # type: ignore[no-any-return]
+        obj = readable(entry)
+        if obj is None:
+            raise errors.ApiError(500, "", undecodable(entry.value))
+        return obj
 
     def changed_since(self, storage: str, revision: int) -> bool:
         return self._changed.get(storage, 0) > revision
@@ -216,8 +225,11 @@ class WatchCache:
         return self._watches.setdefault(watch.storage, [])
 
     def _hear(self, event: etcd.Event) -> None:
-        change = self._change(event)
-        storage = change.storage
+        storage = self.storage_of(event.key)
+        change = self._change(event, storage)
+        if change is None:
+            self._changed[storage] = event.revision
+            return
         if storage not in _UNDECODED:
             objects = self._objects.setdefault(storage, {})
             if change.type == DELETED:
@@ -258,20 +270,18 @@ class WatchCache:
         resource = self._names.get(change.storage, change.storage)
         self.probe.tell("watch", change.revision, change.type, resource, told, outside)
 
-    def _change(self, event: etcd.Event) -> Change:
-        storage = self.storage_of(event.key)
+    def _change(self, event: etcd.Event, storage: str) -> Change | None:
+        """What the event is to those who watch; None: there was no object, and there is none."""
         previous: Object | None = None
         if event.previous is not None:
-            previous = self._objects.get(storage, {}).get(event.key)
-            if previous is None:
-                previous = orjson.loads(event.previous.value)
-        if event.entry is None:
-            obj = _at(previous, event.revision)
-            return Change(event.revision, storage, event.key, DELETED, obj, previous, None)
-        obj = event.payload or orjson.loads(event.entry.value)
-        kind = ADDED if event.previous is None else MODIFIED
-        value = event.entry.value
-        return Change(event.revision, storage, event.key, kind, obj, previous, value)
+            previous = self._objects.get(storage, {}).get(event.key) or readable(event.previous)
+        obj = None if event.entry is None else event.payload or readable(event.entry)
+        if event.entry is None or obj is not None:
+            if self.unreadable:
+                self.unreadable.pop(event.key, None)
+        else:
+            self.unreadable[event.key] = None
+        return _change_of(event, storage, obj, previous)
 
     def _since(self, storage: str, prefix: str, after: int) -> Sequence[Change]:
         if after >= self._window_start:
@@ -284,19 +294,62 @@ class WatchCache:
             history = self.store.history(prefix, after)
         except CompactedError as error:
             raise too_old(after, error.compacted) from error
-        return [_past(storage, event) for event in history]
+        changes = (_past(storage, event) for event in history)
+        return [change for change in changes if change is not None]
 
 
-def _past(storage: str, event: etcd.Event) -> Change:
+def _past(storage: str, event: etcd.Event) -> Change | None:
     """A change read from the log: what it followed on is the object of then, not of now."""
-    old, new = event.previous, event.entry
-    previous: Object | None = orjson.loads(old.value) if old is not None else None
-    if new is None:
+    previous = None if event.previous is None else readable(event.previous)
+    obj = None if event.entry is None else readable(event.entry)
+    return _change_of(event, storage, obj, previous)
+
+
+def _change_of(
+    event: etcd.Event, storage: str, obj: Object | None, previous: Object | None
+) -> Change | None:
+    if obj is None:  # deleted, or overwritten by what is no object
+        if previous is None:
+            return None
         gone = _at(previous, event.revision)
         return Change(event.revision, storage, event.key, DELETED, gone, previous, None)
-    kind = ADDED if old is None else MODIFIED
-    obj: Object = orjson.loads(new.value)
-    return Change(event.revision, storage, event.key, kind, obj, previous, new.value)
+    kind = ADDED if previous is None else MODIFIED
+    value = event.entry.value if event.entry is not None else None
+    return Change(event.revision, storage, event.key, kind, obj, previous, value)
+
+
+def readable(entry: etcd.Entry) -> Object | None:
+    """The object of an entry. What the API server writes carries its own revision: anything else
+    is no object."""
+    try:
+        obj: Any = orjson.loads(entry.value)
+        stamp = obj["metadata"]["resourceVersion"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return obj if stamp == str(entry.mod_revision) else None
+
+
+def undecodable(value: bytes) -> str:
+    """Why upstream's decoder does not take it."""
+    try:
+        obj: Any = orjson.loads(value)
+    except ValueError:
+        text = value.decode("utf-8", "replace")
+        if text.startswith("k8s\0") or not text.isprintable():
+            return "error converting YAML to JSON: yaml: control characters are not allowed"
+        obj = text
+    if isinstance(obj, dict):
+        for field, name in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+            if not obj.get(field):
+                shown = errors.go_value(value.decode("utf-8", "replace"))
+                return f"Object '{name}' is missing in '{shown[1:-1]}'"
+        return f"unable to decode {obj['kind']} in version {errors.go_value(obj['apiVersion'])}"
+    kinds = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
+    return (
+        "couldn't get version/kind; json parse error: json: cannot unmarshal "
+        f"{kinds.get(type(obj), 'null')} into Go value of type struct {{ APIVersion string "
+        '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    )
 
 
 def too_old(asked: int, oldest: int) -> errors.ApiError:

@@ -11,7 +11,7 @@ Every write has a revision of its own: a transaction that writes twice is refuse
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from apiserver_app.store.backend import Backend, LogRow
@@ -63,6 +63,13 @@ class Op(NamedTuple):
     lease: int = 0
 
 
+class Lease(NamedTuple):
+    """A lease that somebody asked for: the seconds it was granted, and when it ends in µs."""
+
+    ttl: int
+    until: int
+
+
 Listener = Callable[[Event], None]
 
 
@@ -78,13 +85,19 @@ class Etcd:
         self._buckets: dict[str, list[str]] = {}
         self._listeners: list[tuple[str, Listener]] = []
         self._lease_keys: dict[int, dict[str, None]] = {}
+        self.granted: dict[
+            int, Lease
+        ] = {}  # those that were asked for; others end as their id says
         # deleted keys and the revision of their delete: what a re-creation follows on
         self._graves: dict[str, int] = {}
 
-    def recover(self, revision: int, compacted: int) -> None:
+    def recover(
+        self, revision: int, compacted: int, granted: Mapping[str, Sequence[int]] | None = None
+    ) -> None:
         """Fill the index from the log, as after a restart."""
         self.revision = revision
         self.compacted = compacted
+        self.granted = {int(lease): Lease(*values) for lease, values in (granted or {}).items()}
         for row in self.backend.newest():
             if row.deleted:
                 self._graves[row.key] = row.revision
@@ -170,6 +183,8 @@ class Etcd:
         self.revision = revision
         self.pending.append(row)
         self._set(entry)
+        if old is not None and old.lease and old.lease != lease:
+            self._lease_keys.get(old.lease, {}).pop(key, None)
         if lease:
             self._lease_keys.setdefault(lease, {})[key] = None
         self._notify(Event(revision, key, entry, old, payload))
@@ -243,6 +258,9 @@ class Etcd:
                 listener(event)
         self._listeners.append((prefix, listener))
 
+    def unwatch(self, listener: Listener) -> None:
+        self._listeners = [one for one in self._listeners if one[1] is not listener]
+
     def history(self, prefix: str, after: int) -> list[Event]:
         """The changes behind revision `after`, in order, from the log."""
         if after < self.compacted:
@@ -268,7 +286,11 @@ class Etcd:
     # -- leases ---------------------------------------------------------------------------------
 
     def leases(self) -> list[int]:
-        return sorted(self._lease_keys)
+        return sorted({**self._lease_keys, **self.granted})
+
+    def grant(self, lease: int, ttl: int, until: int) -> None:
+        """Know a lease before a key has it. Whoever asked for it also ends it."""
+        self.granted[lease] = Lease(ttl, until)
 
     def lease_keys(self, lease: int) -> list[str]:
         return list(self._lease_keys.get(lease, ()))
@@ -279,6 +301,7 @@ class Etcd:
         for key in keys:
             self.delete(key)
         self._lease_keys.pop(lease, None)
+        self.granted.pop(lease, None)
         return len(keys)
 
     # -- inside ---------------------------------------------------------------------------------

@@ -67,6 +67,21 @@ class Control(APIView):
         return Response(states.shown(cluster, state))
 
 
+class Console(APIView):
+    @extend_schema(
+        request=serializers.ConsoleSerializer,
+        responses=serializers.ConsoleAnswerSerializer,
+        operation_id="cluster_console",
+    )
+    def post(self, request: Request, cluster: str) -> Response:
+        """Run one etcdctl command on the cluster's store; what it wrote, and its exit code."""
+        given = serializers.ConsoleSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        answer = bridge.control(request, cluster, "console", dict(given.validated_data))
+        fields = ("output", "errors", "exit_code", "revision")
+        return Response({name: answer[name] for name in fields})
+
+
 class Apply(APIView):
     parser_classes = (TextParser,)
 

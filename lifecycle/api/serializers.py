@@ -36,6 +36,25 @@ class ControlSerializer(serializers.Serializer[Any]):
         return given
 
 
+class ConsoleSerializer(serializers.Serializer[Any]):
+    """One line of the etcd console."""
+
+    command = serializers.CharField(
+        max_length=32_768, allow_blank=True, help_text="e.g. etcdctl get /registry/pods --prefix"
+    )
+    stdin = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=32_768, trim_whitespace=False,
+        help_text="what the command reads, e.g. of etcdctl txn",
+    )  # fmt: skip
+
+
+class ConsoleAnswerSerializer(serializers.Serializer[Any]):
+    output = serializers.CharField(help_text="bytes that are no text are shown as U+FFFD")
+    errors = serializers.CharField()
+    exit_code = serializers.IntegerField()
+    revision = serializers.IntegerField(help_text="of the store, after the command")
+
+
 class StateSerializer(serializers.Serializer[Any]):
     """A cluster as it is now. Times are µs of virtual time since the epoch."""
 

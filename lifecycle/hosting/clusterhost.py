@@ -156,6 +156,7 @@ class ClusterHost:
         state.now, state.steps = self.kernel.now, self.kernel.steps
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
         state.control = {"inputs": self._input_count}
+        state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []
         segment = None

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from apiserver_app.machinery.probe import KINDS
+from apiserver_app.registry import watchcache
 from apiserver_app.store.errors import StoreError
+from lifecycle.etcdctl import worlds
 from lifecycle.hosting.clock import parse_speed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.trace.recorder import Breakpoint
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lifecycle.hosting.driver import Driver
 
 BREAKPOINTS_MAX = 32
+CONSOLE_CHARACTERS_MAX = 65_536
 Args = dict[str, Any]
 
 
@@ -44,6 +45,7 @@ class Controls:
             "role": self._role,
             "objects": self._objects,
             "object_at": self._object_at,
+            "console": self._console,
         }
 
     def handle(self, cluster: str, action: str, args: Args) -> Args:
@@ -125,13 +127,24 @@ class Controls:
         except ValueError as error:
             raise ControlError(str(error)) from error
 
+    # -- etcd -----------------------------------------------------------------------------------
+
+    def _console(self, host: ClusterHost, args: Args) -> Args:
+        """Run one etcdctl command line."""
+        line, stdin = str(args.get("command", "")), str(args.get("stdin", ""))
+        if len(line) + len(stdin) > CONSOLE_CHARACTERS_MAX:
+            raise ControlError(f"a command has at most {CONSOLE_CHARACTERS_MAX} characters")
+        self._told(host, "console", {"command": line, "stdin": stdin})
+        answer = worlds.console(host.cluster.etcd, line, stdin)
+        return {**answer, "revision": host.cluster.store.revision}
+
     # -- reading --------------------------------------------------------------------------------
 
     def _objects(self, host: ClusterHost, args: Args) -> Args:
         """Current objects under a prefix of the store."""
         prefix = str(args.get("prefix", "/registry/"))
         entries = host.cluster.store.range(prefix, limit=5000).entries
-        return {"objects": {one.key: orjson.loads(one.value) for one in entries}}
+        return {"objects": {one.key: watchcache.readable(one) for one in entries}}
 
     def _object_at(self, host: ClusterHost, args: Args) -> Args:
         key, revision = str(args.get("key", "")), args.get("revision")
@@ -141,7 +154,7 @@ class Controls:
             entry = host.cluster.store.get_at(key, revision)
         except StoreError as error:
             raise ControlError(str(error)) from error
-        return {"object": orjson.loads(entry.value) if entry else None}
+        return {"object": watchcache.readable(entry) if entry else None}
 
     def _told(self, host: ClusterHost, action: str, detail: Args) -> None:
         host.input_now("control", [action, detail])

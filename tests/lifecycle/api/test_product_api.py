@@ -75,6 +75,15 @@ def test_bad_control_is_refused_with_the_reason(demo: Demo, body: Any, problem: 
     assert status == 400 and problem in json.dumps(answer)
 
 
+def test_a_command_of_the_console_crosses_the_port(demo: Demo) -> None:
+    body = {"command": "etcdctl get / --prefix --keys-only"}
+    status, answer = call(demo, "POST", "clusters/demo/console", body)
+    assert (status, answer["exit_code"], answer["revision"]) == (200, 0, 7)
+    assert answer["output"] == "ran etcdctl get / --prefix --keys-only\n"
+    assert call(demo, "POST", "clusters/demo/console", {})[0] == 400
+    assert call(demo, "POST", "clusters/nope/console", body)[0] == 404
+
+
 def test_apply_sends_each_object_as_that_user(demo: Demo) -> None:
     text = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n{apiVersion: v1, kind: Nix}\n"
     status, answer = call(
@@ -172,7 +181,7 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 12
+    assert len(schema["paths"]) == 13
     docs = demo.get("/viz/v1/docs").read().decode()
     for path in schema["paths"]:
         assert path in docs

@@ -1,0 +1,175 @@
+"""Command-line flags as pflag reads them and usage as etcdctl prints it. Pure.
+
+Models github.com/spf13/pflag (flag.go) and etcd etcdctl/util/help.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class Flag(NamedTuple):
+    """One flag; kind is bool, string, int, duration or list."""
+
+    name: str
+    kind: str
+    default: Any
+    usage: str
+    short: str = ""
+
+
+class FlagError(Exception):
+    """The command line is wrong; pflag's words."""
+
+
+GLOBAL: tuple[Flag, ...] = (
+    Flag("auth-jwt-token", "string", "", "JWT token used for authentication"),
+    Flag("cacert", "string", "",
+         "verify certificates of TLS-enabled secure servers using this CA bundle"),
+    Flag("cert", "string", "", "identify secure client using this TLS certificate file"),
+    Flag("command-timeout", "duration", "5s",
+         "timeout for short running command (excluding dial timeout)"),
+    Flag("debug", "bool", False, "enable client-side debug logging"),
+    Flag("dial-timeout", "duration", "2s", "dial timeout for client connections"),
+    Flag("discovery-srv", "string", "",
+         "domain name to query for SRV records describing cluster endpoints", "d"),
+    Flag("discovery-srv-name", "string", "", "service name to query when using DNS discovery"),
+    Flag("endpoints", "list", "127.0.0.1:2379", "gRPC endpoints"),
+    Flag("hex", "bool", False, "print byte strings as hex encoded strings"),
+    Flag("insecure-discovery", "bool", True,
+         "accept insecure SRV records describing cluster endpoints"),
+    Flag("insecure-skip-tls-verify", "bool", False,
+         "skip server certificate verification (CAUTION: this option should be enabled only for "
+         "testing purposes)"),
+    Flag("insecure-transport", "bool", True,
+         "disable transport security for client connections"),
+    Flag("keepalive-time", "duration", "2s", "keepalive time for client connections"),
+    Flag("keepalive-timeout", "duration", "6s", "keepalive timeout for client connections"),
+    Flag("key", "string", "", "identify secure client using this TLS key file"),
+    Flag("password", "string", "", "password for authentication (if this option is used, --user "
+         "option shouldn't include password)"),
+    Flag("user", "string", "", "username[:password] for authentication (prompt if password is not "
+         "supplied)"),
+    Flag("write-out", "string", "simple",
+         "set the output format (fields, json, protobuf, simple, table)", "w"),
+)  # fmt: skip
+HELP = Flag("help", "bool", False, "help for {}", "h")
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What a command line says: every flag's value, those that were given, and the words."""
+
+    values: dict[str, Any]
+    given: set[str]
+    words: list[str]
+
+
+def parse(arguments: Sequence[str], known: Sequence[Flag]) -> Parsed:
+    """Flags and words in any order, up to `--`. Raises FlagError."""
+    by_name = {one.name: one for one in known}
+    by_short = {one.short: one for one in known if one.short}
+    out = Parsed({one.name: one.default for one in known}, set(), [])
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            out.words += rest
+            break
+        if word.startswith("--"):
+            _long(word, by_name, rest, out)
+        elif word.startswith("-") and len(word) > 1:
+            _shorts(word, by_short, rest, out)
+        else:
+            out.words.append(word)
+    return out
+
+
+def _long(word: str, by_name: dict[str, Flag], rest: list[str], out: Parsed) -> None:
+    name, equals, text = word[2:].partition("=")
+    flag = by_name.get(name)
+    if not name or name.startswith("-"):
+        raise FlagError(f"bad flag syntax: {word}")
+    if flag is None:
+        raise FlagError(f"unknown flag: --{name}")
+    if not equals:
+        if flag.kind == "bool":
+            text = "true"
+        elif rest:
+            text = rest.pop(0)
+        else:
+            raise FlagError(f"flag needs an argument: --{name}")
+    _set(flag, text, out, f"--{name}")
+
+
+def _shorts(word: str, by_short: dict[str, Flag], rest: list[str], out: Parsed) -> None:
+    letters = word[1:]
+    while letters:
+        letter, letters = letters[0], letters[1:]
+        flag = by_short.get(letter)
+        if flag is None:
+            raise FlagError(f"unknown shorthand flag: '{letter}' in {word}")
+        text = "true"
+        if letters.startswith("="):
+            text, letters = letters[1:], ""
+        elif flag.kind != "bool":
+            if not letters and not rest:
+                raise FlagError(f"flag needs an argument: '{letter}' in {word}")
+            text, letters = letters or rest.pop(0), ""
+        _set(flag, text, out, f"-{letter}, --{flag.name}")
+
+
+def _set(flag: Flag, text: str, out: Parsed, shown: str) -> None:
+    why = ""
+    if flag.kind == "bool":
+        if text.lower() not in _BOOLS:
+            why = f'strconv.ParseBool: parsing "{text}": invalid syntax'
+        else:
+            out.values[flag.name] = _BOOLS[text.lower()]
+    elif flag.kind == "int":
+        try:
+            out.values[flag.name] = number(text)
+        except ValueError:
+            why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+    else:
+        out.values[flag.name] = text
+    if why:
+        raise FlagError(f'invalid argument "{text}" for "{shown}" flag: {why}')
+    out.given.add(flag.name)
+
+
+_BOOLS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
+
+
+def number(text: str, base: int = 10) -> int:
+    """Go's ParseInt of 64 bits. Raises ValueError."""
+    plain = text.lstrip("+-")
+    if not plain.isalnum() or not plain.isascii() or len(text) - len(plain) > 1:
+        raise ValueError(text)
+    value = int(text, base)
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(text)
+    return value
+
+
+def options(flags: Sequence[Flag]) -> list[str]:
+    """The lines that describe flags, in columns."""
+    rows = []
+    for flag in sorted(flags):
+        head = f"  -{flag.short}, --{flag.name}" if flag.short else f"      --{flag.name}"
+        if flag.kind == "bool":
+            head += f"[={str(flag.default).lower()}]"
+        elif flag.kind == "string":
+            head += f'="{flag.default}"'
+        else:
+            head += f"=[{flag.default}]" if flag.kind == "list" else f"={flag.default}"
+        rows.append((head, flag.usage))
+    return columns(rows)
+
+
+def columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Two columns, the second where Go's tabwriter begins it."""
+    width = (max((len(head) for head, _ in rows), default=0) + 1 + 7) // 8 * 8
+    return [head + "\t" * -(-(width - len(head)) // 8) + text for head, text in rows]

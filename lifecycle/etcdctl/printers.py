@@ -1,0 +1,394 @@
+"""What etcdctl prints of an answer: simple, json, fields, table. Pure.
+
+An answer is a name and a mapping in the shape of the JSON form; keys and values in it are bytes.
+
+Models etcd etcdctl/ctlv3/command/printer{,_simple,_json,_fields,_table}.go.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from lifecycle.etcdctl.server import Shown
+
+FORMATS = ("fields", "json", "protobuf", "simple", "table")
+Answer = Mapping[str, Any]
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+
+
+class Printer:
+    """Prints answers by name to `out`."""
+
+    def __init__(
+        self, form: str, out: Callable[[bytes], None], *, is_hex: bool, value_only: bool = False
+    ) -> None:
+        self.form = form
+        self._out = out
+        self._hex = is_hex
+        self._value_only = value_only
+
+    def show(self, name: str, answer: Answer) -> bool:
+        """Print; False when the format has no form for it."""
+        if self.form == "json":
+            self._line(orjson.dumps(_json(_SHAPES.get(name, _as_it_is)(answer))))
+            return True
+        if self.form == "table":
+            if name not in _TABLES:
+                return False
+            self._line("\n".join(_table(_TABLES[name](answer))).encode())
+            return True
+        if self.form == "fields":
+            lines = _FIELDS.get(name)
+            if lines is None:
+                return False
+            for line in lines(self, answer):
+                self._line(line)
+            return True
+        for line in self._simple(name, answer):
+            self._line(line)
+        return True
+
+    def _line(self, line: bytes | str) -> None:
+        self._out((line.encode() if isinstance(line, str) else line) + b"\n")
+
+    # -- simple ---------------------------------------------------------------------------------
+
+    def _simple(self, name: str, answer: Answer) -> list[bytes | str]:
+        if name in _TABLES:
+            return [", ".join(row) for row in _TABLES[name](answer)[1]]
+        lines = _SIMPLE[name](answer)
+        if name in ("range", "put", "delete"):
+            for kv in answer.get("kvs") or answer.get("prev_kvs") or ():
+                lines += self._kv(kv)
+            if answer.get("prev_kv") is not None:
+                lines += self._kv(answer["prev_kv"])
+        elif name == "watch":
+            for event in answer["Events"]:
+                lines.append(event["type"])
+                if event.get("prev_kv") is not None:
+                    lines += self._kv(event["prev_kv"])
+                lines += self._kv(event["kv"])
+        elif name == "txn":
+            for one in answer["responses"]:
+                lines += [b"", *self._simple(one["name"], one["answer"])]
+        return lines
+
+    def _kv(self, kv: Shown) -> list[bytes | str]:
+        key, value = kv.key.encode("utf-8", "surrogateescape"), kv.value
+        if self._hex:
+            key, value = _hexed(key), _hexed(value)
+        return [value] if self._value_only else [key, value]
+
+    # -- fields ---------------------------------------------------------------------------------
+
+    def header(self, answer: Answer) -> list[bytes | str]:
+        head = answer["header"]
+        lines: list[bytes | str] = [
+            f'"ClusterID" : {self._id(head["cluster_id"])}',
+            f'"MemberID" : {self._id(head["member_id"])}',
+        ]
+        if head.get("revision"):
+            lines.append(f'"Revision" : {head["revision"]}')
+        return [*lines, f'"RaftTerm" : {head["raft_term"]}']
+
+    def _id(self, number: int) -> str:
+        return f"{number:x}" if self._hex else str(number)
+
+    def fields_of(self, prefix: str, kv: Shown) -> list[bytes | str]:
+        lease = f"{kv.lease:016x}" if self._hex else str(kv.lease)
+        return [
+            f'"{prefix}Key" : {_quoted(kv.key.encode("utf-8", "surrogateescape"))}',
+            f'"{prefix}CreateRevision" : {kv.create_revision}',
+            f'"{prefix}ModRevision" : {kv.mod_revision}',
+            f'"{prefix}Version" : {kv.version}',
+            f'"{prefix}Value" : {_quoted(kv.value)}',
+            f'"{prefix}Lease" : {lease}',
+        ]
+
+    def lease_id(self, number: int) -> str:
+        return f'"ID" : {number:016x}' if self._hex else f'"ID" : {number}'
+
+
+def _hexed(data: bytes) -> bytes:
+    return "".join(f"\\x{byte:02x}" for byte in data).encode()
+
+
+def _quoted(data: bytes) -> str:
+    """Go's %q of bytes."""
+    out = []
+    text = data.decode("utf-8", "surrogateescape")
+    for letter in text:
+        code = ord(letter)
+        if letter in '"\\':
+            out.append("\\" + letter)
+        elif letter in _ESCAPES:
+            out.append(_ESCAPES[letter])
+        elif 0xDC80 <= code <= 0xDCFF:
+            out.append(f"\\x{code - 0xDC00:02x}")
+        elif code < 32 or code == 127:
+            out.append(f"\\x{code:02x}")
+        elif letter.isprintable():
+            out.append(letter)
+        else:
+            out.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    return '"' + "".join(out) + '"'
+
+
+_ESCAPES = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+}  # fmt: skip
+
+
+# -- json -----------------------------------------------------------------------------------------
+
+
+def _as_it_is(answer: Answer) -> Any:
+    return answer.get("list", answer)
+
+
+def _watched(answer: Answer) -> Answer:
+    """PUT is the zero of its type, and so left out."""
+    events = [{**one, "type": 1 if one["type"] == "DELETE" else None} for one in answer["Events"]]
+    return {**answer, "Events": events}
+
+
+def _revoked(answer: Answer) -> Answer:
+    return {"header": answer["header"]}
+
+
+_SHAPES: dict[str, Callable[[Answer], Any]] = {"watch": _watched, "revoke": _revoked}
+
+
+def _json(value: Any) -> Any:
+    """As encoding/json has it: bytes in base64, what is empty left out of keys and values."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Shown):
+        made = {**value._asdict(), "key": value.key.encode("utf-8", "surrogateescape")}
+        order = ("key", "create_revision", "mod_revision", "version", "value", "lease")
+        return {name: _json(made[name]) for name in order if made[name]}
+    if isinstance(value, Mapping):
+        if "answer" in value:
+            return {"Response": {f"response_{value['short']}": _json(value["answer"])}}
+        return {name: _json(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list | tuple):
+        return [_json(one) for one in value]
+    return value
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+def _table(table: Table) -> list[str]:
+    head, rows = table
+    widths = [max(len(one[at]) for one in (head, *rows)) for at in range(len(head))]
+    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    upper = [one.upper() for one in head]
+    title = "|" + "|".join(f" {_middle(one, w)} " for one, w in zip(upper, widths, strict=True))
+    lines = [rule, title + "|", rule]
+    for row in rows:
+        cells = (f" {one.rjust(w)} " for one, w in zip(row, widths, strict=True))
+        lines.append("|" + "|".join(cells) + "|")
+    return [*lines, rule]
+
+
+def _middle(text: str, width: int) -> str:
+    left = (width - len(text)) // 2
+    return " " * left + text + " " * (width - len(text) - left)
+
+
+def size(count: int) -> str:
+    """As humanize.Bytes says it: 1.2 MB, 20 kB."""
+    value, units = float(count), ["B", "kB", "MB", "GB"]
+    while value >= 1000 and len(units) > 1:
+        value /= 1000
+        units.pop(0)
+    return (
+        f"{value:.1f} {units[0]}" if value < 10 and units[0] != "B" else f"{value:.0f} {units[0]}"
+    )
+
+
+def _members(answer: Answer) -> Table:
+    return ("ID", "STATUS", "NAME", "PEER ADDRS", "CLIENT ADDRS", "IS LEARNER"), [
+        (
+            f"{one['ID']:x}", "started", one["name"], ",".join(one["peerURLs"]),
+            ",".join(one["clientURLs"]), "false",
+        )
+        for one in answer["members"]
+    ]  # fmt: skip
+
+
+def _health(answer: Answer) -> Table:
+    return ("ENDPOINT", "HEALTH", "TOOK", "ERROR"), [
+        (one["endpoint"], str(one["health"]).lower(), one["took"], "") for one in answer["list"]
+    ]
+
+
+def _status(answer: Answer) -> Table:
+    head = (
+        "ENDPOINT", "ID", "VERSION", "DB SIZE", "IS LEADER", "IS LEARNER", "RAFT TERM",
+        "RAFT INDEX", "RAFT APPLIED INDEX", "ERRORS",
+    )  # fmt: skip
+    return head, [_status_row(one["Endpoint"], one["Status"]) for one in answer["list"]]
+
+
+def _status_row(endpoint: str, status: Answer) -> Sequence[str]:
+    return (
+        endpoint, f"{status['header']['member_id']:x}", status["version"], size(status["dbSize"]),
+        "true", "false", str(status["raftTerm"]), str(status["raftIndex"]),
+        str(status["raftAppliedIndex"]), "",
+    )  # fmt: skip
+
+
+def _hashes(answer: Answer) -> Table:
+    rows = [(one["Endpoint"], str(one["HashKV"]["hash"])) for one in answer["list"]]
+    return ("ENDPOINT", "HASH"), rows
+
+
+_TABLES: dict[str, Callable[[Answer], Table]] = {
+    "members": _members, "health": _health, "status": _status, "hashkv": _hashes,
+}  # fmt: skip
+
+
+# -- lines of the simple form ---------------------------------------------------------------------
+
+
+def _time_to_live(answer: Answer) -> list[bytes | str]:
+    lease, ttl, granted = answer["id"], answer["ttl"], answer["granted-ttl"]
+    if granted == 0 and ttl == -1:
+        return [f"lease {lease:016x} already expired"]
+    text = f"lease {lease:016x} granted with TTL({granted}s), remaining({ttl}s)"
+    if answer.get("keys") is not None:
+        text += f", attached keys([{' '.join(one.decode() for one in answer['keys'])}])"
+    return [text]
+
+
+def _leases(answer: Answer) -> list[bytes | str]:
+    found = answer["leases"]
+    return [f"found {len(found)} leases", *(f"{one['id']:016x}" for one in found)]
+
+
+_SIMPLE: dict[str, Callable[[Answer], list[bytes | str]]] = {
+    "range": lambda answer: [],
+    "put": lambda answer: ["OK"],
+    "delete": lambda answer: [str(answer.get("deleted", 0))],
+    "txn": lambda answer: ["SUCCESS" if answer["succeeded"] else "FAILURE"],
+    "watch": lambda answer: [],
+    "grant": lambda answer: [f"lease {answer['ID']:016x} granted with TTL({answer['TTL']}s)"],
+    "revoke": lambda answer: [f"lease {answer['ID']:016x} revoked"],
+    "keepalive": lambda answer: [f"lease {answer['ID']:016x} keepalived with TTL({answer['TTL']})"],
+    "timetolive": _time_to_live,
+    "leases": _leases,
+    "alarms": lambda answer: [],
+}
+
+
+# -- lines of the fields form ---------------------------------------------------------------------
+
+
+def _range_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines = to.header(answer)
+    for kv in answer.get("kvs") or ():
+        lines += to.fields_of("", kv)
+    more = str(bool(answer.get("more"))).lower()
+    return [*lines, f'"More" : {more}', f'"Count" : {answer.get("count", 0)}']
+
+
+def _put_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    prev = answer.get("prev_kv")
+    return [*to.header(answer), *(to.fields_of("Prev", prev) if prev else ())]
+
+
+def _delete_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines = [*to.header(answer), f'"Deleted" : {answer.get("deleted", 0)}']
+    for kv in answer.get("prev_kvs") or ():
+        lines += to.fields_of("Prev", kv)
+    return lines
+
+
+def _txn_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines = [*to.header(answer), f'"Succeeded" : {str(answer["succeeded"]).lower()}']
+    for one in answer["responses"]:
+        lines += _FIELDS[one["name"]](to, one["answer"])
+    return lines
+
+
+def _watch_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines = to.header({"header": answer["Header"]})
+    for event in answer["Events"]:
+        lines.append(f'"Type" : {event["type"]}')
+        if event.get("prev_kv") is not None:
+            lines += to.fields_of("Prev", event["prev_kv"])
+        lines += to.fields_of("", event["kv"])
+    return lines
+
+
+def _lease_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines = to.header({"header": answer})
+    if "ID" in answer:
+        lines.append(to.lease_id(answer["ID"]))
+    if "TTL" in answer:
+        lines.append(f'"TTL" : {answer["TTL"]}')
+    return lines
+
+
+def _live_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines = [*to.header({"header": answer}), to.lease_id(answer["id"])]
+    lines += [f'"TTL" : {answer["ttl"]}', f'"GrantedTTL" : {answer["granted-ttl"]}']
+    return [*lines, *(f'"Key" : {_quoted(one)}' for one in answer.get("keys") or ())]
+
+
+def _leases_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    return [*to.header({"header": answer}), *(to.lease_id(one["id"]) for one in answer["leases"])]
+
+
+def _members_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines = to.header(answer)
+    for one in answer["members"]:
+        lines += [f'"ID" : {one["ID"]}', f'"Name" : "{one["name"]}"']
+        lines += [f'"PeerURL" : "{url}"' for url in one["peerURLs"]]
+        lines += [f'"ClientURL" : "{url}"' for url in one["clientURLs"]]
+        lines += ['"IsLearner" : false', ""]
+    return lines
+
+
+def _health_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines: list[bytes | str] = []
+    for one in answer["list"]:
+        lines += [f'"Endpoint" : "{one["endpoint"]}"', f'"Health" : {str(one["health"]).lower()}']
+        lines += [f'"Took" : {one["took"]}', '"Error" : ', ""]
+    return lines
+
+
+def _status_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines: list[bytes | str] = []
+    for one in answer["list"]:
+        status = one["Status"]
+        lines += [*to.header(status), f'"Version" : "{status["version"]}"']
+        lines += [f'"DBSize" : {status["dbSize"]}', f'"DBSizeInUse" : {status["dbSizeInUse"]}']
+        lines += [f'"Leader" : {status["leader"]}', '"IsLearner" : false']
+        lines += [f'"RaftIndex" : {status["raftIndex"]}', f'"RaftTerm" : {status["raftTerm"]}']
+        lines += [f'"RaftAppliedIndex" : {status["raftAppliedIndex"]}', '"Errors" : []']
+        lines += [f'"Endpoint" : "{one["Endpoint"]}"', ""]
+    return lines
+
+
+def _hash_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines: list[bytes | str] = []
+    for one in answer["list"]:
+        lines += [*to.header(one["HashKV"]), f'"Endpoint" : "{one["Endpoint"]}"']
+        lines += [f'"Hash" : {one["HashKV"]["hash"]}', ""]
+    return lines
+
+
+_FIELDS: dict[str, Callable[[Printer, Answer], list[bytes | str]]] = {
+    "range": _range_fields, "put": _put_fields, "delete": _delete_fields, "txn": _txn_fields,
+    "watch": _watch_fields, "grant": _lease_fields, "revoke": _put_fields,
+    "keepalive": _lease_fields, "timetolive": _live_fields, "leases": _leases_fields,
+    "members": _members_fields, "health": _health_fields, "status": _status_fields,
+    "hashkv": _hash_fields, "alarms": _put_fields,
+}  # fmt: skip

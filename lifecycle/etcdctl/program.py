@@ -1,0 +1,159 @@
+"""The program etcdctl: from its words to its exit code, in whatever world it runs.
+
+Models etcd etcdctl/ctlv3/ctl.go and github.com/spf13/cobra (which command the words name).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from lifecycle.etcdctl import flags, kv, txn, upkeep
+from lifecycle.etcdctl.commands import COMMANDS, FLAGS, REFUSED, Command
+from lifecycle.etcdctl.printers import FORMATS
+from lifecycle.etcdctl.server import RpcError, Server
+from lifecycle.etcdctl.session import (
+    BAD_FEATURE,
+    ERROR,
+    Exit,
+    Session,
+    World,
+    from_environment,
+)
+
+_RUN: dict[str, Callable[[Session], Awaitable[None]]] = {
+    "alarm list": upkeep.alarms, "compaction": kv.compaction, "defrag": upkeep.defrag,
+    "del": kv.delete, "endpoint hashkv": upkeep.hashkv, "endpoint health": upkeep.health,
+    "endpoint status": upkeep.status, "get": kv.get, "lease grant": upkeep.grant,
+    "lease keep-alive": upkeep.keep_alive, "lease list": upkeep.leases,
+    "lease revoke": upkeep.revoke, "lease timetolive": upkeep.time_to_live,
+    "member list": upkeep.members, "put": kv.put, "txn": txn.txn, "version": upkeep.version,
+    "watch": kv.watch,
+}  # fmt: skip
+_COMMANDS = {one.name: one for one in COMMANDS}
+_SHORT = {"d", "w"}  # global flags of one letter that take a value
+
+
+async def run(server: Server, world: World, arguments: Sequence[str]) -> int:
+    """Run one command; its exit code."""
+    try:
+        await _run(server, world, list(arguments))
+    except Exit as error:
+        if str(error):
+            world.err(f"Error: {error}\n".encode("utf-8", "surrogateescape"))
+        return error.code
+    except RpcError as error:
+        world.err(f"Error: {error}\n".encode())
+        return ERROR
+    return 0
+
+
+async def _run(server: Server, world: World, arguments: list[str]) -> None:
+    name, rest = _named(arguments)
+    if not name or name in ("help", "options"):
+        _help(world, server, rest[0] if rest and name == "help" else "")
+        return
+    command = _COMMANDS.get(name)
+    if command is None:
+        _group(world, name, rest)
+        return
+    known = (*FLAGS.get(name, ()), *flags.GLOBAL, flags.HELP)
+    try:
+        parsed = flags.parse(rest, known)
+        from_environment(parsed, world.env)
+    except flags.FlagError as error:
+        world.err(f"Error: {error}\n".encode("utf-8", "surrogateescape"))
+        _usage(world, command)
+        raise Exit(ERROR) from error
+    if parsed.values["help"]:
+        _usage(world, command)
+        return
+    if parsed.values["write-out"] not in FORMATS:
+        raise Exit(BAD_FEATURE, "unsupported output format")
+    if parsed.values["write-out"] == "protobuf":
+        raise Exit(BAD_FEATURE, "the output format protobuf is not simulated; json has the same")
+    await _RUN[name](Session(server, world, parsed, " ".join(["etcdctl", *arguments])))
+
+
+def _named(arguments: list[str]) -> tuple[str, list[str]]:
+    """(the command that the words name, what is left of them). A unique beginning is enough."""
+    words: list[str] = []
+    rest: list[str] = []
+    queue = list(arguments)
+    names = {*_COMMANDS, *REFUSED, "help", "options"}
+    while queue:
+        word = queue.pop(0)
+        if word.startswith("-") and len(word) > 1:
+            rest.append(word)
+            if word == "--":
+                break
+            if _takes_value(word) and queue:
+                rest.append(queue.pop(0))
+            continue
+        found = _completed([*words, word], names)
+        if found is None and not words:
+            raise Exit(
+                ERROR,
+                f'unknown command "{word}" for "etcdctl"\nRun \'etcdctl --help\' for usage.',
+            )
+        if found is None:
+            rest.append(word)
+            break
+        words = found
+    return " ".join(words), [*rest, *queue]
+
+
+def _takes_value(word: str) -> bool:
+    if "=" in word:
+        return False
+    if word.startswith("--"):
+        return any(one.name == word[2:] and one.kind != "bool" for one in flags.GLOBAL)
+    return word[1:] in _SHORT
+
+
+def _completed(words: list[str], names: set[str]) -> list[str] | None:
+    """The words in full, if exactly one command's begin with them."""
+    level = len(words)
+    heads = sorted({tuple(one.split()[:level]) for one in names if len(one.split()) >= level})
+    same = [one for one in heads if list(one[:-1]) == words[:-1]]
+    exact = [one for one in same if one[-1] == words[-1]]
+    found = exact or [one for one in same if one[-1].startswith(words[-1])]
+    return list(found[0]) if len(found) == 1 else None
+
+
+def _group(world: World, name: str, rest: list[str]) -> None:
+    """What is no command by itself: refused by name, a group, or unknown."""
+    for refused, why in REFUSED.items():
+        if name == refused or refused.startswith(f"{name} ") and rest[:1] == [refused.split()[1]]:
+            raise Exit(ERROR, f"etcdctl {refused} is not simulated: {why}")
+    rows = [(f"\t{one.name}", one.about) for one in COMMANDS if one.name.startswith(f"{name} ")]
+    world.out("\n".join(["NAME:", f"\t{name}", "", "COMMANDS:", *flags.columns(rows), ""]).encode())
+
+
+def _help(world: World, server: Server, name: str) -> None:
+    if name in _COMMANDS:
+        _usage(world, _COMMANDS[name])
+        return
+    unknown = [one for one in (name,) if one and not one.startswith("-")]
+    if unknown:
+        raise Exit(ERROR, f"unknown help topic: {unknown[0]}")
+    rows = [(f"\t{one.name}", one.about) for one in COMMANDS]
+    lines = [
+        "NAME:", "\tetcdctl - A simple command line client for etcd3.", "", "USAGE:",
+        "\tetcdctl [flags]", "", "VERSION:", f"\t{server.version}", "", "API VERSION:",
+        f"\t{server.version.rpartition('.')[0]}", "", "COMMANDS:", *flags.columns(rows), "",
+        "EXAMPLE:", "\tetcdctl get / --prefix --keys-only", "", "OPTIONS:",
+        *flags.options((*flags.GLOBAL, flags.HELP._replace(usage="help for etcdctl"))), "",
+    ]  # fmt: skip
+    world.out(("\n".join(lines)).encode())
+
+
+def _usage(world: World, command: Command) -> None:
+    usage = flags.HELP.usage.format(command.name.rpartition(" ")[2])
+    own = (*FLAGS.get(command.name, ()), flags.HELP._replace(usage=usage))
+    lines = [
+        "NAME:", f"\t{command.name} - {command.about}", "", "USAGE:",
+        f"\tetcdctl {command.use} [flags]", "", "EXAMPLE:",
+        *(f"\t{one}" for one in command.example.split("\n")), "", "OPTIONS:",
+        *flags.options(own), "", "GLOBAL OPTIONS:", *flags.options(flags.GLOBAL), "",
+    ]  # fmt: skip
+    world.out("\n".join(lines).encode())

@@ -1,0 +1,144 @@
+"""One run of etcdctl: where it reads and writes, what was asked, and how it ends.
+
+A World is what the program runs in: a container's shell, or the console of the product.
+
+Models etcd etcdctl/ctlv3/command/{global,util}.go and pkg/cobrautl/error.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from lifecycle.etcdctl.flags import FlagError, Parsed, number
+from lifecycle.etcdctl.printers import Answer, Printer
+from lifecycle.etcdctl.server import RAFT_TERM, Server
+
+ERROR, BAD_CONNECTION, INVALID_INPUT, BAD_FEATURE, INTERRUPTED, BAD_ARGS = 1, 2, 3, 4, 5, 128
+
+
+class World(Protocol):
+    """What etcdctl runs in."""
+
+    env: Mapping[str, str]
+
+    def out(self, data: bytes) -> None: ...
+
+    def err(self, data: bytes) -> None: ...
+
+    async def line(self) -> bytes:
+        """The next line of the input with its end; empty at the input's end."""
+        ...
+
+    async def all(self) -> bytes: ...
+
+    async def until(self, ready: Callable[[], bool]) -> None:
+        """Wait until it is; `poke` says that it may be."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def poke(self) -> None: ...
+
+    def has_file(self, path: str) -> bool: ...
+
+    def is_server(self, host: str) -> bool:
+        """Whether the cluster's etcd is reached at that address."""
+        ...
+
+
+class Exit(Exception):
+    """The program ends with this code; the text goes to standard error, if there is one."""
+
+    def __init__(self, code: int, text: str = "") -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(slots=True)
+class Session:
+    """One command with its flags and words."""
+
+    server: Server
+    world: World
+    parsed: Parsed
+    line: str
+
+    @property
+    def words(self) -> list[str]:
+        return self.parsed.words
+
+    def flag(self, name: str) -> Any:
+        return self.parsed.values[name]
+
+    def number(self, text: str, base: int = 10) -> int:
+        """Go's ParseInt; its error is raised as ValueError."""
+        try:
+            return number(text, base)
+        except ValueError:
+            raise ValueError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+    def lease_of(self, text: str) -> int:
+        try:
+            return self.number(text, 16)
+        except ValueError as error:
+            raise Exit(BAD_ARGS, f"bad lease ID arg ({error}), expecting ID in Hex") from error
+
+    # -- answers --------------------------------------------------------------------------------
+
+    def header(self, *, revision: bool = True) -> dict[str, int]:
+        server = self.server
+        head = {"cluster_id": server.cluster_id, "member_id": server.member.id}
+        if revision:
+            head["revision"] = server.store.revision
+        return {**head, "raft_term": RAFT_TERM}
+
+    def show(self, name: str, answer: Answer) -> None:
+        form = self.flag("write-out")
+        only = bool(self.parsed.values.get("print-value-only"))
+        printer = Printer(form, self.world.out, is_hex=self.flag("hex"), value_only=only)
+        if not printer.show(name, answer):
+            raise Exit(BAD_FEATURE, f"{form} not supported as output format")
+
+    def say(self, text: str) -> None:
+        self.world.out(text.encode("utf-8", "surrogateescape") + b"\n")
+
+    def warn(self, text: str) -> None:
+        self.world.err(text.encode("utf-8", "surrogateescape") + b"\n")
+
+    # -- connecting -----------------------------------------------------------------------------
+
+    def endpoints(self) -> list[str]:
+        found: str = self.flag("endpoints")
+        return [one for one in found.split(",") if one]
+
+    async def connect(self) -> None:
+        """Raises Exit when the server cannot be reached with these flags."""
+        for name in ("cacert", "cert", "key"):
+            path = self.flag(name)
+            if path and not self.world.has_file(path):
+                raise Exit(ERROR, f"open {path}: no such file or directory")
+        known = [self._is_here(one) for one in self.endpoints()]
+        if not known or not any(known) or not (self.flag("cert") and self.flag("key")):
+            await self.world.sleep(5.0)
+            raise Exit(ERROR, "context deadline exceeded")
+
+    def _is_here(self, endpoint: str) -> bool:
+        scheme, slashes, rest = endpoint.partition("://")
+        host, _, port = (rest if slashes else endpoint).rstrip("/").rpartition(":")
+        return scheme != "http" and port == "2379" and self.world.is_server(host)
+
+
+def from_environment(parsed: Parsed, env: Mapping[str, str]) -> None:
+    """Flags that were not given come from ETCDCTL_ variables. Raises FlagError."""
+    for name, value in parsed.values.items():
+        text = env.get("ETCDCTL_" + name.upper().replace("-", "_"))
+        if text is None or name in parsed.given:
+            continue
+        if isinstance(value, bool):
+            if text.lower() not in ("true", "false", "1", "0"):
+                raise FlagError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+            parsed.values[name] = text.lower() in ("true", "1")
+        elif isinstance(value, str):
+            parsed.values[name] = text

@@ -1,0 +1,157 @@
+"""etcdctl lease, endpoint, member, alarm, defrag, version.
+
+Models etcd etcdctl/ctlv3/command/{lease,ep,member,alarm,defrag,version}_command.go.
+"""
+
+from __future__ import annotations
+
+from lifecycle.etcdctl.server import RAFT_TERM, RpcError
+from lifecycle.etcdctl.session import BAD_ARGS, BAD_CONNECTION, ERROR, Exit, Session
+
+KEEP_ALIVES_A_TTL = 3
+TOOK = "2.184375ms"  # what a proposal is modelled to take
+
+
+async def grant(session: Session) -> None:
+    if len(session.words) != 1:
+        raise Exit(BAD_ARGS, "lease grant command needs TTL argument")
+    try:
+        wanted = session.number(session.words[0])
+    except ValueError as error:
+        raise Exit(BAD_ARGS, f"bad TTL ({error})") from error
+    await session.connect()
+    try:
+        lease, ttl = session.server.grant(wanted)
+    except RpcError as error:
+        raise Exit(ERROR, f"failed to grant lease ({error})") from error
+    session.show("grant", {**session.header(), "ID": lease, "TTL": ttl, "Error": ""})
+
+
+async def revoke(session: Session) -> None:
+    lease = _lease(session, "lease revoke command needs 1 argument")
+    await session.connect()
+    span = session.server.begin(session.line)
+    try:
+        session.server.revoke(lease, span)
+    except RpcError as error:
+        session.server.end(span, str(error), ok=False)
+        raise Exit(ERROR, f"failed to revoke lease ({error})") from error
+    session.server.end(span, "revoked")
+    session.show("revoke", {"header": session.header(), "ID": lease})
+
+
+async def time_to_live(session: Session) -> None:
+    lease = _lease(session, "lease timetolive command needs lease ID as argument")
+    await session.connect()
+    granted, left = session.server.left(lease)
+    keys = None
+    if session.flag("keys"):
+        keys = [one.encode() for one in sorted(session.server.store.lease_keys(lease))]
+    session.show(
+        "timetolive",
+        {**session.header(), "id": lease, "ttl": left, "granted-ttl": granted, "keys": keys},
+    )
+
+
+async def leases(session: Session) -> None:
+    await session.connect()
+    found = [{"id": lease} for lease in session.server.store.leases()]
+    session.show("leases", {**session.header(), "leases": found})
+
+
+async def keep_alive(session: Session) -> None:
+    lease = _lease(session, "lease keep-alive command needs lease ID as argument")
+    await session.connect()
+    while True:
+        try:
+            ttl = session.server.renew(lease)
+        except RpcError as error:
+            if session.flag("once"):
+                raise Exit(BAD_CONNECTION, str(error)) from error
+            break
+        session.show("keepalive", {**session.header(), "ID": lease, "TTL": ttl})
+        if session.flag("once"):
+            return
+        await session.world.sleep(ttl / KEEP_ALIVES_A_TTL)
+    if session.flag("write-out") == "simple":
+        session.say(f"lease {lease:016x} expired or revoked.")
+
+
+def _lease(session: Session, needs: str) -> int:
+    if len(session.words) != 1:
+        raise Exit(BAD_ARGS, needs)
+    return session.lease_of(session.words[0])
+
+
+# -- endpoints and members ------------------------------------------------------------------------
+
+
+async def health(session: Session) -> None:
+    await session.connect()
+    found = [{"endpoint": one, "health": True, "took": TOOK} for one in _endpoints(session)]
+    if session.flag("write-out") != "simple":
+        session.show("health", {"list": found})
+        return
+    for one in found:
+        session.say(
+            f"{one['endpoint']} is healthy: successfully committed proposal: took = {one['took']}"
+        )
+
+
+async def status(session: Session) -> None:
+    await session.connect()
+    server = session.server
+    size = server.size_bytes()
+    answer = {
+        "header": session.header(), "version": server.version, "dbSize": size,
+        "leader": server.member.id, "raftIndex": server.raft_index, "raftTerm": RAFT_TERM,
+        "raftAppliedIndex": server.raft_index, "dbSizeInUse": size,
+    }  # fmt: skip
+    session.show(
+        "status", {"list": [{"Endpoint": one, "Status": answer} for one in _endpoints(session)]}
+    )
+
+
+async def hashkv(session: Session) -> None:
+    if session.flag("rev"):
+        raise Exit(ERROR, "hashkv --rev is not simulated: the hash is of the current revision")
+    await session.connect()
+    answer = {
+        "header": session.header(), "hash": session.server.hash(),
+        "compact_revision": session.server.store.compacted,
+    }  # fmt: skip
+    session.show(
+        "hashkv", {"list": [{"Endpoint": one, "HashKV": answer} for one in _endpoints(session)]}
+    )
+
+
+def _endpoints(session: Session) -> list[str]:
+    if session.flag("cluster"):
+        return list(session.server.member.client_urls)
+    return session.endpoints()
+
+
+async def members(session: Session) -> None:
+    await session.connect()
+    one = session.server.member
+    listed = {
+        "ID": one.id, "name": one.name, "peerURLs": list(one.peer_urls),
+        "clientURLs": list(one.client_urls),
+    }  # fmt: skip
+    session.show("members", {"header": session.header(revision=False), "members": [listed]})
+
+
+async def alarms(session: Session) -> None:
+    await session.connect()
+    session.show("alarms", {"header": session.header()})
+
+
+async def defrag(session: Session) -> None:
+    await session.connect()
+    for one in _endpoints(session):
+        session.say(f"Finished defragmenting etcd member[{one}]. took 21.401ms")
+
+
+async def version(session: Session) -> None:
+    number = session.server.version
+    session.say(f"etcdctl version: {number}\nAPI version: {number.rpartition('.')[0]}")

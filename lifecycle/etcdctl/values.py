@@ -1,0 +1,99 @@
+"""What a value of the store is to somebody who looks at etcd, and what of theirs is stored.
+
+The API server keeps objects as JSON with their revision in them. A real etcd holds those of the
+built-in kinds in protobuf and custom resources in JSON, both without a revision: `shown` gives
+that. `taken` reads either form back; what is no object of its key is stored as it is.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from apiserver_app.machinery import errors, meta, protobuf, protoencode
+from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.registry import generic, watchcache
+from apiserver_app.store.etcd import Entry
+
+if TYPE_CHECKING:
+    from lifecycle.composition import Cluster
+
+# groups whose objects a real cluster stores as JSON, as it does custom resources
+_IN_JSON = ("apiextensions.k8s.io", "apiregistration.k8s.io")
+_NOBODY = User("etcdctl")
+
+
+class Taken(NamedTuple):
+    """A value as it is stored; with the object that it is, if it is one."""
+
+    data: bytes
+    info: ResourceInfo | None = None
+    obj: Object | None = None
+
+
+class Values:
+    """The values of one cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def shown(self, entry: Entry) -> bytes:
+        """The value as a real etcd would hold it."""
+        info, obj = self.object_of(entry)
+        if info is None or obj is None:
+            return entry.value
+        bare = meta.without_path(obj, ("metadata", "resourceVersion"))
+        if info.custom is None and info.group not in _IN_JSON:
+            try:
+                return protoencode.encode(bare)
+            except protoencode.NotEncodable:
+                pass  # a field that the table of messages does not have
+        return orjson.dumps(bare) + b"\n"
+
+    def object_of(self, entry: Entry) -> tuple[ResourceInfo | None, Object | None]:
+        """The object of an entry and its resource; None, None when it is none."""
+        info = self._resource(entry.key)
+        obj = watchcache.readable(entry) if info is not None else None
+        return (info, obj) if obj is not None else (None, None)
+
+    def taken(self, key: str, value: bytes, revision: int) -> Taken:
+        """What somebody puts at a key, as the store is to have it at that revision."""
+        info = self._resource(key)
+        obj = self._decoded(info, key, value) if info is not None else None
+        if obj is None:
+            return Taken(value)
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return Taken(generic.encode(obj), info, obj)
+
+    def _resource(self, key: str) -> ResourceInfo | None:
+        if not key.startswith("/registry/"):
+            return None
+        return self._cluster.resources.by_storage(self._cluster.cache.storage_of(key))
+
+    def _decoded(self, info: ResourceInfo, key: str, value: bytes) -> Object | None:
+        """An object that is what its key says and what its kind allows; else None."""
+        context = self._cluster.context
+        try:
+            raw = protobuf.decode(value) if value.startswith(b"k8s\0") else orjson.loads(value)
+            if not isinstance(raw, dict) or raw.get("kind") != info.kind:
+                return None
+            if raw.get("apiVersion") != info.api_version:
+                return None
+            obj, _ = context.types.decode(info.definition, raw, "Ignore")
+        except (errors.ApiError, orjson.JSONDecodeError):
+            return None
+        obj["apiVersion"], obj["kind"] = info.api_version, info.kind
+        metadata = obj.get("metadata")
+        if not isinstance(metadata, dict) or not metadata.get("name"):
+            return None
+        namespace = metadata.get("namespace", "")
+        if info.etcd_key(namespace, metadata["name"]) != key:
+            return None
+        strategy = context.strategy(info)
+        strategy.default(obj)
+        if strategy.validate(context.context(_NOBODY, namespace), obj):
+            return None
+        return obj

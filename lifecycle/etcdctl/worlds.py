@@ -1,0 +1,164 @@
+"""Where etcdctl runs: the shell of the etcd pod, and the console of the product.
+
+In the console nothing waits: what would wait for something to happen ends there, and says so.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from controllers_app.kubelet.shell.interpreter import Call
+from controllers_app.kubelet.shell.streams import Taken
+from controllers_app.kubelet.shell.tools import Tool
+
+if TYPE_CHECKING:
+    from lifecycle.etcdctl.server import Server
+
+OUTPUT_BYTES_MAX = 1 << 20  # of one command in the console
+PKI = "/etc/kubernetes/pki/etcd"
+_CERTIFIED = {
+    "ETCDCTL_CACERT": f"{PKI}/ca.crt", "ETCDCTL_CERT": f"{PKI}/server.crt",
+    "ETCDCTL_KEY": f"{PKI}/server.key",
+}  # fmt: skip
+
+
+def tools(server: Callable[[], Server]) -> tuple[Tool, ...]:
+    """The command for images whose catalog entry names the set `etcd`."""
+
+    async def etcdctl(call: Call) -> int:
+        from lifecycle.etcdctl import program
+
+        return await program.run(server(), ShellWorld(call), call.args)
+
+    return (Tool("etcdctl", etcdctl, ("etcd",), "/usr/local/bin"),)
+
+
+class ShellWorld:
+    """One command in a container's shell."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self.env: Mapping[str, str] = call.shell.environment()
+
+    def out(self, data: bytes) -> None:
+        self._call.io.out(data)
+
+    def err(self, data: bytes) -> None:
+        self._call.io.err(data)
+
+    async def line(self) -> bytes:
+        return await self._call.io.stdin.line()
+
+    async def all(self) -> bytes:
+        return await self._call.io.stdin.all()
+
+    async def until(self, ready: Callable[[], bool]) -> None:
+        await self._call.runner.until(ready)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._call.runner.sleep(seconds)
+
+    def poke(self) -> None:
+        self._call.runner.poke()
+
+    def has_file(self, path: str) -> bool:
+        return self._call.machine.look(self._call.path(path)) is not None
+
+    def is_server(self, host: str) -> bool:
+        return host in ("127.0.0.1", "localhost", "[::1]", self._call.machine.address)
+
+
+class Ended(Exception):
+    """The command would wait, and the console does not."""
+
+
+class Full(Exception):
+    """The command writes more than the console takes."""
+
+
+class ConsoleWorld:
+    """One command whose output is taken whole."""
+
+    def __init__(self, env: Mapping[str, str], stdin: bytes) -> None:
+        self.env: Mapping[str, str] = {**_CERTIFIED, **env}
+        self.output, self.errors = bytearray(), bytearray()
+        self._stdin = Taken(stdin)
+
+    def out(self, data: bytes) -> None:
+        room = OUTPUT_BYTES_MAX - len(self.output)
+        self.output += data[:room]
+        if len(data) > room:
+            raise Full
+
+    def err(self, data: bytes) -> None:
+        self.errors += data
+
+    async def line(self) -> bytes:
+        return await self._stdin.line()
+
+    async def all(self) -> bytes:
+        return await self._stdin.all()
+
+    async def until(self, ready: Callable[[], bool]) -> None:
+        if not ready():
+            raise Ended
+
+    async def sleep(self, seconds: float) -> None:
+        raise Ended
+
+    def poke(self) -> None:
+        """Nothing waits here."""
+
+    def has_file(self, path: str) -> bool:
+        return path.startswith(f"{PKI}/")
+
+    def is_server(self, host: str) -> bool:
+        return host in ("127.0.0.1", "localhost", "[::1]", "10.0.0.11")
+
+
+def console(server: Server, line: str, stdin: str = "") -> dict[str, Any]:
+    """Run one line of the console: what it wrote, and its exit code."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        return _answer(b"", f"sh: syntax error: {error}\n".encode(), 2)
+    env: dict[str, str] = {}
+    while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
+        name, _, value = words.pop(0).partition("=")
+        env[name] = value
+    if not words:
+        return _answer(b"", b"", 0)
+    if words[0].rpartition("/")[2] != "etcdctl":
+        return _answer(b"", f"sh: {words[0]}: not found\n".encode(), 127)
+    from lifecycle.etcdctl import program
+
+    world = ConsoleWorld(env, stdin.encode())
+    code = 0
+    try:
+        code = _at_once(program.run(server, world, words[1:]))
+    except Ended:
+        world.err(b"(the console does not wait for what comes next: watch in the etcd pod)\n")
+    except Full:
+        world.err(b"(more than 1 MiB: ask with --keys-only or --limit)\n")
+    return _answer(bytes(world.output), bytes(world.errors), code)
+
+
+def _at_once(work: Coroutine[Any, Any, int]) -> int:
+    """Run a coroutine that never suspends."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return int(done.value)
+    finally:
+        work.close()
+    raise AssertionError("a console command does not wait")
+
+
+def _answer(output: bytes, errors: bytes, code: int) -> dict[str, Any]:
+    return {
+        "output": output.decode("utf-8", "replace"),
+        "errors": errors.decode("utf-8", "replace"),
+        "exit_code": code,
+    }
