@@ -13,6 +13,7 @@ from apiserver_app.registry.kinds import (
     apiservice,
     certificatesigningrequest,
     configmap,
+    controllerrevision,
     cronjob,
     csidriver,
     customresourcedefinition,
@@ -42,11 +43,14 @@ from apiserver_app.registry.kinds import (
     resourcequota,
     role,
     rolebinding,
+    runtimeclass,
     secret,
     service,
     serviceaccount,
+    servicecidr,
     statefulset,
     storageclass,
+    volumeattachment,
     webhookconfiguration,
 )
 from apiserver_app.registry.strategy import Strategy
@@ -96,6 +100,7 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
         customresourcedefinition.CustomResourceDefinitionStrategy,
     ),
     ("apiservices.apiregistration.k8s.io", apiservice.APIServiceStrategy),
+    ("controllerrevisions.apps", controllerrevision.ControllerRevisionStrategy),
     ("daemonsets.apps", daemonset.DaemonSetStrategy),
     ("deployments.apps", deployment.DeploymentStrategy),
     ("replicasets.apps", replicaset.ReplicaSetStrategy),
@@ -115,7 +120,10 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("events.events.k8s.io", event.EventStrategy),
     ("ingressclasses.networking.k8s.io", ingressclass.IngressClassStrategy),
     ("ingresses.networking.k8s.io", ingress.IngressStrategy),
+    ("ipaddresses.networking.k8s.io", servicecidr.IPAddressStrategy),
     ("networkpolicies.networking.k8s.io", networkpolicy.NetworkPolicyStrategy),
+    ("servicecidrs.networking.k8s.io", servicecidr.ServiceCIDRStrategy),
+    ("runtimeclasses.node.k8s.io", runtimeclass.RuntimeClassStrategy),
     ("poddisruptionbudgets.policy", poddisruptionbudget.PodDisruptionBudgetStrategy),
     ("clusterrolebindings.rbac.authorization.k8s.io", rolebinding.RoleBindingStrategy),
     ("clusterroles.rbac.authorization.k8s.io", role.RoleStrategy),
@@ -128,7 +136,10 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ),
     ("priorityclasses.scheduling.k8s.io", priorityclass.PriorityClassStrategy),
     ("csidrivers.storage.k8s.io", csidriver.CSIDriverStrategy),
+    ("csinodes.storage.k8s.io", volumeattachment.CSINodeStrategy),
+    ("csistoragecapacities.storage.k8s.io", volumeattachment.CSIStorageCapacityStrategy),
     ("storageclasses.storage.k8s.io", storageclass.StorageClassStrategy),
+    ("volumeattachments.storage.k8s.io", volumeattachment.VolumeAttachmentStrategy),
 )
 
 

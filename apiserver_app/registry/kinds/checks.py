@@ -204,6 +204,17 @@ def cidr(value: str, path: str, found: list[FieldError]) -> None:
         )
 
 
+def strict_subnet(part: str, whole: str) -> bool:
+    """Whether one valid CIDR lies within another, and is smaller."""
+    inner = ipaddress.ip_network(_plain(part), strict=False)
+    outer = ipaddress.ip_network(_plain(whole), strict=False)
+    return (
+        inner.version == outer.version
+        and inner.network_address in outer
+        and outer.prefixlen < inner.prefixlen
+    )
+
+
 def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Leading zeros are allowed, as upstream's sloppy parser does."""
     try:

@@ -6,13 +6,22 @@ github.com/robfig/cron/v3 for what a schedule may say.
 
 from __future__ import annotations
 
+import re
+import zoneinfo
 from collections.abc import Mapping
 from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, jobrules, poddefaults
+from apiserver_app.registry.kinds import (
+    checks,
+    gosyntax,
+    jobrules,
+    poddefaults,
+    podwarnings,
+    workload,
+)
 from apiserver_app.registry.strategy import Context, Strategy
 
 NAME_LENGTH = 52
@@ -22,6 +31,7 @@ _MONTHS = (
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 )  # fmt: skip
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_is_zone_part = re.compile(r"[A-Za-z.\-_0-9+]{1,14}").fullmatch
 # least, most, words
 _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 59, {}),
@@ -67,7 +77,7 @@ class CronJobStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
-        self._spec(obj["spec"], found)
+        self._spec(obj["spec"], None, found)
         name = obj["metadata"].get("name") or ""
         if len(name) > NAME_LENGTH:
             text = "must be no more than 52 characters"
@@ -76,27 +86,41 @@ class CronJobStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
-        if obj["spec"] != old["spec"]:
-            self._spec(obj["spec"], found)
+        self._spec(obj["spec"], old["spec"], found)
         return found
 
-    def _spec(self, spec: Mapping[str, Any], found: list[FieldError]) -> None:
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told = workload.name_warnings(obj, old)
+        template = obj["spec"].get("jobTemplate") or {}
+        inside = (template.get("spec") or {}).get("template") or {}
+        told += jobrules.warnings(template.get("spec") or {}, "spec.jobTemplate.spec")
+        before = ((old or {}).get("spec") or {}).get("jobTemplate")
+        if old is None or template != before:
+            path, metadata = "spec.jobTemplate.spec.template.spec", inside.get("metadata") or {}
+            podwarnings.add(inside.get("spec") or {}, metadata, path, told)
+        if "TZ" in (obj["spec"].get("schedule") or ""):
+            told.append(
+                "CRON_TZ or TZ used in spec.schedule is not officially supported, see "
+                "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ "
+                "for more details"
+            )
+        return told
+
+    def _spec(
+        self, spec: Mapping[str, Any], before: Mapping[str, Any] | None, found: list[FieldError]
+    ) -> None:
         schedule = spec.get("schedule") or ""
         if not schedule:
             found.append(errors.required("spec.schedule"))
         else:
-            text = schedule_error(schedule)
-            if text:
-                found.append(errors.invalid_value("spec.schedule", schedule, text))
-            elif "TZ" in schedule:
-                text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-                found.append(errors.invalid_value("spec.schedule", schedule, text))
+            _schedule(schedule, spec.get("timeZone"), before, found)
         seconds = spec.get("startingDeadlineSeconds")
         checks.not_negative(seconds, "spec.startingDeadlineSeconds", found)
         zone = spec.get("timeZone")
-        if zone is not None and not zone:
-            text = "timeZone must be nil or non-empty string"
-            found.append(errors.invalid_value("spec.timeZone", zone, text))
+        if zone is not None and (before is None or zone != before.get("timeZone")):
+            text = _zone_error(zone)
+            if text:
+                found.append(errors.invalid_value("spec.timeZone", zone, text))
         policy = spec.get("concurrencyPolicy")
         checks.one_of(policy, "spec.concurrencyPolicy", _POLICIES, found)
         inside = (spec.get("jobTemplate") or {}).get("spec") or {}
@@ -111,6 +135,41 @@ class CronJobStrategy(Strategy):
             found.append(errors.not_supported(f"{path}.manualSelector", True, allowed))
         for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
             checks.not_negative(spec.get(field), f"spec.{field}", found)
+
+
+def _schedule(
+    schedule: str, zone: str | None, before: Mapping[str, Any] | None, found: list[FieldError]
+) -> None:
+    """A zone in the schedule itself is only kept where it always was."""
+    text = schedule_error(schedule)
+    if text:
+        found.append(errors.invalid_value("spec.schedule", schedule, text))
+    if "TZ" not in schedule:
+        return
+    if "TZ" not in ((before or {}).get("schedule") or ""):
+        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        found.append(errors.invalid_value("spec.schedule", schedule, text))
+    elif zone is not None:
+        text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        found.append(errors.invalid_value("spec.schedule", schedule, text))
+
+
+def _zone_error(zone: str) -> str:
+    """What is wrong with the name of a time zone; empty when nothing is."""
+    if not zone:
+        return "timeZone must be nil or non-empty string"
+    for part in zone.split("/"):
+        if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
+            return f"unknown time zone {zone}"
+    if zone.lower() == "local":
+        return (
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        )
+    try:
+        zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, OSError, ValueError):
+        return f"unknown time zone {zone}"
+    return ""
 
 
 def schedule_error(schedule: str) -> str:

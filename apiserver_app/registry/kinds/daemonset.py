@@ -87,9 +87,9 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
             return []
-        found: list[FieldError] = []
+        found = self.validate(ctx, obj)
         workload.immutable_selector(obj, old, found)
-        return found + self.validate(ctx, obj)
+        return found
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:

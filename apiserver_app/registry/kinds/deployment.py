@@ -109,6 +109,9 @@ class DeploymentStrategy(workload.WorkloadStrategy):
             metadata["annotations"] = annotations
             gosyntax.arrange(metadata, _BEFORE_ANNOTATIONS)
 
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        return [*workload.name_warnings(obj, old), *super().warnings(ctx, obj, old)]
+
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] is old["spec"] or obj["spec"] == old["spec"]:
             return []

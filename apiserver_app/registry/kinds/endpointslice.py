@@ -6,17 +6,21 @@ and pkg/registry/discovery/endpointslice/strategy.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.registry import objectmeta
 from apiserver_app.registry.kinds import checks, gosyntax
 from apiserver_app.registry.strategy import Context, Strategy
 
 ADDRESSES_MAX = 100
 ENDPOINTS_MAX = 1000
+PORTS_MAX = 20_000
+TOPOLOGY_MAX = 16
+ZONES_MAX = 8
 _TYPES = ("FQDN", "IPv4", "IPv6")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
@@ -84,7 +88,7 @@ def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, found: list[Fie
     for index, address in enumerate(addresses):
         at = f"{path}.addresses[{index}]"
         if kind == "FQDN":
-            checks.named(address, at, names.dns1123_subdomain_errors, found)
+            _full_name(address, at, found)
             continue
         before = len(found)
         parsed = checks.parse_ip(address)
@@ -100,14 +104,50 @@ def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, found: list[Fie
     name = endpoint.get("hostname")
     if name is not None:
         checks.named(name, f"{path}.hostname", names.dns1123_label_errors, found)
+    topology = endpoint.get("deprecatedTopology") or {}
+    if len(topology) > TOPOLOGY_MAX:
+        at = f"{path}.deprecatedTopology"
+        found.append(errors.too_many(at, len(topology), TOPOLOGY_MAX))
+    objectmeta.label_errors(topology, f"{path}.deprecatedTopology", found)
+    zones = (endpoint.get("hints") or {}).get("forZones") or ()
+    _zones(zones, f"{path}.hints.forZones", found)
+
+
+def _zones(zones: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+    if len(zones) > ZONES_MAX:
+        found.append(errors.too_many(path, len(zones), ZONES_MAX))
+        return
+    seen: set[str] = set()
+    for index, zone in enumerate(zones):
+        name, at = zone.get("name") or "", f"{path}[{index}].name"
+        if name in seen:
+            found.append(errors.duplicate(at, name))
+        seen.add(name)
+        checks.named(name, at, names.label_value_errors, found)
+
+
+def _full_name(value: str, path: str, found: list[FieldError]) -> None:
+    if not value:
+        found.append(errors.required(path))
+        return
+    wrong = names.dns1123_subdomain_errors(value)
+    for text in wrong:
+        found.append(errors.invalid_value(path, value, text))
+    if not wrong and "." not in value:
+        text = "should be a domain with at least two segments separated by dots"
+        found.append(errors.invalid_value(path, value, text))
 
 
 def _ports(obj: Object, found: list[FieldError]) -> None:
     taken: set[str] = set()
-    for index, port in enumerate(obj.get("ports") or ()):
+    ports = obj.get("ports") or ()
+    if len(ports) > PORTS_MAX:
+        found.append(errors.too_many("ports", len(ports), PORTS_MAX))
+        return
+    for index, port in enumerate(ports):
         name, path = port.get("name") or "", f"ports[{index}]"
         if name:
-            checks.named(name, f"{path}.name", checks.port_name_errors, found)
+            checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
         if name in taken:
             found.append(errors.duplicate(f"{path}.name", name))
         taken.add(name)

@@ -12,14 +12,16 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry import objectmeta
-from apiserver_app.registry.kinds import checks, gosyntax
+from apiserver_app.registry.kinds import checks, gosyntax, hpametrics
 from apiserver_app.registry.strategy import Context, Strategy
 
 _SPEC = ("scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior")
 _SPEC_V1 = ("scaleTargetRef", "minReplicas", "maxReplicas", "targetCPUUtilizationPercentage")
 _RULES = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
-_SOURCES = ("ContainerResource", "External", "Object", "Pods", "Resource")
+_SELECT = ("Disabled", "Max", "Min")
+_POLICIES = ("Percent", "Pods")
+WINDOW_SECONDS_MAX = 3600
+PERIOD_SECONDS_MAX = 1800
 _ALL = {"type": "Percent", "value": 100, "periodSeconds": 15}
 _FOUR = {"type": "Pods", "value": 4, "periodSeconds": 15}
 
@@ -60,11 +62,17 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         obj["status"] = {**self._zero(), **(obj.get("status") or {})}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        return self._validate(obj, 1)
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return self._validate(obj, 0 if old["spec"].get("minReplicas") == 0 else 1)
+
+    def _validate(self, obj: Object, bound: int) -> list[FieldError]:
         found: list[FieldError] = []
         spec = obj["spec"]
         least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-        if least is not None and least < 1:
-            text = "must be greater than or equal to 1"
+        if least is not None and least < bound:
+            text = f"must be greater than or equal to {bound}"
             found.append(errors.invalid_value("spec.minReplicas", least, text))
         if most < 1:
             text = "must be greater than 0"
@@ -72,15 +80,12 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         if least is not None and most < least:
             text = "must be greater than or equal to `minReplicas`"
             found.append(errors.invalid_value("spec.maxReplicas", most, text))
-        target = spec.get("scaleTargetRef") or {}
-        for field in ("kind", "name"):
-            value = target.get(field) or ""
-            if not value:
-                found.append(errors.required(f"spec.scaleTargetRef.{field}"))
-            for text in objectmeta.path_segment(value, False) if value else ():
-                found.append(errors.invalid_value(f"spec.scaleTargetRef.{field}", value, text))
-        for index, metric in enumerate(spec.get("metrics") or ()):
-            _metric(metric, f"spec.metrics[{index}]", found)
+        hpametrics.reference(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef", found)
+        hpametrics.metrics(_metrics(spec), least, "spec.metrics", found)
+        behavior = spec.get("behavior") or {}
+        for direction in ("scaleUp", "scaleDown"):
+            if behavior.get(direction) is not None:
+                _rules(behavior[direction], f"spec.behavior.{direction}", found)
         return found
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -95,32 +100,45 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         return {"desiredReplicas": 0, "currentMetrics": None}
 
 
-def _metric(metric: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
-    kind = metric.get("type") or ""
-    if not kind:
-        found.append(errors.required(f"{path}.type", "must specify a metric source type"))
-        return
-    if kind not in _SOURCES:
-        found.append(errors.not_supported(f"{path}.type", kind, _SOURCES))
-        return
-    field = kind[:1].lower() + kind[1:]
-    source = metric.get(field)
-    if source is None:
-        text = "must populate information for the given metric source"
-        found.append(errors.required(f"{path}.{field}", text))
-        return
-    if kind == "Resource" and not source.get("name"):
-        text = "must specify a resource name"
-        found.append(errors.required(f"{path}.resource.name", text))
-    target = source.get("target") or {}
-    if not target.get("type"):
-        text = "must specify a metric target type"
-        found.append(errors.required(f"{path}.{field}.target.type", text))
-    elif target["type"] not in ("AverageValue", "Utilization", "Value"):
-        text = "must be either Utilization, Value, or AverageValue"
-        at = f"{path}.{field}.target.type"
-        found.append(errors.invalid_value(at, target["type"], text))
-    utilization = target.get("averageUtilization")
-    if utilization is not None and utilization < 1:
-        at = f"{path}.{field}.target.averageUtilization"
-        found.append(errors.invalid_value(at, utilization, "must be greater than 0"))
+def _metrics(spec: Mapping[str, Any]) -> list[Any]:
+    """The metrics; v1 has a field of its own for the one of the CPU."""
+    percent = spec.get("targetCPUUtilizationPercentage")
+    if percent is None:
+        return spec.get("metrics") or []
+    target = {"type": "Utilization", "averageUtilization": percent}
+    return [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+
+
+def _rules(rules: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    window, at = rules.get("stabilizationWindowSeconds"), f"{path}.stabilizationWindowSeconds"
+    if window is not None and window < 0:
+        text = "must be greater than or equal to zero"
+        found.append(errors.invalid_value(at, window, text))
+    if window is not None and window > WINDOW_SECONDS_MAX:
+        text = f"must be less than or equal to {WINDOW_SECONDS_MAX}"
+        found.append(errors.invalid_value(at, window, text))
+    choice = rules.get("selectPolicy")
+    if choice is not None and choice not in _SELECT:
+        found.append(errors.not_supported(f"{path}.selectPolicy", choice, _SELECT))
+    policies = rules.get("policies") or ()
+    if not policies:
+        text = "must specify at least one Policy"
+        found.append(errors.required(f"{path}.policies", text))
+    for index, policy in enumerate(policies):
+        _policy(policy, f"{path}.policies[{index}]", found)
+
+
+def _policy(policy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    kind = policy.get("type") or ""
+    if kind not in _POLICIES:
+        found.append(errors.not_supported(f"{path}.type", kind, _POLICIES))
+    for field in ("value", "periodSeconds"):
+        value = policy.get(field) or 0
+        if value <= 0:
+            found.append(
+                errors.invalid_value(f"{path}.{field}", value, "must be greater than zero")
+            )
+    period = policy.get("periodSeconds") or 0
+    if period > PERIOD_SECONDS_MAX:
+        text = f"must be less than or equal to {PERIOD_SECONDS_MAX}"
+        found.append(errors.invalid_value(f"{path}.periodSeconds", period, text))

@@ -12,11 +12,13 @@ from typing import Any
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.registry import objectmeta
 from apiserver_app.registry.kinds import checks
 from apiserver_app.registry.strategy import Context, Strategy
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _CLASS_NOTE = "kubernetes.io/ingress.class"
+_NOT_AN_ADDRESS = "must be a DNS name, not an IP address"
 _WILDCARD_TEXT = names.pattern_text(
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
     "which must consist of lower case alphanumeric characters, '-' or '.' "
@@ -43,17 +45,30 @@ class IngressStrategy(Strategy):
         found: list[FieldError] = []
         spec = obj["spec"]
         notes = obj["metadata"].get("annotations") or {}
-        if _CLASS_NOTE in notes and spec.get("ingressClassName") is not None:
-            text = "can not be set when the class field is also set"
-            path = f"annotations.{_CLASS_NOTE}"
-            found.append(errors.invalid_value(path, notes[_CLASS_NOTE], text))
         self._spec(spec, found)
+        wanted, noted = spec.get("ingressClassName"), notes.get(_CLASS_NOTE)
+        if noted is not None and wanted is not None and noted != wanted:
+            text = "must match `ingressClassName` when both are specified"
+            found.append(errors.invalid_value(f"annotations.{_CLASS_NOTE}", noted, text))
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
-        if obj["spec"] != old["spec"]:
-            self._spec(obj["spec"], found)
+        self._spec(obj["spec"], found)
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        balancer = (obj.get("status") or {}).get("loadBalancer") or {}
+        for index, point in enumerate(balancer.get("ingress") or ()):
+            path = f"status.loadBalancer.ingress[{index}]"
+            if point.get("ip"):
+                checks.ip(point["ip"], f"{path}.ip", found)
+            host = point.get("hostname")
+            if host:
+                checks.named(host, f"{path}.hostname", names.dns1123_subdomain_errors, found)
+                if checks.parse_ip(host) is not None:
+                    found.append(errors.invalid_value(f"{path}.hostname", host, _NOT_AN_ADDRESS))
         return found
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
@@ -87,8 +102,7 @@ def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     host = rule.get("host")
     if host:
         if checks.parse_ip(host) is not None:
-            text = "must be a DNS name, not an IP address"
-            found.append(errors.invalid_value(f"{path}.host", host, text))
+            found.append(errors.invalid_value(f"{path}.host", host, _NOT_AN_ADDRESS))
         _host(host, f"{path}.host", found)
     http = rule.get("http")
     if http is None:
@@ -104,18 +118,25 @@ def _path(item: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     kind, value = item.get("pathType"), item.get("path") or ""
     if kind is None:
         found.append(errors.required(f"{path}.pathType", "pathType must be specified"))
-    elif kind not in _PATH_TYPES:
+        return
+    if kind not in _PATH_TYPES:
         found.append(errors.not_supported(f"{path}.pathType", kind, _PATH_TYPES))
     elif kind != "ImplementationSpecific" or value:
-        if not value.startswith("/"):
-            text = "must be an absolute path"
-            found.append(errors.invalid_value(f"{path}.path", value, text))
-        if kind != "ImplementationSpecific":
-            for mark in ("//", "/./", "/../", "%2f", "%2F"):
-                if mark in value:
-                    text = f"must not contain '{mark}'"
-                    found.append(errors.invalid_value(f"{path}.path", value, text))
+        _text(value, kind != "ImplementationSpecific", f"{path}.path", found)
     _backend(item.get("backend") or {}, f"{path}.backend", found)
+
+
+def _text(value: str, strict: bool, path: str, found: list[FieldError]) -> None:
+    if not value.startswith("/"):
+        found.append(errors.invalid_value(path, value, "must be an absolute path"))
+    if not strict:
+        return
+    for mark in ("//", "/./", "/../", "%2f", "%2F"):
+        if mark in value:
+            found.append(errors.invalid_value(path, value, f"must not contain '{mark}'"))
+    for mark in ("/..", "/."):
+        if value.endswith(mark):
+            found.append(errors.invalid_value(path, value, f"cannot end with '{mark}'"))
 
 
 def _backend(backend: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
@@ -124,13 +145,24 @@ def _backend(backend: Mapping[str, Any], path: str, found: list[FieldError]) -> 
         text = "cannot set both resource and service backends"
         found.append(errors.invalid_value(path, "", text))
     elif other is not None:
-        for field in ("kind", "name"):
-            if not other.get(field):
-                found.append(errors.required(f"{path}.resource.{field}"))
-    elif service is None:
-        found.append(errors.required(path, "port name or number is required"))
-    else:
+        local_reference(other, f"{path}.resource", found)
+    elif service is not None:
         _service(service, f"{path}.service", path, found)
+    else:
+        text = "resource or service backend is required"
+        found.append(errors.invalid_value(path, "", text))
+
+
+def local_reference(value: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    """An object of any kind, by group, kind and name."""
+    if value.get("apiGroup") is not None:
+        checks.named(value["apiGroup"], f"{path}.apiGroup", names.dns1123_subdomain_errors, found)
+    for field in ("kind", "name"):
+        word = value.get(field) or ""
+        if not word:
+            found.append(errors.required(f"{path}.{field}"))
+        for text in objectmeta.path_segment(word, False):
+            found.append(errors.invalid_value(f"{path}.{field}", word, text))
 
 
 def _service(service: Mapping[str, Any], at: str, path: str, found: list[FieldError]) -> None:

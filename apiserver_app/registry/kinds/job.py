@@ -12,11 +12,12 @@ from typing import Any
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, jobrules, workload
+from apiserver_app.registry.kinds import checks, gosyntax, jobrules, selectors, workload
 from apiserver_app.registry.strategy import Context
 
-_UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
-_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+_UID_LABEL, _NAME_LABEL = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
+_UID_LABELS = ("controller-uid", _UID_LABEL)
+_NAME_LABELS = ("job-name", _NAME_LABEL)
 _FIXED = (
     "completionMode",
     "podFailurePolicy",
@@ -76,6 +77,10 @@ class JobStrategy(workload.WorkloadStrategy):
         why = super().field_refusal(path)
         return f"field label {errors.go_value(path)} not supported for Job" if why else ""
 
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told = jobrules.warnings(obj["spec"], "spec")
+        return [*workload.name_warnings(obj, old), *told, *super().warnings(ctx, obj, old)]
+
     def selectable_value(self, obj: Object, path: str) -> str | None:
         if path == "status.successful":
             return str((obj.get("status") or {}).get("succeeded") or 0)
@@ -111,31 +116,36 @@ def _generate_selector(obj: Object) -> None:
     metadata, spec = obj["metadata"], obj["spec"]
     inside = spec["template"].get("metadata") or {}
     labels = dict(inside.get("labels") or {})
-    for label in _UID_LABELS:
-        labels[label] = metadata.get("uid") or ""
     for label in _NAME_LABELS:
-        labels[label] = metadata.get("name") or ""
+        labels.setdefault(label, metadata.get("name") or "")
+    for label in _UID_LABELS:
+        labels.setdefault(label, metadata.get("uid") or "")
     spec["template"]["metadata"] = {**inside, "labels": labels}
     selector = dict(spec.get("selector") or {})
-    wanted = {_UID_LABELS[0]: metadata.get("uid") or ""}
-    selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **wanted}
+    made = {_UID_LABEL: metadata.get("uid") or ""}
+    selector["matchLabels"] = {**made, **(selector.get("matchLabels") or {})}
     spec["selector"] = selector
     gosyntax.arrange(spec, gosyntax.WORKLOAD_SPEC["Job"])
 
 
 def _generated(obj: Object, found: list[FieldError]) -> None:
-    """What the server made must still be there, unless the client makes it itself."""
+    """What the server made must still be there, unless the client makes it itself: a manifest
+    that was copied from another job's still has that one's."""
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
     metadata = obj["metadata"]
-    for wanted, keys in ((metadata.get("uid"), _UID_LABELS), (metadata.get("name"), _NAME_LABELS)):
-        for key in keys:
-            if labels.get(key) != wanted:
-                text = f"must be '{wanted}'"
-                path = f"spec.template.metadata.labels[{key}]"
-                if key in labels:
-                    found.append(errors.invalid_value(path, dict(labels), text))
-                else:
-                    found.append(errors.required(path, text))
+    uid, name = metadata.get("uid") or "", metadata.get("name") or ""
+    made = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABEL: uid, _NAME_LABEL: name}
+    for key, wanted in made.items():
+        text, path = f"must be '{wanted}'", f"spec.template.metadata.labels[{key}]"
+        if key not in labels:
+            found.append(errors.required(path, text))
+        elif labels[key] != wanted:
+            found.append(errors.invalid_value(path, dict(labels), text))
+    selector = obj["spec"].get("selector")
+    if selectors.is_valid(selector) and not selectors.matches(selector, made):
+        shown = gosyntax.label_selector(selector)
+        text = "`selector` not auto-generated"
+        found.append(errors.invalid_value("spec.selector", shown, text))
 
 
 def _pod_names(obj: Object, found: list[FieldError]) -> None:
@@ -154,8 +164,9 @@ def _completions(
     new, old = spec.get("completions"), before.get("completions")
     if new == old:
         return
-    elastic = spec.get("completionMode") == "Indexed" and new is not None and old is not None
-    if not elastic:
+    if spec.get("completionMode") == "Indexed" and new is None:
+        return
+    if spec.get("completionMode") != "Indexed":
         found.append(errors.invalid_value("spec.completions", new, "field is immutable"))
     elif new != spec.get("parallelism"):
         text = "can only be modified in tandem with spec.parallelism"
@@ -173,4 +184,6 @@ def _settled(spec: Mapping[str, Any], old: Object) -> Any:
         for key, value in (template.get("spec") or {}).items()
         if key not in ("nodeSelector", "tolerations", "schedulingGates", "affinity")
     }
-    return {"spec": inside}
+    affinity = dict((template.get("spec") or {}).get("affinity") or {})
+    affinity.pop("nodeAffinity", None)
+    return {"spec": inside, "affinity": affinity}

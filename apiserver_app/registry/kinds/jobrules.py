@@ -11,12 +11,14 @@ from typing import Any
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, podspec, selectors, workload
+from apiserver_app.registry.kinds import checks, jobpolicies, podspec, selectors, workload
 
 Spec = Mapping[str, Any]
 
+MANAGED_BY_LENGTH = 63
 _PARALLELISM_LIMIT = 100_000
-_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_MANY = 100_000  # completions, above which indexes are kept fewer
+_MANY_PARALLEL = 10_000
 _NUMBERS = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
     "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes",
@@ -44,13 +46,14 @@ def validate(spec: Spec, path: str, found: list[FieldError]) -> None:
         found.append(errors.required(f"{path}.backoffLimitPerIndex", text))
     if spec.get("managedBy") is not None:
         checks.domain_prefixed_path(spec["managedBy"], f"{path}.managedBy", found)
+        if names.size(spec["managedBy"]) > MANAGED_BY_LENGTH:
+            value = spec["managedBy"]
+            found.append(errors.too_long(f"{path}.managedBy", value, MANAGED_BY_LENGTH))
     _mode(spec, path, found)
     if spec.get("podFailurePolicy") is not None:
-        _failure_policy(spec, f"{path}.podFailurePolicy.rules", found)
-    if spec.get("successPolicy") is not None and spec.get("completionMode") != "Indexed":
-        shown = errors.GoText("batch.SuccessPolicy{...}")
-        text = "requires indexed completion mode"
-        found.append(errors.invalid_value(f"{path}.successPolicy", shown, text))
+        jobpolicies.failure(spec, f"{path}.podFailurePolicy.rules", found)
+    if spec.get("successPolicy") is not None:
+        jobpolicies.success(spec, f"{path}.successPolicy", found)
     _replacement(spec, path, found)
     template = spec.get("template") or {}
     podspec.validate_template(template, f"{path}.template", found)
@@ -89,6 +92,21 @@ def status(obj: Object, old: Object, found: list[FieldError]) -> None:
             found.append(errors.invalid_value(f"status.{field}", value, text))
 
 
+def warnings(spec: Spec, path: str) -> list[str]:
+    """What a job's spec says that is legal and will hurt."""
+    if (
+        spec.get("completionMode") == "Indexed"
+        and (spec.get("completions") or 0) > _MANY
+        and (spec.get("parallelism") or 0) > _MANY_PARALLEL
+    ):
+        return [
+            "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
+            "higher than 10^4, Kubernetes might not be able to track completedIndexes when a "
+            "big number of indexes fail"
+        ]
+    return []
+
+
 # -- inside -------------------------------------------------------------------------------------
 
 
@@ -112,6 +130,11 @@ def _mode(spec: Spec, path: str, found: list[FieldError]) -> None:
         if most is not None and completions is not None and most > completions:
             text = "must be less than or equal to completions"
             found.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
+        if most is not None and most > _MANY:
+            text = f"must be less than or equal to {_MANY}"
+            found.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
+        if (completions or 0) > _MANY and spec.get("backoffLimitPerIndex") is not None:
+            _many(parallelism, most, path, found)
         return
     for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
         if spec.get(field) is not None:
@@ -119,32 +142,19 @@ def _mode(spec: Spec, path: str, found: list[FieldError]) -> None:
             found.append(errors.invalid_value(f"{path}.{field}", spec[field], text))
 
 
-def _failure_policy(spec: Spec, path: str, found: list[FieldError]) -> None:
-    rules = spec["podFailurePolicy"].get("rules") or ()
-    if len(rules) > 20:
-        found.append(errors.too_many(path, len(rules), 20))
-    for index, rule in enumerate(rules):
-        at, action = f"{path}[{index}]", rule.get("action") or ""
-        if not action:
-            words = " ".join(map(errors.go_value, _ACTIONS))
-            found.append(errors.required(f"{at}.action", f"valid values: [{words}]"))
-        elif action not in _ACTIONS:
-            found.append(errors.not_supported(f"{at}.action", action, _ACTIONS))
-        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
-        if codes is not None and conditions:
-            text = "specifying both OnExitCodes and OnPodConditions is not supported"
-            found.append(errors.invalid_value(at, errors.OMITTED, text))
-        if codes is None and not conditions:
-            text = "specifying one of OnExitCodes and OnPodConditions is required"
-            found.append(errors.invalid_value(at, errors.OMITTED, text))
-        for place, pattern in enumerate(conditions or ()):
-            kind = pattern.get("type") or ""
-            where = f"{at}.onPodConditions[{place}].type"
-            checks.named(kind, where, names.qualified_name_errors, found)
-        if codes is not None and not codes.get("values"):
-            shown = errors.GoText("[]int32(nil)")
-            text = "at least one value is required"
-            found.append(errors.invalid_value(f"{at}.onExitCodes.values", shown, text))
+def _many(parallelism: int, most: int | None, path: str, found: list[FieldError]) -> None:
+    """Of a job with very many indexes and a limit for each."""
+    text = (
+        f"must be less than or equal to {_MANY_PARALLEL} when completions are above {_MANY} "
+        "and used with backoff limit per index"
+    )
+    if most is None:
+        why = f"must be specified when completions is above {_MANY}"
+        found.append(errors.required(f"{path}.maxFailedIndexes", why))
+    if parallelism > _MANY_PARALLEL:
+        found.append(errors.invalid_value(f"{path}.parallelism", parallelism, text))
+    if most is not None and most > _MANY_PARALLEL:
+        found.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
 
 
 def _replacement(spec: Spec, path: str, found: list[FieldError]) -> None:

@@ -10,6 +10,9 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.strategy import Context, Strategy
 
+# of coordinated leader election, which is off unless its feature gate is on
+_ELECTION = ("strategy", "preferredHolder")
+
 
 class LeaseStrategy(Strategy):
     create_on_update = True
@@ -18,6 +21,13 @@ class LeaseStrategy(Strategy):
     def default(self, obj: Object) -> None:
         if obj.get("spec") is None:
             obj["spec"] = {}
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        _drop_election(obj)
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        if not any(field in old["spec"] for field in _ELECTION):
+            _drop_election(obj)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
@@ -31,3 +41,8 @@ class LeaseStrategy(Strategy):
             text = "must be greater than or equal to 0"
             found.append(errors.invalid_value("spec.leaseTransitions", changes, text))
         return found
+
+
+def _drop_election(obj: Object) -> None:
+    for field in _ELECTION:
+        obj["spec"].pop(field, None)

@@ -16,7 +16,8 @@ from apiserver_app.registry.kinds import checks, gosyntax, selectors
 from apiserver_app.registry.strategy import Context, Strategy
 
 _SPEC = ("podSelector", "ingress", "egress", "policyTypes")
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_SELECTORS = ("podSelector", "namespaceSelector")
 
 
 class NetworkPolicyStrategy(Strategy):
@@ -52,13 +53,14 @@ class NetworkPolicyStrategy(Strategy):
         types = spec.get("policyTypes") or ()
         if len(types) > 2:
             text = "may not specify more than two policyTypes"
-            shown = errors.GoText("[]networking.PolicyType{...}")
+            words = ", ".join(map(errors.go_value, types))
+            shown = errors.GoText(f"[]networking.PolicyType{{{words}}}")
             found.append(errors.invalid_value("spec.policyTypes", shown, text))
             return found
         for index, kind in enumerate(types):
-            if kind not in ("Egress", "Ingress"):
+            if kind not in ("Ingress", "Egress"):
                 path = f"spec.policyTypes[{index}]"
-                found.append(errors.not_supported(path, kind, ("Egress", "Ingress")))
+                found.append(errors.not_supported(path, kind, ("Ingress", "Egress")))
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -69,37 +71,50 @@ def _port(port: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     protocol, number = port.get("protocol"), port.get("port")
     if protocol is not None and protocol not in _PROTOCOLS:
         found.append(errors.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
-    if number is not None:
-        checks.port(number, f"{path}.port", found)
-    end = port.get("endPort")
-    if end is None:
-        return
+    end, at = port.get("endPort"), f"{path}.endPort"
     if number is None:
-        text = "must be specified"
-        found.append(errors.required(f"{path}.port", text))
+        if end is not None:
+            text = "may not be specified when `port` is not specified"
+            found.append(errors.invalid_value(at, end, text))
     elif isinstance(number, str):
-        text = "may not be specified when `port` is non-numeric"
-        found.append(errors.invalid_value(f"{path}.endPort", end, text))
-    elif end < number:
-        text = "must be greater than or equal to `port`"
-        found.append(errors.invalid_value(f"{path}.endPort", end, text))
+        if end is not None:
+            text = "may not be specified when `port` is non-numeric"
+            found.append(errors.invalid_value(at, end, text))
+        checks.named(number, f"{path}.port", checks.port_name_errors, found)
+    else:
+        checks.port_number(number, f"{path}.port", found)
+        if end is not None:
+            if end < number:
+                text = "must be greater than or equal to `port`"
+                found.append(errors.invalid_value(at, end, text))
+            checks.port_number(end, at, found)
 
 
 def _peer(peer: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
-    for field in ("podSelector", "namespaceSelector"):
+    for field in _SELECTORS:
         selectors.validate(peer.get(field), f"{path}.{field}", found)
     block = peer.get("ipBlock")
-    has_selector = "podSelector" in peer or "namespaceSelector" in peer
-    if block is None:
-        if not has_selector:
-            found.append(errors.required(path, "must specify a peer"))
-        return
-    if has_selector:
+    if block is not None:
+        _block(block, f"{path}.ipBlock", found)
+    has_selector = any(peer.get(field) is not None for field in _SELECTORS)
+    if block is None and not has_selector:
+        found.append(errors.required(path, "must specify a peer"))
+    elif block is not None and has_selector:
         text = "may not specify both ipBlock and another peer"
         found.append(errors.forbidden_value(path, text))
-    if not block.get("cidr"):
-        found.append(errors.required(f"{path}.ipBlock.cidr"))
+
+
+def _block(block: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    whole = block.get("cidr") or ""
+    if not whole:
+        found.append(errors.required(f"{path}.cidr"))
         return
-    checks.cidr(block["cidr"], f"{path}.ipBlock.cidr", found)
-    for index, value in enumerate(block.get("except") or ()):
-        checks.cidr(value, f"{path}.ipBlock.except[{index}]", found)
+    before = len(found)
+    checks.cidr(whole, f"{path}.cidr", found)
+    if len(found) != before:
+        return
+    for index, part in enumerate(block.get("except") or ()):
+        at, before = f"{path}.except[{index}]", len(found)
+        checks.cidr(part, at, found)
+        if len(found) == before and not checks.strict_subnet(part, whole):
+            found.append(errors.invalid_value(at, part, "must be a strict subset of `cidr`"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, selectors
+from apiserver_app.registry.kinds import checks, gosyntax, selectors
 from apiserver_app.registry.strategy import Context, Strategy
 
 _ZERO = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
@@ -38,7 +38,15 @@ class PodDisruptionBudgetStrategy(Strategy):
         spec = obj["spec"]
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and most is not None:
-            shown = errors.GoText("policy.PodDisruptionBudgetSpec{...}")
+            chosen = spec.get("unhealthyPodEvictionPolicy")
+            shown = errors.GoText(
+                f"policy.PodDisruptionBudgetSpec{{"
+                f"MinAvailable:{gosyntax.pointer('intstr.IntOrString', least)}, "
+                f"Selector:{gosyntax.pointer('v1.LabelSelector', spec.get('selector'))}, "
+                f"MaxUnavailable:{gosyntax.pointer('intstr.IntOrString', most)}, "
+                "UnhealthyPodEvictionPolicy:"
+                f"{gosyntax.pointer('policy.UnhealthyPodEvictionPolicyType', chosen)}}}"
+            )
             text = "minAvailable and maxUnavailable cannot be both set"
             found.append(errors.invalid_value("spec", shown, text))
         for field, value in (("minAvailable", least), ("maxUnavailable", most)):

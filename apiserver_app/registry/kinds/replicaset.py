@@ -47,6 +47,9 @@ class ReplicaSetStrategy(workload.WorkloadStrategy):
         workload.template(spec, "spec", "ReplicaSet", found, "invalid label selector")
         return found
 
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        return [*workload.name_warnings(obj, old), *super().warnings(ctx, obj, old)]
+
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
         if spec is before:

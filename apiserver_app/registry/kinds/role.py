@@ -5,7 +5,7 @@ Models kubernetes pkg/apis/rbac/validation/validation.go and pkg/registry/rbac/r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors
@@ -29,15 +29,26 @@ class RoleStrategy(Strategy):
         found: list[FieldError] = []
         for index, rule in enumerate(obj.get("rules") or ()):
             _rule(rule, self.info.namespaced, f"rules[{index}]", found)
-        for index, one in enumerate(
-            (obj.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
-        ):
-            path = f"aggregationRule.clusterRoleSelectors[{index}]"
-            selectors.validate(one, path, found)
+        rule = obj.get("aggregationRule")
+        if rule is not None:
+            _aggregation(rule.get("clusterRoleSelectors") or (), found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return self.validate(ctx, obj)
+
+
+def _aggregation(items: Sequence[Mapping[str, Any]], found: list[FieldError]) -> None:
+    path = "aggregationRule.clusterRoleSelectors"
+    if not items:
+        text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        found.append(errors.required(path, text))
+    for index, one in enumerate(items):
+        before = len(found)
+        selectors.validate(one, f"{path}[{index}]", found)
+        if len(found) != before:
+            text = "invalid label selector."
+            found.append(errors.invalid_value(f"{path}[{index}]", None, text))
 
 
 def _rule(rule: Mapping[str, Any], namespaced: bool, path: str, found: list[FieldError]) -> None:

@@ -89,6 +89,16 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         return self._validate(obj, True)
 
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told = super().warnings(ctx, obj, old)
+        limit = obj["spec"].get("revisionHistoryLimit")
+        if limit is not None and limit < 0:
+            told.append(
+                "spec.revisionHistoryLimit: a negative value retains all historical revisions; "
+                "a value >= 0 is recommended"
+            )
+        return told
+
     def _validate(self, obj: Object, fresh: bool) -> list[FieldError]:
         found: list[FieldError] = []
         spec = obj["spec"]

@@ -5,12 +5,17 @@ Models kubernetes pkg/apis/storage/v1/defaults.go and pkg/apis/storage/validatio
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import checks
 from apiserver_app.registry.strategy import Context, Strategy
 
+PARAMETERS_MAX = 512
+PARAMETERS_SIZE = 256 * 1024
 _FIXED = ("parameters", "provisioner", "reclaimPolicy")
 
 
@@ -29,9 +34,7 @@ class StorageClassStrategy(Strategy):
         else:
             lower = provisioner.lower()
             checks.named(lower, "provisioner", names.qualified_name_errors, found)
-        for key in obj.get("parameters") or ():
-            if not key:
-                found.append(errors.invalid_value("parameters", "", "field can not be empty."))
+        parameters(obj.get("parameters") or {}, "parameters", found)
         policy, mode = obj.get("reclaimPolicy"), obj.get("volumeBindingMode")
         if policy not in ("Delete", "Retain"):
             found.append(errors.not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
@@ -40,6 +43,9 @@ class StorageClassStrategy(Strategy):
             found.append(errors.required("volumeBindingMode"))
         elif mode not in allowed:
             found.append(errors.not_supported("volumeBindingMode", mode, allowed))
+        for index, term in enumerate(obj.get("allowedTopologies") or ()):
+            rules, path = term.get("matchLabelExpressions") or (), f"allowedTopologies[{index}]"
+            _topology(rules, f"{path}.matchLabelExpressions", found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -52,3 +58,31 @@ class StorageClassStrategy(Strategy):
             value = obj.get("volumeBindingMode")
             found.append(errors.invalid_value("volumeBindingMode", value, "field is immutable"))
         return found
+
+
+def parameters(values: Mapping[str, str], path: str, found: list[FieldError]) -> None:
+    if len(values) > PARAMETERS_MAX:
+        found.append(errors.too_long(path, "", PARAMETERS_MAX))
+        return
+    for key in values:
+        if not key:
+            found.append(errors.invalid_value(path, "", "field can not be empty."))
+    if sum(names.size(key) + names.size(value) for key, value in values.items()) > PARAMETERS_SIZE:
+        found.append(errors.too_long(path, "", PARAMETERS_SIZE))
+
+
+def _topology(rules: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+    taken: set[str] = set()
+    for index, rule in enumerate(rules):
+        key, values, at = rule.get("key") or "", rule.get("values") or (), f"{path}[{index}]"
+        if not values:
+            found.append(errors.required(f"{at}.values"))
+        seen: set[str] = set()
+        for place, value in enumerate(values):
+            if value in seen:
+                found.append(errors.duplicate(f"{at}.values[{place}]", value))
+            seen.add(value)
+        checks.named(key, f"{at}.key", names.qualified_name_errors, found)
+        if key in taken:
+            found.append(errors.duplicate(f"{at}.key", key))
+        taken.add(key)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import (
@@ -89,6 +89,18 @@ class WorkloadStrategy(Strategy):
             metadata = template.get("metadata") or {}
             podwarnings.add(template.get("spec") or {}, metadata, "spec.template.spec", told)
         return told
+
+
+def name_warnings(obj: Object, old: Object | None) -> list[str]:
+    """A name that its pods cannot have as a host name. Said once, at creation."""
+    name = obj["metadata"].get("name") or ""
+    wrong = names.dns1123_label_errors(name) if name and old is None else []
+    if not wrong:
+        return []
+    return [
+        "metadata.name: this is used in Pod names and hostnames, which can result in "
+        f"surprising behavior; a DNS label is recommended: [{' '.join(wrong)}]"
+    ]
 
 
 def selector(spec: Mapping[str, Any], path: str, word: str, found: list[FieldError]) -> None:

@@ -1,0 +1,143 @@
+"""ServiceCIDRs and IPAddresses: where cluster addresses come from, and whose each one is.
+
+Models kubernetes pkg/apis/networking/validation/validation.go (ValidateServiceCIDR,
+ValidateIPAddress) and pkg/registry/networking/{servicecidr,ipaddress}/strategy.go.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+from apiserver_app.machinery import errors, names
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry import objectmeta
+from apiserver_app.registry.kinds import checks
+from apiserver_app.registry.strategy import Context, Strategy
+
+_IMMUTABLE = "field is immutable"
+_PATH = "spec.cidrs"
+
+
+def address_errors(name: str, prefix: bool) -> list[str]:
+    """An address as upstream writes it: its shortest form."""
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    if str(address) != name:
+        return [f'must be in canonical form ("{address}")']
+    return []
+
+
+class ServiceCIDRStrategy(Strategy):
+    counts_generation = True
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        if obj.get("status") is None:
+            obj["status"] = {}
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        super().prepare_for_create(ctx, obj)
+        obj["status"] = {}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        _ranges(obj["spec"].get("cidrs") or (), found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        now, before = obj["spec"].get("cidrs") or [], old["spec"].get("cidrs") or []
+        if len(now) == len(before):
+            for index, (new, value) in enumerate(zip(now, before, strict=True)):
+                if new != value:
+                    path = f"{_PATH}[{index}]"
+                    found.append(errors.invalid_value(path, new, _IMMUTABLE))
+        elif len(before) == 1 and len(now) == 2:
+            if now[0] != before[0]:
+                found.append(errors.invalid_value(f"{_PATH}[0]", now[0], _IMMUTABLE))
+            _ranges(now, found)
+        else:
+            found.append(errors.invalid_value(_PATH, list(now), _IMMUTABLE))
+        return found
+
+
+class IPAddressStrategy(Strategy):
+    counts_generation = True
+    name_rule = staticmethod(address_errors)
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        parent, path = obj["spec"].get("parentRef"), "spec.parentRef"
+        if parent is None:
+            return [errors.required(path)]
+        if parent.get("group"):
+            checks.named(parent["group"], f"{path}.group", names.dns1123_subdomain_errors, found)
+        for field in ("resource", "name", "namespace"):
+            value = parent.get(field) or ""
+            if not value and field != "namespace":
+                found.append(errors.required(f"{path}.{field}"))
+            for text in objectmeta.path_segment(value, False) if value else ():
+                found.append(errors.invalid_value(f"{path}.{field}", value, text))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        parent = obj["spec"].get("parentRef")
+        if parent == old["spec"].get("parentRef"):
+            return []
+        words = ", ".join(
+            f"{name}:{errors.go_value((parent or {}).get(name.lower()) or '')}"
+            for name in ("Group", "Resource", "Namespace", "Name")
+        )
+        shown = errors.GoText(f"networking.ParentReference{{{words}}}") if parent else None
+        return [errors.invalid_value("spec.parentRef", shown, _IMMUTABLE)]
+
+
+def _ranges(values: Sequence[str], found: list[FieldError]) -> None:
+    if not values:
+        found.append(errors.required(_PATH, "at least one CIDR required"))
+        return
+    if len(values) > 2:
+        words = ", ".join(map(errors.go_value, values))
+        shown = errors.GoText(f"networking.ServiceCIDRSpec{{CIDRs:[]string{{{words}}}}}")
+        found.append(errors.invalid_value(_PATH, shown, "may only hold up to 2 values"))
+        return
+    families = []
+    for index, value in enumerate(values):
+        family = _range_family(value, f"{_PATH}[{index}]", found)
+        if family:
+            families.append(family)
+    if len(families) == 2 and families[0] == families[1]:
+        text = (
+            "may specify no more than one IP for each IP family, "
+            "i.e 192.168.0.0/24 and 2001:db8::/64"
+        )
+        found.append(errors.invalid_value(_PATH, list(values), text))
+
+
+def _range_family(value: str, path: str, found: list[FieldError]) -> int:
+    """4 or 6 where it is a CIDR written as it should be, 0 otherwise."""
+    try:
+        network = ipaddress.ip_network(value, strict=False)
+        if "/" not in value:
+            raise ValueError
+    except ValueError:
+        text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+        found.append(errors.invalid_value(path, value, text))
+        return 0
+    if str(network.network_address) != value.partition("/")[0]:
+        at = ipaddress.ip_interface(value).ip
+        if at != network.network_address:
+            text = f'must not have bits set beyond the prefix length: should be "{network}"'
+        else:
+            text = f'must be in canonical form ("{network}")'
+        found.append(errors.invalid_value(path, value, text))
+    return network.version
