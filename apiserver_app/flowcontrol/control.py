@@ -108,7 +108,7 @@ class Control:
             error = level.refused()
             error.about = {
                 **flow.detail, "word": "429", "why": refused.why, "executing": level.executing,
-                "waiting": level.waiting,
+                "waiting": level.waiting, "retryAfter": error.retry_after,
             }  # fmt: skip
             raise error from refused
         detail = {

@@ -208,11 +208,17 @@ const TREE = Object.freeze([
 // made for every namespace by the cluster itself
 const OWN = new Set(['configmaps/default/kube-root-ca.crt']);
 
+/** Resources that a definition made. @param {State} state @returns {string[]} */
+function customOf(state) {
+  const definitions = objectsOf(state, 'customresourcedefinitions.apiextensions.k8s.io');
+  return [...definitions.values()].map((write) => write.name).sort();
+}
+
 /** Objects of a namespace, each below its controller. @param {State} state @param {string} ns */
 export function ownerTree(state, ns) {
   /** @type {Map<string, TreeItem>} */ const byUid = new Map();
   /** @type {TreeItem[]} */ const items = [];
-  for (const resource of TREE) {
+  for (const resource of [...TREE, ...customOf(state)]) {
     for (const write of objectsOf(state, resource).values()) {
       if (write.namespace !== ns || OWN.has(write.key)) continue;
       const item = {

@@ -124,7 +124,8 @@ export function ticketStop(
 export function stillToAsk(index, row) {
   if (row.gate !== 'mutating' || !row.plugins.length) return [];
   const asked = new Set(row.plugins.flatMap((p) => p.plugin.split(',')));
-  return PLUGIN_ORDER.filter((name) => index.plugins.has(name) && !asked.has(name));
+  const last = PLUGIN_ORDER.findLastIndex((name) => asked.has(name));
+  return PLUGIN_ORDER.slice(last + 1).filter((name) => index.plugins.has(name));
 }
 
 /**

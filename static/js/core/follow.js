@@ -22,7 +22,7 @@ import { lastAtMost } from './index.js';
  */
 
 // kinds of record at which a step stops
-const STOPS = new Set(['request', 'gate', 'plugin', 'work', 'schedule', 'kubelet']);
+const STOPS = new Set(['request', 'gate', 'plugin', 'stream', 'work', 'schedule', 'kubelet']);
 
 /** Whether stepping hop by hop stops here. @param {TraceRecord} record */
 export function isStop(record) {

@@ -4,7 +4,7 @@
  * cycles, pod steps, and for each outside request the trail of all that it caused.
  * Append-only: it holds the whole trace, past and future of the cursor alike. Ask with a seq.
  */
-import { keyOf, objectKey, isBeat, requestClass, workResource } from './records.js';
+import { keyOf, objectKey, isBeat, meet, requestClass, workResource } from './records.js';
 
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 /** @typedef {import('./records.js').WriteRecord} WriteRecord */
@@ -66,6 +66,7 @@ export class Index {
     /** @type {Map<string, TraceRecord[]>} pod key -> kubelet records */ this.steps = new Map();
     /** @type {Map<string, Span[]>} pod key -> scheduling cycles */ this.cycles = new Map();
     /** @type {number} */ this.cycleCount = 0;
+    /** @type {any} what the API server told of its start */ this.startup = null;
     /** @type {Set<string>} names of all mutating plugins met */ this.plugins = new Set();
   }
 
@@ -168,6 +169,21 @@ export class Index {
   }
 
   /** @param {any} record */
+  _component(record) {
+    if (record.name === 'apiserver' && record.state === 'starting' && record.detail)
+      this.startup = { ...this.startup, ...record.detail };
+  }
+
+  /**
+   * Whoever reaches into a node is followed, though he changes nothing in the store.
+   * @param {any} record
+   */
+  _stream(record) {
+    const span = this._inSpan(record);
+    if (span && /** @type {any} */ (span.open).outside && !span.roots.length) this._promote(span);
+  }
+
+  /** @param {any} record */
   _plugin(record) {
     this._inSpan(record);
     if (record.phase === 'mutating') this._knowPlugins(record.passed, record.plugin);
@@ -183,6 +199,7 @@ export class Index {
   _write(record) {
     record.key = objectKey(record.resource, record.namespace, record.name);
     record.beat = isBeat(record.resource, record.subresource, record.op);
+    meet(record.resource, record.object);
     this.writes.push(record);
     this.byRev.set(record.rev, record);
     push(this.histories, record.key, record);
@@ -274,7 +291,7 @@ export class Index {
     this.trails.set(seq, []);
   }
 
-  /** A refused read from outside is worth following too. @param {Span} span */
+  /** A refused read from outside, and what reaches into a node, is worth following too. @param {Span} span */
   _promote(span) {
     const at = lastAtMost(this.roots, span.seq) + 1;
     this.roots.splice(at, 0, span.seq);

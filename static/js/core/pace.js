@@ -22,6 +22,7 @@ const DWELL = Object.freeze({
   schedule: [160, 90, 20],
   kubelet: [420, 260, 60],
   refusal: [900, 900, 400],
+  stream: [1200, 900, 400],
   response: [900, 900, 400],
 });
 

@@ -167,8 +167,16 @@ const KINDS = Object.freeze({
   ingresses: 'Ingress',
 });
 
-/** The kind that a resource's plural stands for. @param {string} resource */
-export function kindOf(resource) {
+/** @type {Map<string, string>} resource -> kind, as objects that were written say */
+const met = new Map();
+
+/** An object says what kind its resource has. @param {string} resource @param {any} object */
+export function meet(resource, object) {
+  if (object?.kind && !met.has(resource)) met.set(resource, object.kind);
+}
+
+/** The kind that a resource stands for; its plural when no object of it was met. */
+export function kindOf(/** @type {string} */ resource) {
   const name = plural(resource);
-  return /** @type {Record<string,string>} */ (KINDS)[name] || name;
+  return met.get(resource) || /** @type {Record<string,string>} */ (KINDS)[name] || name;
 }

@@ -23,6 +23,7 @@
  * @property {Map<string, Map<string, WriteRecord>>} objects  by resource, then by key
  * @property {Set<string>} shared    resources whose map a snapshot shares
  * @property {Set<number>} requests  open requests
+ * @property {Set<number>} streams   requests whose stream into a node is open
  * @property {Map<string, number[]>} working  component -> open works
  * @property {Map<string, Queue>} queues
  * @property {Map<string, {state:string, detail:any}>} components
@@ -41,6 +42,7 @@ export function emptyState() {
     objects: new Map(),
     shared: new Set(),
     requests: new Set(),
+    streams: new Set(),
     working: new Map(),
     queues: new Map(),
     components: new Map(),
@@ -59,6 +61,7 @@ export function snapshot(/** @type {State} */ state) {
     objects: new Map(state.objects),
     shared: new Set(state.shared),
     requests: new Set(state.requests),
+    streams: new Set(state.streams),
     working: new Map(state.working),
     queues: new Map(state.queues),
     components: new Map(state.components),
@@ -83,6 +86,10 @@ const REDUCERS = {
   },
   response(state, record) {
     state.requests.delete(record.span);
+  },
+  stream(state, record) {
+    if (record.state === 'open') state.streams.add(record.span);
+    else state.streams.delete(record.span);
   },
   work(state, record) {
     const open = state.working.get(record.component) || [];

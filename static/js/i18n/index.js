@@ -3,11 +3,13 @@
 import { words } from '../core/words.js';
 import en from './en.js';
 import enExplain from './en-explain.js';
+import enGates from './en-gates.js';
 import zh from './zh.js';
 import zhExplain from './zh-explain.js';
+import zhGates from './zh-gates.js';
 
-export const ENGLISH = { ...en, ...enExplain };
-export const CHINESE = { ...zh, ...zhExplain };
+export const ENGLISH = { ...en, ...enExplain, ...enGates };
+export const CHINESE = { ...zh, ...zhExplain, ...zhGates };
 
 /** @param {string} lang  "en" or "zh" */
 export function wordsFor(lang) {

@@ -192,6 +192,9 @@ function looking(app) {
     help(on) {
       set({ dialog: on ? 'help' : '', menu: '' });
     },
+    startup() {
+      set({ dialog: 'startup', menu: '' });
+    },
     close() {
       set({ dialog: '', menu: '' });
     },
@@ -336,8 +339,7 @@ function asking(app) {
 /** @param {string} manifest */
 function summary(manifest) {
   const kinds =
-    kindsInJson(manifest) ||
-    [...manifest.matchAll(/^\s*"?kind"?:\s*"?(\w+)/gm)].map((m) => m[1]);
+    kindsInJson(manifest) || [...manifest.matchAll(/^\s*"?kind"?:\s*"?(\w+)/gm)].map((m) => m[1]);
   return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
 }
 

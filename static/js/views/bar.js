@@ -38,6 +38,7 @@ export function renderBar(host, ctx) {
     ),
     transport(ctx),
     breakpoints(ctx),
+    pick(ctx, 'startup', words.t('startup.title'), [glyph('layers')], () => act.startup()),
     pick(ctx, 'traces', words.t('bar.traces'), [glyph('list')], () => act.openTraces()),
     pick(ctx, 'lang', words.t('bar.language'), [ctx.ui.lang === 'zh' ? '中' : 'EN'], () =>
       act.language(),

@@ -4,7 +4,7 @@ import { gateRows, rateAt, stillToAsk, ticketOf, ticketStop, writeOf } from '../
 import { httpMethod } from '../core/records.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
-import { tries } from './parts.js';
+import { shortTry, shortUser, tries } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/corridor.js').GateRow} GateRow */
@@ -33,7 +33,7 @@ export function corridor(ctx, model) {
   return h(
     'section.comp.corridor',
     { id: 'api', key: 'api', class: span ? 'dense' : '' },
-    header(ctx, text),
+    header(ctx, text, !span),
     h(
       'ol.gates',
       { class: span ? '' : 'is-idle' },
@@ -45,13 +45,21 @@ export function corridor(ctx, model) {
   );
 }
 
-/** @param {Context} ctx @param {string} text */
-function header(ctx, text) {
+/** At rest the title tells how the server was built. */
+function header(
+  /** @type {Context} */ ctx,
+  /** @type {string} */ text,
+  /** @type {boolean} */ idle,
+) {
+  const { act, words } = ctx;
+  const onClick = () => (idle ? act.startup() : act.focus('api'));
   return h(
     'header',
     null,
-    h('h2', null, h('button', { onClick: () => ctx.act.focus('api') }, ctx.words.t('map.api'))),
-    h('span.second', { title: text }, text),
+    h('h2', null, h('button', { onClick }, words.t('map.api'))),
+    idle
+      ? h('button.second.link', { onClick: () => act.startup() }, words.t('startup.open'))
+      : h('span.second', { title: text }, text),
   );
 }
 
@@ -469,10 +477,6 @@ function slimWord(ctx, model, row, crowd, rate) {
   return row.gate === 'etcd' ? String(writeOf(/** @type {any} */ (model.span))?.rev || '') : '';
 }
 
-/** @param {string} name */
-const shortTry = (name) =>
-  /token|service ?account/i.test(name) ? 'token' : name === 'X509' ? 'x509' : name.split(' ')[0];
-
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model @param {number} rate */
 function slimText(ctx, model, rate) {
   const { words, current } = ctx;
@@ -492,6 +496,3 @@ function slimText(ctx, model, rate) {
     words.t('map.api.as', { user: shortUser(model.span.user?.name || '') }),
   ];
 }
-
-/** @param {string} name */
-const shortUser = (name) => name.replace('system:serviceaccount:kube-system:', '…:');

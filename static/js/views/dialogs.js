@@ -2,7 +2,8 @@
 /** Help and the list of recordings, as dialogs above the page. */
 import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
-import { legend } from './inspector.js';
+import { startupBlocks } from '../core/explain/startup.js';
+import { blockView, legend } from './inspector.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 
@@ -20,7 +21,8 @@ const KEYS = [
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderDialogs(host, ctx) {
   const { ui } = ctx;
-  render(host, ui.dialog === 'help' ? help(ctx) : ui.dialog === 'traces' ? traces(ctx) : null);
+  const shown = { help, traces, startup }[/** @type {'help'} */ (ui.dialog)];
+  render(host, shown ? shown(ctx) : null);
   const opened = /** @type {HTMLElement|null} */ (host.querySelector('.dialog'));
   if (opened && !opened.contains(document.activeElement)) opened.focus();
 }
@@ -66,8 +68,33 @@ function help(ctx) {
     ),
     h('h2', null, words.t('help.signs')),
     legend(ctx, 'legend'),
+    h(
+      'div.form',
+      null,
+      h(
+        'button.act',
+        { onClick: () => ctx.act.startup() },
+        glyph('list'),
+        words.t('startup.title'),
+      ),
+    ),
     h('h2', null, words.t('help.simulated')),
     h('p', null, words.t('start.simulated')),
+  );
+}
+
+/** How the API server was built; what it told, section by section. @param {Context} ctx */
+function startup(ctx) {
+  const { words, index, ui } = ctx;
+  const told = { ...index.startup, ...ui.startup };
+  return dialog(
+    ctx,
+    words.t('startup.title'),
+    h(
+      'div.startup',
+      { tabindex: '0', role: 'region', 'aria-label': words.t('startup.title') },
+      startupBlocks(told, words).map((block, i) => blockView(ctx, block, i)),
+    ),
   );
 }
 

@@ -33,7 +33,7 @@ function wantedFocus(ctx) {
   if (!hop || (!span && hop.kind !== 'kubelet')) return 'api';
   if (ui.selected?.type === 'pod') return 'all';
   if (hop.kind === 'schedule') return player.quick ? now : 'scheduler';
-  if (hop.kind === 'kubelet') return 'all';
+  if (hop.kind === 'kubelet' || hop.kind === 'stream') return 'all';
   const open = /** @type {any} */ (span ? span.open : {});
   if (open.component === 'scheduler') return now === 'scheduler' ? now : 'api';
   const answered = span && span.close && span.close.seq <= state.seq;

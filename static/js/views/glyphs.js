@@ -90,6 +90,10 @@ const SHAPES = {
   save: [line('M12 3v12M7 10l5 5 5-5M4 20h16', 2.4)],
   open: [line('M12 16V4M7 9l5-5 5 5M4 20h16', 2.4)],
   list: [line('M4 6h16M4 12h16M4 18h16', 2.4)],
+  layers: [
+    path('M12 3l9 4.6-9 4.6-9-4.6z', INK),
+    line('M3 12l9 4.6 9-4.6M3 16.4l9 4.6 9-4.6', 2.2),
+  ],
   podNew: [box({ 'stroke-dasharray': '3 2.6' })],
   podHalf: [box({}), path('M4 12h16v5a3 3 0 01-3 3H7a3 3 0 01-3-3z', INK)],
   podRun: [['rect', { x: 2, y: 2, width: 20, height: 20, rx: 4.5, ...INK }]],

@@ -37,7 +37,12 @@ export function renderInspector(host, ctx, said) {
   const chosen = tabs.find((tab) => tab.id === ui.tab) || tabs[0];
   render(
     host,
-    h('div.head', { key: 'head' }, h('div.crumb', null, said.crumb), h('h1', null, said.title)),
+    h(
+      'div.head',
+      { key: 'head' },
+      h('div.crumb', null, said.crumb),
+      h('h1', null, breakable(said.title)),
+    ),
     tabs.length > 1
       ? h(
           'div.tabs',
@@ -80,6 +85,11 @@ export function renderInspector(host, ctx, said) {
   const place = `${said.crumb} ${chosen ? chosen.id : ''} ${words.lang}`;
   if (place !== scrolled) /** @type {HTMLElement} */ (host.querySelector('.scroll')).scrollTop = 0;
   scrolled = place;
+}
+
+/** A very long name breaks where its words begin. @param {string} title */
+function breakable(title) {
+  return title.split(/(?<=[a-z])(?=[A-Z])/).map((part, i) => (i ? [h('wbr', null), part] : part));
 }
 
 /** A path is code, a sentence is not. @param {string} source */
@@ -128,7 +138,7 @@ function action(ctx) {
 }
 
 /** @param {Context} ctx @param {Block} block @param {number} i */
-function blockView(ctx, block, i) {
+export function blockView(ctx, block, i) {
   const key = `${i}${block.type}`;
   switch (block.type) {
     case 'p':
@@ -142,6 +152,15 @@ function blockView(ctx, block, i) {
       );
     case 'code':
       return h('div.code', { key, tabindex: '0' }, block.text);
+    case 'fold':
+      return h(
+        'details.fold',
+        { key: `${key}${block.title}` },
+        h('summary', null, block.title),
+        h('div.code', { tabindex: '0' }, block.text),
+      );
+    case 'tree':
+      return tree(block, key);
     case 'diff':
       return diff(ctx, block, key);
     case 'rules':
@@ -190,6 +209,22 @@ function blockView(ctx, block, i) {
     default:
       return legend(ctx, key);
   }
+}
+
+/** Who contains whom: a step to the right for each level. @param {any} block @param {string} key */
+function tree(block, key) {
+  return h(
+    'ul.rules.nest',
+    { key },
+    block.items.map((/** @type {import('../core/explain/index.js').TreeLine} */ item) =>
+      h(
+        `li.is-${item.verdict}`,
+        { style: { '--depth': String(item.depth) } },
+        glyph(item.verdict),
+        h('span', null, piecesOf(item.title), item.small ? h('small', null, item.small) : null),
+      ),
+    ),
+  );
 }
 
 /** @param {Context} ctx @param {any} block @param {string} key */

@@ -1,6 +1,7 @@
 // @ts-check
 /** The map: who asks, the corridor or the scheduling tables, the nodes, the tape, and the wires. */
 import { cycleAt } from '../core/schedule.js';
+import { streamsAt } from '../core/streams.js';
 import { duration } from '../core/words.js';
 import { corridor, corridorModel, slimCorridor } from './corridor.js';
 import { h, render } from './dom.js';
@@ -177,6 +178,7 @@ function wiresOf(ctx, model) {
     ['sched', 'r', 0.5, 'watchcache', 'l', 0.5, 'watch', 0.35],
     ...nodes,
   ];
+  wires.push(...streamWires(ctx));
   const source = sourceOf(ctx);
   if (source && source !== 'client')
     wires.push(['client', 'r', 0.5, 'g-authentication', 'l', 0.5, '', 0.35]);
@@ -207,6 +209,25 @@ function wiresOf(ctx, model) {
       0.5,
     ]);
   return wires;
+}
+
+/**
+ * A stream goes from the client through the API server to the node's kubelet.
+ * @param {Context} ctx @returns {import('./wires.js').Wire[]}
+ */
+function streamWires(ctx) {
+  const { request } = ctx.current;
+  const lasting = streamsAt(ctx.index, ctx.state, request).filter((s) => s.state !== 'end');
+  return lasting.flatMap((stream) => {
+    const tone = stream.state === 'refused' ? 'dead' : 'live';
+    const chip = `s-${stream.span.seq}`;
+    const to = document.getElementById(chip) ? chip : `n-${stream.node}`;
+    /** @type {import('./wires.js').Wire[]} */
+    const wires = [['api', 'r', 0.04, to, 'l', 0.5, tone, 0.5]];
+    // the request where we are is drawn up to its gates anyway
+    if (stream.span !== request) wires.push(['client', 'r', 0.5, 'api', 'l', 0.04, tone, 0.5]);
+    return wires;
+  });
 }
 
 /** The id of the part that made the request shown. @param {Context} ctx */

@@ -3,6 +3,7 @@
 import { nodesOf, podsOf, stepsOf } from '../core/cluster.js';
 import { POD_STEPS } from '../core/records.js';
 import { crowdCounts } from '../core/explain/crowd.js';
+import { streamsAt } from '../core/streams.js';
 import { duration } from '../core/words.js';
 import { h } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
@@ -92,6 +93,7 @@ function nodeCard(ctx, node, cycle) {
     ),
     facts(ctx, node, cycle),
     taints(ctx, node),
+    streamChips(ctx, node),
     h('ul.pods', null, pods),
     kubelet(ctx, node, mine),
   );
@@ -117,6 +119,43 @@ function facts(ctx, node, cycle) {
     null,
     [node.cpu && `${node.cpu} CPU`, node.memory].filter(Boolean).join(', '),
     node.cidr ? [h('br', null), words.t('map.cidr', { cidr: node.cidr })] : null,
+  );
+}
+
+/** Streams that end at this node, with what is known of them now. */
+function streamChips(/** @type {Context} */ ctx, /** @type {NodeView} */ node) {
+  const { words, act, index, state, current } = ctx;
+  const list = streamsAt(index, state, current.request).filter((s) => s.node === node.name);
+  if (!list.length) return null;
+  return h(
+    'ul.streams',
+    null,
+    list.slice(-3).map((stream) => {
+      const { detail } = stream;
+      const ended = detail.exit === undefined ? 'end' : 'exit';
+      const key = `stream.chip.${stream.state === 'end' ? ended : stream.state}`;
+      const sign =
+        stream.state === 'open'
+          ? 'work'
+          : stream.state === 'refused' || detail.exit
+            ? 'deny'
+            : 'allow';
+      const tone = sign === 'work' ? 'hold' : sign;
+      return h(
+        'li',
+        { key: stream.span.seq },
+        h(
+          `button.stream.is-${tone}`,
+          {
+            id: `s-${stream.span.seq}`,
+            title: `${stream.word} ${stream.name} ${detail.protocol || ''}`.trim(),
+            onClick: () => act.select({ type: 'span', seq: stream.span.seq }),
+          },
+          glyph(sign),
+          h('span', null, words.t(key, { word: stream.word, code: String(detail.exit ?? '') })),
+        ),
+      );
+    }),
   );
 }
 

@@ -188,6 +188,7 @@ function statusOf(ctx, item) {
   const { spec = {}, status = {} } = item.write.object || {};
   const rev = ctx.compact && item.pod ? '' : ` · r${item.rev}`;
   if (item.pod) return `${item.pod.node || ctx.words.t('stage.stored')}${rev}`;
-  if (spec.replicas !== undefined) return `${status.readyReplicas || 0} / ${spec.replicas}${rev}`;
+  if (spec.replicas !== undefined && item.write.resource.endsWith('.apps'))
+    return `${status.readyReplicas || 0} / ${spec.replicas}${rev}`;
   return item.kind === 'Service' ? spec.clusterIP || '' : `r${item.rev}`;
 }

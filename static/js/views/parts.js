@@ -77,3 +77,13 @@ export function menu({ ui, act }, name, ...kids) {
 export function shorten(name, most) {
   return name.length <= most ? name : `…${name.slice(-(most - 1))}`;
 }
+
+/** @type {Record<string, string>} who answers, where there is little room */
+const SHORT = { X509: 'x509', PrivilegedGroup: 'group', RequestHeader: 'proxy' };
+
+/** @param {string} name */
+export const shortTry = (name) =>
+  /token|service ?account/i.test(name) ? 'token' : SHORT[name] || name.split(' ')[0];
+
+/** @param {string} name */
+export const shortUser = (name) => name.replace('system:serviceaccount:kube-system:', '…:');

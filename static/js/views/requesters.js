@@ -45,7 +45,7 @@ export function client(ctx) {
   const open = /** @type {any} */ (root.open);
   const isHere =
     current.request === root &&
-    ['request', 'gate', 'plugin', 'response'].includes(current.hop?.kind || '');
+    ['request', 'gate', 'plugin', 'stream', 'response'].includes(current.hop?.kind || '');
   const close = /** @type {any} */ (root.close);
   const answered = close && close.seq <= ctx.state.seq;
   const refused = answered && close.code >= 400;
@@ -65,9 +65,11 @@ export function client(ctx) {
     h(
       'code',
       null,
-      [open.verb, kindOf(open.resource).toLowerCase(), nameOf(index, root).replace('?', '')].join(
-        ' ',
-      ),
+      [
+        open.subresource || open.verb,
+        kindOf(open.resource).toLowerCase(),
+        nameOf(index, root).replace('?', ''),
+      ].join(' '),
     ),
     answered
       ? h(

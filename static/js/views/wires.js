@@ -19,9 +19,12 @@ export function drawWires(svg, map, wires) {
     const target = id.startsWith('g-') && element ? element.querySelector('.g') : element;
     if (!target) return null;
     const box = target.getBoundingClientRect();
+    const list = id.startsWith('g-') ? target.closest('.gates')?.getBoundingClientRect() : null;
+    const top = box.top + box.height * where;
     return [
       (side === 'l' ? box.left : box.right) - origin.left,
-      box.top - origin.top + box.height * where,
+      // a gate that is scrolled away is reached at the edge of its list
+      (list ? Math.min(Math.max(top, list.top), list.bottom) : top) - origin.top,
     ];
   };
   render(

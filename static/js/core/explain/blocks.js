@@ -30,6 +30,16 @@ export const facts = (rows) => ({
 /** @param {any} value @returns {Block} */
 export const json = (value) => ({ type: 'code', text: JSON.stringify(value, null, 2) });
 
+/**
+ * Something long that is shown when it is asked for.
+ * @param {string} title @param {any} value @returns {Block}
+ */
+export const fold = (title, value) => ({
+  type: 'fold',
+  title,
+  text: typeof value === 'string' ? value : yaml(value).join('\n'),
+});
+
 /** @param {any} object @returns {Block} */
 export const asYaml = (object) => ({ type: 'code', text: yaml(object).join('\n') });
 

@@ -2,8 +2,11 @@
 /** Why a request was refused: the rules looked at, the closest one, and the smallest change. */
 import { httpMethod, pluralOf } from '../records.js';
 import { yaml } from '../yaml.js';
-import { code, explanation, h, json, p, said, sourceText, tab } from './blocks.js';
-import { SOURCES, whatBlocks } from './gates.js';
+import { askedBlocks } from './asked.js';
+import { code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
+import { SOURCES, classText, pluginSource, whatBlocks } from './gates.js';
+import { authorizerBlocks, readFrom, reasons } from './reasons.js';
+import { classOf } from '../startup.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -35,7 +38,7 @@ export function explainDenied(model, span, row, record, crumb, words) {
   const message = detail.message || close?.message || record.why || '';
   const why = isAuthorization
     ? authorizationWhy(detail, params, words)
-    : otherWhy(row, record, detail, message, words);
+    : otherWhy(model, row, record, message, words);
   const tabs = [tab(words, 'why', why)];
   if (isAuthorization) tabs.push(tab(words, 'rules', ruleBlocks(detail, words)));
   else tabs.push(tab(words, 'what', whatBlocks(model, span, row.gate, words)));
@@ -49,7 +52,10 @@ export function explainDenied(model, span, row, record, crumb, words) {
     badge: words.t('badge.modelled'),
     source: sourceText(
       model.version,
-      record.source || detail.source || (isAuthorization ? RBAC_SOURCE : SOURCES[row.gate]),
+      record.source ||
+        detail.source ||
+        (record.plugin && pluginSource(record.plugin)) ||
+        (isAuthorization ? RBAC_SOURCE : SOURCES[row.gate]),
     ),
   });
 }
@@ -89,7 +95,17 @@ function authorizationWhy(detail, params, words) {
   ];
   const items = looked.map((entry) => ruleItem(entry, params, words));
   if (items.length) blocks.push({ type: 'rules', items: items.slice(-4) });
-  blocks.push(h(words.t('denied.smallest'), 'allow', 'allow'), code(smallestRule(params)));
+  const rbac = (detail.tries || []).find((/** @type {any} */ t) => t.detail?.smallest_rule)?.detail;
+  if (rbac?.read) blocks.push(readFrom(rbac.read, words));
+  for (const one of detail.tries || [])
+    if (one.detail?.review) blocks.push(...authorizerBlocks(one, words));
+  const rule = rbac?.smallest_rule;
+  blocks.push(
+    h(words.t('denied.smallest'), 'allow', 'allow'),
+    code(rule ? ['rules:', ...yaml([rule])].join('\n') : smallestRule(params)),
+  );
+  if (rbac?.role_that_would_do)
+    blocks.push(p(words, 'denied.existing', { role: rbac.role_that_would_do }));
   const role = `${pluralOf(params.resource)}-${params.verb}`;
   const where = params.namespace ? ` -n ${params.namespace}` : '';
   const [kind, binding] = params.namespace
@@ -182,33 +198,16 @@ function ruleBlocks(detail, words) {
 }
 
 /**
- * @param {any} row @param {any} record @param {any} detail @param {string} message
+ * @param {Model} model @param {any} row @param {any} record @param {string} message
  * @param {Words} words
  */
-function otherWhy(row, record, detail, message, words) {
+function otherWhy(model, row, record, message, words) {
   /** @type {Block[]} */ const blocks = [];
   if (message) blocks.push(code(message));
   if (words.has(`denied.${row.gate}.why`)) blocks.push(p(words, `denied.${row.gate}.why`));
-  for (const error of detail.errors || []) {
-    blocks.push(
-      said(
-        typeof error === 'string'
-          ? error
-          : `${error.field || ''}: ${error.message || error.detail || ''}`,
-      ),
-    );
-  }
-  const { tries } = detail;
-  if (tries && tries.length) {
-    blocks.push({
-      type: 'rules',
-      items: tries.map((/** @type {any} */ t) => ({
-        verdict: t.verdict,
-        title: [{ text: t.name, as: 'b' }],
-        small: t.why || '',
-      })),
-    });
-  }
+  const label = record.plugin ? classOf(model.index, row.gate, record.plugin) : '';
+  if (label) blocks.push(facts([[words.t('fact.class'), classText(label, words)]]));
+  blocks.push(...askedBlocks(record, words), ...reasons(row, model.index, words));
   blocks.push(p(words, 'denied.nothing'));
   return blocks;
 }

@@ -3,8 +3,11 @@
 import { GATES, httpMethod, kindOf, pluralOf } from '../records.js';
 import { difference, patchLines } from '../yaml.js';
 import { gateRows, nameOf, writeOf } from '../corridor.js';
+import { admissionOrder, classOf } from '../startup.js';
+import { askedBlocks } from './asked.js';
 import { asYaml, code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 import { explainDenied } from './denied.js';
+import { reasons } from './reasons.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -28,8 +31,13 @@ export const SOURCES = {
 };
 
 /** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
-function crumb(model, span, gate, words) {
+export function crumb(model, span, gate, words) {
   const open = /** @type {any} */ (span.open);
+  if (!gate)
+    return words.t('crumb.request', {
+      number: numberOf(model, span),
+      what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
+    });
   return words.t('crumb.gate', {
     number: numberOf(model, span),
     what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
@@ -57,7 +65,8 @@ export function numberOf(model, span) {
 export function explainGate(model, span, gate, words, plugin = 0) {
   const rows = gateRows(span, model.state.seq, model.state.held);
   const row = rows[GATES.indexOf(gate)];
-  const record = plugin ? row.plugins.find((r) => r.seq === plugin) || row.record : row.record;
+  const denier = row.verdict === 'deny' && row.plugins.find((r) => r.verdict === 'deny');
+  const record = (plugin ? row.plugins.find((r) => r.seq === plugin) : denier) || row.record;
   const verdict = record ? record.verdict : 'wait';
   if (verdict === 'deny')
     return explainDenied(model, span, row, record, crumb(model, span, gate, words), words);
@@ -66,7 +75,9 @@ export function explainGate(model, span, gate, words, plugin = 0) {
   const title = isPlugin
     ? pluginTitle(record, params, words)
     : gateTitle(gate, verdict, params, words);
-  const why = isPlugin ? pluginWhy(record, params, words) : gateWhy(row, params, words);
+  const why = isPlugin
+    ? pluginWhy(model.index, record, params, words)
+    : gateWhy(model.index, row, params, words);
   const source =
     (record && (record.source || record.detail?.source)) ||
     (isPlugin ? pluginSource(record.plugin) : SOURCES[gate]);
@@ -120,25 +131,18 @@ function gateTitle(gate, verdict, params, words) {
   return words.t(`gate.${gate}`);
 }
 
-/** @param {any} row @param {any} params @param {Words} words @returns {Block[]} */
-function gateWhy(row, params, words) {
+/**
+ * @param {import('../index.js').Index} index @param {any} row @param {any} params
+ * @param {Words} words @returns {Block[]}
+ */
+function gateWhy(index, row, params, words) {
   /** @type {Block[]} */ const blocks = [];
   if (!row.record) return [p(words, 'gate.waiting'), p(words, `gate.${row.gate}.what`, params)];
   const key = `gate.${row.gate}.${row.said || row.verdict}.why`;
   if (words.has(key)) blocks.push(p(words, key, params));
   if (row.detail.why) blocks.push(said(row.detail.why));
-  const { tries } = row.detail;
-  if (tries && tries.length) {
-    blocks.push({
-      type: 'rules',
-      items: tries.map((/** @type {any} */ t) => ({
-        verdict: t.verdict,
-        title: [{ text: t.name, as: 'b' }],
-        small: t.why || '',
-      })),
-    });
-  }
-  if (row.plugins.length) blocks.push(pluginList(row.plugins));
+  blocks.push(...reasons(row, index, words));
+  if (row.plugins.length) blocks.push(...pluginList(index, row, words));
   if (row.detail.uid)
     blocks.push(
       p(words, `gate.${row.gate}.what`),
@@ -153,18 +157,37 @@ function gateWhy(row, params, words) {
   return blocks;
 }
 
-/** @param {any[]} plugins @returns {Block} */
-function pluginList(plugins) {
-  return {
-    type: 'rules',
-    items: plugins
-      .filter((r) => r.verdict !== 'skip')
-      .map((r) => ({
-        verdict: r.verdict,
-        title: [{ text: r.plugin, as: 'b' }],
-        small: r.why || '',
-      })),
-  };
+/**
+ * Those with something to say first, then all others in their order, with their classes.
+ * @param {import('../index.js').Index} index @param {any} row @param {Words} words
+ * @returns {Block[]}
+ */
+function pluginList(index, row, words) {
+  const list = admissionOrder(index, row.gate, row.plugins);
+  const item = (/** @type {any} */ one) => ({
+    verdict: one.said ? one.said.verdict : 'wait',
+    title: [
+      { text: one.name, as: /** @type {'b'} */ ('b') },
+      { text: one.label ? ` · ${classText(one.label, words)}` : '', as: /** @type {''} */ ('') },
+    ],
+    small: one.said ? one.said.why || '' : words.t('reason.notYet'),
+  });
+  const spoke = list.filter((one) => one.said && one.said.verdict !== 'skip');
+  const silent = list.filter((one) => !spoke.includes(one));
+  /** @type {Block[]} */ const blocks = [];
+  if (spoke.length) blocks.push({ type: 'rules', items: spoke.map(item) });
+  if (silent.length)
+    blocks.push(h(words.t('reason.silent', { n: silent.length })), {
+      type: 'rules',
+      items: silent.map(item),
+    });
+  return blocks;
+}
+
+/** @param {string} label @param {Words} words */
+export function classText(label, words) {
+  const key = `class.${label.replace(/ /g, '')}`;
+  return words.has(key) ? words.t(key) : label;
 }
 
 /** @param {any} record @param {any} params @param {Words} words */
@@ -173,8 +196,11 @@ function pluginTitle(record, params, words) {
   return words.t(words.has(own) ? own : `plugin.${record.verdict}.title`, params);
 }
 
-/** @param {any} record @param {any} params @param {Words} words @returns {Block[]} */
-function pluginWhy(record, params, words) {
+/**
+ * @param {import('../index.js').Index} index @param {any} record @param {any} params
+ * @param {Words} words @returns {Block[]}
+ */
+function pluginWhy(index, record, params, words) {
   /** @type {Block[]} */ const blocks = [];
   const base = `plugin.${record.plugin}`;
   if (record.verdict === 'change' && words.has(`${base}.why`)) {
@@ -187,7 +213,10 @@ function pluginWhy(record, params, words) {
   if (record.verdict === 'change' && words.has(`${base}.prevent`)) {
     blocks.push(h(words.t('why.prevent')), p(words, `${base}.prevent`, params));
   }
+  blocks.push(...askedBlocks(record, words));
   if (!blocks.length) blocks.push(p(words, 'plugin.skip.why', params));
+  const label = classOf(index, record.phase, record.plugin);
+  if (label) blocks.push(facts([[words.t('fact.class'), classText(label, words)]]));
   return blocks;
 }
 
@@ -229,7 +258,7 @@ const PLUGIN_SOURCES = {
 };
 
 /** @param {string} plugin */
-function pluginSource(plugin) {
+export function pluginSource(plugin) {
   if (plugin.includes(',')) return SOURCES.mutating;
   return PLUGIN_SOURCES[plugin] || `plugin/pkg/admission/${plugin.toLowerCase()}/admission.go`;
 }
@@ -305,10 +334,7 @@ export function explainRequest(model, span, words) {
     : 'request.begins';
   const what = { ...params, rev: String(write?.rev || ''), code: String(close?.code || '') };
   return explanation({
-    crumb: words.t('crumb.request', {
-      number: numberOf(model, span),
-      what: `${httpMethod(open.verb)} ${params.what}`,
-    }),
+    crumb: crumb(model, span, '', words),
     title: words.t(open.subresource === 'binding' && answered && write ? 'request.bound' : key, {
       ...what,
       node: write?.object?.spec?.nodeName || '',

@@ -12,15 +12,21 @@ import { explainObject, explainPod } from './objects.js';
 import { explainWork } from './work.js';
 import { explainRest, isAtRest } from './rest.js';
 import { explainStart } from './start.js';
+import { explainStream } from './stream.js';
 
 /** @typedef {import('../words.js').Piece} Piece */
 /** @typedef {import('../yaml.js').Line} Line */
 
 /**
+ * @typedef {{depth: number, verdict: string, title: Piece[], small: string}} TreeLine
+ */
+/**
  * @typedef {{type: 'p', text: Piece[]}
  *   | {type: 'h', text: string, glyph?: string, tone?: string}
  *   | {type: 'diff', lines: Line[], note?: string}
  *   | {type: 'code', text: string}
+ *   | {type: 'fold', title: string, text: string}
+ *   | {type: 'tree', items: TreeLine[]}
  *   | {type: 'rules', items: {verdict: string, tone?: string, title: Piece[], small: string}[]}
  *   | {type: 'ways', items: {code: string, small: string}[]}
  *   | {type: 'story', rows: import('../story.js').Row[], at: number}
@@ -93,6 +99,8 @@ function explainMoment(model, words) {
   const { hop, span } = model.current;
   if (!hop || model.loading) return explainStart(model, words);
   if (model.crowd) return explainCrowd(model, words);
+  const streams = span && explainStream(model, span, words);
+  if (streams && ['stream', 'response'].includes(hop.kind)) return streams;
   if (isAtRest(model)) return explainRest(model, words);
   if (hop.kind === 'kubelet') return explainKubelet(model, hop, words);
   if (!span) return explainStart(model, words);
@@ -109,7 +117,8 @@ function explainMoment(model, words) {
 /** @param {Model} model @param {import('../index.js').Span|null} span @param {Words} words */
 function explainSpan(model, span, words) {
   if (!span) return null;
-  if (span.type === 'request') return explainRequest(model, span, words);
+  if (span.type === 'request')
+    return explainStream(model, span, words) || explainRequest(model, span, words);
   const { component } = /** @type {any} */ (span.open);
   if (component === 'scheduler') return explainCycle(model, span, words);
   return explainWork(model, component, span, words);

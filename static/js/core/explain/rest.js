@@ -14,6 +14,7 @@ export function isAtRest(model) {
   const { current, state, index } = model;
   const root = index.spans.get(current.root);
   if (!root || !current.hop || state.seq < index.last || state.held) return false;
+  if (!firstRev(root)) return false;
   const close = /** @type {any} */ (root.close);
   if (!close || close.code >= 400) return false;
   for (const [component, open] of state.working) {

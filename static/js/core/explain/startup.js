@@ -1,0 +1,113 @@
+// @ts-check
+/** How this API server was built, section by section, from what it told when it started. */
+import { nested } from '../startup.js';
+import { facts, h, p } from './blocks.js';
+import { classText } from './gates.js';
+import { treeItem } from './reasons.js';
+
+/** @typedef {import('./index.js').Block} Block */
+/** @typedef {import('../words.js').Words} Words */
+
+/** Parts of the record that have a section of their own, in the order they are built. */
+const KNOWN = ['chain', 'servers', 'config', 'authentication', 'authorization', 'admission'];
+
+/** @param {any} told @param {Words} words @returns {Block[]} */
+export function startupBlocks(told, words) {
+  if (!told || !Object.keys(told).length) return [p(words, 'startup.empty')];
+  /** @type {Block[]} */ const blocks = [p(words, 'startup.intro')];
+  const servers = told.servers || told.chain;
+  if (servers) blocks.push(h(words.t('startup.servers')), list(servers));
+  if (told.config) blocks.push(h(words.t('startup.config')), list(told.config));
+  if (told.authentication) blocks.push(...authenticators(told.authentication, words));
+  if (told.authorization)
+    blocks.push(
+      h(words.t('startup.authorization')),
+      p(words, 'startup.authorizationWhat'),
+      list(told.authorization),
+    );
+  for (const phase of ['mutating', 'validating']) {
+    const plugins = told.admission?.[phase];
+    if (plugins) blocks.push(...pluginBlocks(phase, plugins, words));
+  }
+  for (const name of Object.keys(told)) {
+    if (KNOWN.includes(name)) continue;
+    const key = `startup.${name}`;
+    blocks.push(h(words.has(key) ? words.t(key) : name), list(told[name]));
+  }
+  return blocks;
+}
+
+/** @param {import('../startup.js').Part[]} parts @param {Words} words @returns {Block[]} */
+function authenticators(parts, words) {
+  return [
+    h(words.t('startup.authentication')),
+    p(words, 'startup.authenticationWhat'),
+    {
+      type: 'tree',
+      items: nested(parts).map(({ depth, part, repeats }) => {
+        const { name, of, ...more } = part;
+        const small = repeats ? words.t('reason.sameBelow') : pairs(more);
+        return treeItem(depth, name, of ? 'podNew' : 'podRun', small);
+      }),
+    },
+  ];
+}
+
+/**
+ * @param {string} phase @param {[string, string][]} plugins @param {Words} words
+ * @returns {Block[]}
+ */
+function pluginBlocks(phase, plugins, words) {
+  return [
+    h(words.t(`startup.${phase}`, { n: plugins.length })),
+    {
+      type: 'table',
+      head: ['', words.t('startup.plugin'), words.t('fact.class')],
+      rows: plugins.map(([name, label], i) => [String(i + 1), name, classText(label, words)]),
+    },
+  ];
+}
+
+/**
+ * Anything that was told, as lines: names, pairs, or branches with what hangs below them.
+ * @param {any} value @returns {Block}
+ */
+function list(value) {
+  if (value && typeof value === 'object' && !Array.isArray(value)) {
+    const plain = Object.values(value).every((v) => v === null || typeof v !== 'object');
+    if (plain) return facts(Object.entries(value));
+  }
+  return { type: 'tree', items: lines(value, 0) };
+}
+
+/** @param {any} value @param {number} depth @returns {import('./index.js').TreeLine[]} */
+function lines(value, depth) {
+  if (Array.isArray(value)) return value.flatMap((one) => line(one, depth));
+  return Object.entries(value || {}).flatMap(([name, below]) =>
+    below && typeof below === 'object'
+      ? [treeItem(depth, name, 'podNew'), ...lines(below, depth + 1)]
+      : [treeItem(depth, name, 'podRun', String(below ?? ''))],
+  );
+}
+
+/** @param {any} one @param {number} depth @returns {import('./index.js').TreeLine[]} */
+function line(one, depth) {
+  if (one === null || typeof one !== 'object') return [treeItem(depth, String(one), 'podRun')];
+  if (Array.isArray(one)) {
+    const [name, ...rest] = one;
+    return [treeItem(depth, String(name), 'podRun', rest.map(text).join(' · '))];
+  }
+  const { name, of, ...more } = one;
+  if (!name) return lines(one, depth);
+  const below = of ? lines(of, depth + 1) : [];
+  return [treeItem(depth, name, of ? 'podNew' : 'podRun', pairs(more)), ...below];
+}
+
+/** @param {any} value */
+const text = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** @param {Record<string, any>} more */
+const pairs = (more) =>
+  Object.entries(more)
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : text(value)}`)
+    .join(' · ');
