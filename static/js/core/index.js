@@ -291,7 +291,10 @@ export class Index {
     this.trails.set(seq, []);
   }
 
-  /** A refused read from outside, and what reaches into a node, is worth following too. @param {Span} span */
+  /**
+   * A refused read from outside, and what reaches into a node, is worth following too.
+   * @param {Span} span
+   */
   _promote(span) {
     const at = lastAtMost(this.roots, span.seq) + 1;
     this.roots.splice(at, 0, span.seq);
