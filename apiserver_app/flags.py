@@ -105,6 +105,7 @@ class Flags:
     audit_log_path: str = ""
     audit_log_maxsize: int = 100
     audit_log_maxbackup: int = 0
+    storage_backend: str = ""  # etcd3, which it is without being named
     profiling: bool = True
     enable_priority_and_fairness: bool = True
     max_requests_inflight: int = 400
@@ -141,6 +142,7 @@ def parse(arguments: Iterable[str], read: Callable[[str], str], version: str = "
             value = values.get(found.name, ()) + value
         values[found.name] = value
     _check_switches(values, version)
+    _check_backend(values.get("storage_backend", ""))
     return Flags(**values)
 
 
@@ -155,6 +157,14 @@ def _check_switches(values: Mapping[str, Any], version: str) -> None:
         runtimeconfig.parse(values.get("runtime_config", ()), kinds.minor_of(version))
     except runtimeconfig.ConfigError as error:
         raise FlagError(str(error)) from error
+
+
+def _check_backend(name: str) -> None:
+    """Models staging/src/k8s.io/apiserver/pkg/storage/storagebackend/factory/factory.go."""
+    if name == "etcd2":
+        raise FlagError("etcd2 is no longer a supported storage backend")
+    if name not in ("", "etcd3"):
+        raise FlagError(f"unknown storage type: {name}")
 
 
 def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -> Any:

@@ -28,7 +28,7 @@ from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.flowcontrol import statuses
 from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import paths
+from apiserver_app.http import paths, startup
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
 from apiserver_app.machinery import (
@@ -57,7 +57,7 @@ from lifecycle.etcdctl import server as etcdserver
 from lifecycle.etcdctl import worlds
 from lifecycle.trace.recorder import Recorder
 
-EVENT_LEASE_SECONDS = 3600
+EVENT_LEASE_SECONDS = startup.EVENT_SECONDS
 EVENT_LEASE_STEP_SECONDS = 60  # events within a minute share a lease
 
 
@@ -145,6 +145,7 @@ class Cluster:
 
     def start(self) -> None:
         """Begin the boot; components start behind it. Runs when the kernel does."""
+<<<<<<< HEAD
         detail = {
             "authentication": authenticators.describe(self.context.authentication),
             "admission": plugins.described(self.context.chain.plugins),
@@ -154,6 +155,9 @@ class Cluster:
             "runtime-config": list(self.inputs.flags.runtime_config),
         }
         detail |= {name: said for name, said in switches.items() if said}
+=======
+        detail = startup.summary(self.context, self.inputs.flags)
+>>>>>>> 933b930 (Tell how the API server was built, from what was built, and serve it at the product API)
         self.recorder.tell("component", "apiserver", "starting", detail, span=0)
         self.kernel.spawn("boot", self._boot())
 

@@ -39,9 +39,14 @@ CUSTOM = _detail(EXTENSIONS, PLAIN)
 PASSED_ON = _detail(AGGREGATOR, PLAIN)
 
 
+def owner(group: str) -> str:
+    """The server that installed a built-in group."""
+    return _OWNERS.get(group, KUBE)
+
+
 def of_resource(info: ResourceInfo, read: Read | None = None) -> orjson.Fragment:
     """Of a built-in resource; `read` says where a read is served from."""
-    return _encoded(_OWNERS.get(info.group, KUBE), RESTFUL, read)
+    return _encoded(owner(info.group), RESTFUL, read)
 
 
 def of_path(path: str, resources: Resources) -> orjson.Fragment:

@@ -12,42 +12,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from apiserver_app.handlers import routes
+
 ROOTS = ("/healthz", "/livez", "/readyz")
 _HOOK = "poststarthook/"
 _FIRST = ("ping", "log", "etcd")
 # what only readyz asks for
 _READY = ("etcd-readiness", "informer-sync")
-# (name, the first minor version that has it), in order
-_HOOKS: tuple[tuple[str, int], ...] = (
-    ("start-apiserver-admission-initializer", 24),
-    ("generic-apiserver-start-informers", 0),
-    ("priority-and-fairness-config-consumer", 0),
-    ("priority-and-fairness-filter", 0),
-    ("storage-object-count-tracker-hook", 25),
-    ("start-apiextensions-informers", 0),
-    ("start-apiextensions-controllers", 0),
-    ("crd-informer-synced", 0),
-    ("start-system-namespaces-controller", 26),
-    ("start-cluster-authentication-info-controller", 0),
-    ("start-kube-apiserver-identity-lease-controller", 26),
-    ("start-kube-apiserver-identity-lease-garbage-collector", 26),
-    ("start-legacy-token-tracking-controller", 26),
-    ("start-service-ip-repair-controllers", 26),
-    ("rbac/bootstrap-roles", 0),
-    ("scheduling/bootstrap-system-priority-classes", 0),
-    ("priority-and-fairness-config-producer", 0),
-    ("bootstrap-controller", 0),
-    ("start-kubernetes-service-cidr-controller", 33),
-    ("aggregator-reload-proxy-client-cert", 0),
-    ("start-kube-aggregator-informers", 0),
-    ("apiservice-status-local-available-controller", 32),
-    ("apiservice-status-remote-available-controller", 32),
-    ("apiservice-registration-controller", 0),
-    ("apiservice-discovery-controller", 29),
-    ("kube-apiserver-autoregistration", 0),
-    ("", 0),  # the one check among them that is no hook
-    ("apiservice-openapi-controller", 0),
-    ("apiservice-openapiv3-controller", 24),
+_AGGREGATOR, _KUBE, _EXTENSIONS = routes.CHAIN
+# (name, the first minor version that has it, the server that adds it), in order
+_HOOKS: tuple[tuple[str, int, str], ...] = (
+    ("start-apiserver-admission-initializer", 24, _KUBE),
+    ("generic-apiserver-start-informers", 0, _KUBE),
+    ("priority-and-fairness-config-consumer", 0, _KUBE),
+    ("priority-and-fairness-filter", 0, _KUBE),
+    ("storage-object-count-tracker-hook", 25, _KUBE),
+    ("start-apiextensions-informers", 0, _EXTENSIONS),
+    ("start-apiextensions-controllers", 0, _EXTENSIONS),
+    ("crd-informer-synced", 0, _EXTENSIONS),
+    ("start-system-namespaces-controller", 26, _KUBE),
+    ("start-cluster-authentication-info-controller", 0, _KUBE),
+    ("start-kube-apiserver-identity-lease-controller", 26, _KUBE),
+    ("start-kube-apiserver-identity-lease-garbage-collector", 26, _KUBE),
+    ("start-legacy-token-tracking-controller", 26, _KUBE),
+    ("start-service-ip-repair-controllers", 26, _KUBE),
+    ("rbac/bootstrap-roles", 0, _KUBE),
+    ("scheduling/bootstrap-system-priority-classes", 0, _KUBE),
+    ("priority-and-fairness-config-producer", 0, _KUBE),
+    ("bootstrap-controller", 0, _KUBE),
+    ("start-kubernetes-service-cidr-controller", 33, _KUBE),
+    ("aggregator-reload-proxy-client-cert", 0, _AGGREGATOR),
+    ("start-kube-aggregator-informers", 0, _AGGREGATOR),
+    ("apiservice-status-local-available-controller", 32, _AGGREGATOR),
+    ("apiservice-status-remote-available-controller", 32, _AGGREGATOR),
+    ("apiservice-registration-controller", 0, _AGGREGATOR),
+    ("apiservice-discovery-controller", 29, _AGGREGATOR),
+    ("kube-apiserver-autoregistration", 0, _AGGREGATOR),
+    ("", 0, _AGGREGATOR),  # the one check among them that is no hook
+    ("apiservice-openapi-controller", 0, _AGGREGATOR),
+    ("apiservice-openapiv3-controller", 24, _AGGREGATOR),
 )
 
 
@@ -56,11 +59,16 @@ def checks(minor: int, root: str) -> list[str]:
     ready = _READY if root == "readyz" else ()
     hooks = [
         f"{_HOOK}{name}" if name else "autoregister-completion"
-        for name, since in _HOOKS
+        for name, since, _ in _HOOKS
         if minor >= since
     ]
     end = ["shutdown"] if root == "readyz" else []
     return [*_FIRST, *ready, *hooks, *end]
+
+
+def hooks(minor: int, server: str) -> list[str]:
+    """The hooks that one of the three servers runs after its start, in order."""
+    return [name for name, since, by in _HOOKS if name and minor >= since and by == server]
 
 
 def answer(

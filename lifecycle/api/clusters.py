@@ -141,6 +141,13 @@ class ObjectAt(APIView):
         return Response({"object": bridge.control(request, cluster, "object_at", args)["object"]})
 
 
+class Startup(APIView):
+    @extend_schema(responses=serializers.StartupSerializer, operation_id="cluster_startup")
+    def get(self, request: Request, cluster: str) -> Response:
+        """How the cluster's API server was built: servers, providers, storages, routes, hooks."""
+        return Response(bridge.control(request, cluster, "startup", {})["startup"])
+
+
 class Records(APIView):
     @extend_schema(
         parameters=[OpenApiParameter("from", int), OpenApiParameter("limit", int)],

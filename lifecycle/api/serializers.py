@@ -89,6 +89,34 @@ class ObjectSerializer(serializers.Serializer[Any]):
     object = serializers.JSONField(allow_null=True)
 
 
+class ServerSerializer(serializers.Serializer[Any]):
+    """One of the three servers, in the order in which they are made."""
+
+    name = serializers.CharField()
+    delegate = serializers.CharField(help_text="who is offered what it does not have")
+    groups = serializers.ListField(child=serializers.CharField())
+    hooks = serializers.IntegerField()
+
+
+class StartupSerializer(serializers.Serializer[Any]):
+    """How an API server was built. Lists of lists are rows; docs/trace-format.md names them."""
+
+    version = serializers.CharField()
+    flags = serializers.DictField(help_text="those that are not as upstream has them")
+    authentication = serializers.JSONField()
+    admission = serializers.JSONField()
+    config = serializers.JSONField(help_text="[step, what came of it]")
+    servers = ServerSerializer(many=True)
+    routes = serializers.JSONField(help_text="[path, whether it is served]")
+    providers = serializers.ListField(child=serializers.DictField())
+    steps = serializers.JSONField(help_text="[step, how many things it made]")
+    hooks = serializers.DictField(help_text="by server")
+    checks = serializers.DictField(help_text="by path")
+    storages = serializers.ListField(child=serializers.DictField())
+    pod_storages = serializers.JSONField(help_text="[member of PodStorage, path]")
+    table = serializers.JSONField(help_text="[method, path, resource, server]")
+
+
 class ResultSerializer(serializers.Serializer[Any]):
     """What became of one object."""
 

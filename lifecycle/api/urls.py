@@ -14,6 +14,7 @@ urlpatterns = [
     path("clusters/<str:cluster>/apply", clusters.Apply.as_view()),
     path("clusters/<str:cluster>/objects", clusters.Objects.as_view()),
     path("clusters/<str:cluster>/object", clusters.ObjectAt.as_view()),
+    path("clusters/<str:cluster>/startup", clusters.Startup.as_view()),
     path("clusters/<str:cluster>/records", clusters.Records.as_view()),
     path("cast", clusters.Cast.as_view()),
     path("traces", traces.Traces.as_view()),

@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+<<<<<<< HEAD
+=======
+import orjson
+
+from apiserver_app.http import startup
+>>>>>>> 933b930 (Tell how the API server was built, from what was built, and serve it at the product API)
 from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import watchcache
 from apiserver_app.store.errors import StoreError
@@ -45,7 +51,11 @@ class Controls:
             "role": self._role,
             "objects": self._objects,
             "object_at": self._object_at,
+<<<<<<< HEAD
             "console": self._console,
+=======
+            "startup": self._startup,
+>>>>>>> 933b930 (Tell how the API server was built, from what was built, and serve it at the product API)
         }
 
     def handle(self, cluster: str, action: str, args: Args) -> Args:
@@ -155,6 +165,11 @@ class Controls:
         except StoreError as error:
             raise ControlError(str(error)) from error
         return {"object": watchcache.readable(entry) if entry else None}
+
+    def _startup(self, host: ClusterHost, args: Args) -> Args:
+        """How the API server was built, with all its routes."""
+        cluster = host.cluster
+        return {"startup": startup.whole(cluster.context, cluster.inputs.flags)}
 
     def _told(self, host: ClusterHost, action: str, detail: Args) -> None:
         host.input_now("control", [action, detail])

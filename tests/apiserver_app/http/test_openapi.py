@@ -103,6 +103,14 @@ def test_writes_name_their_kind_and_take_field_validation() -> None:
     }  # fmt: skip
 
 
+def test_lists_name_every_media_type_watches_included(served: openapi.OpenApi) -> None:
+    found = orjson.loads(openapi.build("1.33", "api/v1"))["paths"]["/api/v1/pods"]["get"]
+    assert set(found["responses"]["200"]["content"]) == {
+        "application/json", "application/yaml", "application/vnd.kubernetes.protobuf",
+        "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
+    }  # fmt: skip
+
+
 def test_subresources_name_the_kind_of_their_body() -> None:
     scale = document("apis/apps/v1")["paths"][f"{PLURALS}/{{name}}/scale"]
     assert scale["patch"]["x-kubernetes-group-version-kind"]["kind"] == "Scale"
