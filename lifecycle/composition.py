@@ -145,19 +145,7 @@ class Cluster:
 
     def start(self) -> None:
         """Begin the boot; components start behind it. Runs when the kernel does."""
-<<<<<<< HEAD
-        detail = {
-            "authentication": authenticators.describe(self.context.authentication),
-            "admission": plugins.described(self.context.chain.plugins),
-        }
-        switches = {
-            "feature-gates": list(self.inputs.flags.feature_gates),
-            "runtime-config": list(self.inputs.flags.runtime_config),
-        }
-        detail |= {name: said for name, said in switches.items() if said}
-=======
         detail = startup.summary(self.context, self.inputs.flags)
->>>>>>> 933b930 (Tell how the API server was built, from what was built, and serve it at the product API)
         self.recorder.tell("component", "apiserver", "starting", detail, span=0)
         self.kernel.spawn("boot", self._boot())
 

@@ -10,6 +10,8 @@ pkg/controlplane/controller/crdregistration.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from apiserver_app.machinery import customkinds, errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kinds import Resources
@@ -55,9 +57,12 @@ def desired(resources: Resources) -> list[Object]:
 
 
 async def ensure(client: Client, resources: Resources, reader: Reader) -> None:
-    """Once at the start: make what is missing, put right what is this server's own."""
-    for wanted in desired(resources):
-        await _put(client, reader, wanted)
+    """Once at the start: make what is missing, put right what is this server's own, and remove
+    what it no longer serves."""
+    wanted = {meta.name_of(one): one for one in desired(resources)}
+    for one in wanted.values():
+        await _put(client, reader, one)
+    await _remove(client, reader, ON_START, wanted)
 
 
 async def follow_definitions(client: Client, reader: Reader) -> None:
@@ -78,9 +83,13 @@ async def reconcile_definitions(client: Client, reader: Reader) -> None:
                 wanted[meta.name_of(made)] = made
     for name in sorted(wanted):
         await _put(client, reader, wanted[name])
+    await _remove(client, reader, ALWAYS, wanted)
+
+
+async def _remove(client: Client, reader: Reader, managed: str, wanted: Container[str]) -> None:
     for there in list(reader.list(KEY)):
         name = meta.name_of(there)
-        if meta.labels_of(there).get(LABEL) == ALWAYS and name not in wanted:
+        if meta.labels_of(there).get(LABEL) == managed and name not in wanted:
             try:
                 await client.delete(KEY, "", name)
             except errors.ApiError as error:

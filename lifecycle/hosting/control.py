@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-<<<<<<< HEAD
-=======
-import orjson
-
 from apiserver_app.http import startup
->>>>>>> 933b930 (Tell how the API server was built, from what was built, and serve it at the product API)
 from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import watchcache
 from apiserver_app.store.errors import StoreError
@@ -51,11 +46,8 @@ class Controls:
             "role": self._role,
             "objects": self._objects,
             "object_at": self._object_at,
-<<<<<<< HEAD
             "console": self._console,
-=======
             "startup": self._startup,
->>>>>>> 933b930 (Tell how the API server was built, from what was built, and serve it at the product API)
         }
 
     def handle(self, cluster: str, action: str, args: Args) -> Args:

@@ -137,8 +137,8 @@ def test_one_stream_of_a_log_is_given_when_the_gate_is_on() -> None:
 def test_the_start_tells_what_was_switched() -> None:
     running = session("feature-gates=MutatingAdmissionPolicy=true", "runtime-config=batch/v1=false")
     first = next(one for one in running.records() if one["kind"] == "component")
-    assert first["detail"]["feature-gates"] == ["MutatingAdmissionPolicy=true"]
-    assert first["detail"]["runtime-config"] == ["batch/v1=false"]
+    assert first["detail"]["flags"]["feature-gates"] == ["MutatingAdmissionPolicy=true"]
+    assert first["detail"]["flags"]["runtime-config"] == ["batch/v1=false"]
 
 
 @pytest.mark.parametrize(
