@@ -42,6 +42,13 @@ def spew(template: meta.Object, version: str) -> str:
     return _printers(_minor(version)).template(template)
 
 
+@functools.lru_cache(maxsize=2)
+def go_structs(version: str) -> tuple[dict[str, str], _Structs]:
+    """The Go types of a template: underlying types of named ones, and fields of structs as
+    (Go name, Go type, name in JSON)."""
+    return _read(_minor(version))
+
+
 @functools.lru_cache(maxsize=HASHES_CACHED_MAX)
 def _hash(template: bytes, version: tuple[int, int], collision_count: int | None) -> str:
     data = _printers(version).template(orjson.loads(template)).encode()

@@ -13,10 +13,10 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, rfc3339
 from apiserver_app.registry.kinds import (
     checks,
+    godiff,
     gosyntax,
     persistentvolumeclaim,
     podscheduling,
-    podupdate,
     resources,
 )
 from apiserver_app.registry.strategy import Context, Strategy
@@ -96,9 +96,8 @@ class PersistentVolumeStrategy(Strategy):
         new = {kind: value for kind, value in spec.items() if kind not in _PLAIN}
         source = {kind: value for kind, value in before.items() if kind not in _PLAIN}
         if new != source:
-            text = (
-                "spec.persistentvolumesource is immutable after creation\n"
-                + podupdate.difference(source, new, "core.PersistentVolumeSource")
+            text = "spec.persistentvolumesource is immutable after creation\n" + godiff.of(
+                source, new, "core.PersistentVolumeSource", ctx.version
             )
             found.append(errors.forbidden_value("spec.persistentvolumesource", text))
         if spec.get("volumeMode") != before.get("volumeMode"):

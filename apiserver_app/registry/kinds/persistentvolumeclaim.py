@@ -12,7 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, podupdate, resources, selectors
+from apiserver_app.registry.kinds import checks, godiff, gosyntax, resources, selectors
 from apiserver_app.registry.strategy import Context, Strategy
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -58,7 +58,7 @@ class PersistentVolumeClaimStrategy(Strategy):
             text = (
                 "spec is immutable after creation except resources.requests and "
                 "volumeAttributesClassName for bound claims\n"
-                + podupdate.difference(before, munged, "core.PersistentVolumeClaimSpec")
+                + godiff.of(before, munged, "core.PersistentVolumeClaimSpec", ctx.version)
             )
             found.append(errors.forbidden_value("spec", text))
         _shrinks(obj, before, found)

@@ -106,11 +106,11 @@ class PodStrategy(Strategy):
         if same:
             return found
         if ctx.subresource == "ephemeralcontainers":
-            podupdate.ephemeral(spec, before, found)
+            podupdate.ephemeral(spec, before, ctx.version, found)
         elif ctx.subresource == "resize":
             podupdate.resize(obj, old, found)
         else:
-            podupdate.spec(spec, before, found)
+            podupdate.spec(spec, before, ctx.version, found)
         return found
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:

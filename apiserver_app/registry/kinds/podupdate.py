@@ -12,7 +12,14 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, podscheduling, podspec, resources
+from apiserver_app.registry.kinds import (
+    checks,
+    godiff,
+    gosyntax,
+    podscheduling,
+    podspec,
+    resources,
+)
 
 Spec = Mapping[str, Any]
 
@@ -53,7 +60,7 @@ def changed_annotations(obj: Object, old: Object, found: list[FieldError]) -> No
     podspec.pod_annotations(after, obj["spec"], "metadata.annotations", found)
 
 
-def spec(after: Spec, before: Spec, found: list[FieldError]) -> None:
+def spec(after: Spec, before: Spec, version: str, found: list[FieldError]) -> None:
     """The rules of a plain update of a pod whose spec differs."""
     for group in _GROUPS:
         if len(after.get(group) or ()) != len(before.get(group) or ()):
@@ -70,12 +77,12 @@ def spec(after: Spec, before: Spec, found: list[FieldError]) -> None:
     if munged != before:
         text = (
             f"pod updates may not change fields other than {_UPDATABLE}\n"
-            f"{difference(before, munged)}"
+            f"{godiff.of(before, munged, 'core.PodSpec', version)}"
         )
         found.append(errors.forbidden_value("spec", text))
 
 
-def ephemeral(after: Spec, before: Spec, found: list[FieldError]) -> None:
+def ephemeral(after: Spec, before: Spec, version: str, found: list[FieldError]) -> None:
     """Ephemeral containers are only ever added."""
     now = {item.get("name"): item for item in after.get("ephemeralContainers") or ()}
     for item in before.get("ephemeralContainers") or ():
@@ -87,7 +94,7 @@ def ephemeral(after: Spec, before: Spec, found: list[FieldError]) -> None:
         elif now[name] != item:
             text = (
                 f'existing ephemeral containers "{name}" may not be changed\n'
-                f"{difference(item, now[name])}"
+                f"{godiff.of(item, now[name], 'core.EphemeralContainer', version)}"
             )
             found.append(errors.forbidden_value(path, text))
 
@@ -131,27 +138,6 @@ def keep_all_but_resources(obj: Object, old: Object) -> None:
             ]
     _reset_metadata(obj, old)
     obj["spec"] = spec
-
-
-def difference(before: Spec, after: Spec, name: str = "core.PodSpec") -> str:
-    """The changed fields, laid out as go-cmp lays them out."""
-    lines = [f"  {name}{{"]
-    same = 0
-    for key in dict.fromkeys((*before, *after)):
-        if before.get(key) == after.get(key):
-            same += 1
-            continue
-        if same:
-            lines.append(f"  \t... // {same} identical fields")
-            same = 0
-        title = key[:1].upper() + key[1:]
-        if key in before:
-            lines.append(f"- \t{title}: {errors.go_value(before[key])},")
-        if key in after:
-            lines.append(f"+ \t{title}: {errors.go_value(after[key])},")
-    if same:
-        lines.append(f"  \t... // {same} identical fields")
-    return "\n".join([*lines, "  }", ""])
 
 
 # -- inside -------------------------------------------------------------------------------------

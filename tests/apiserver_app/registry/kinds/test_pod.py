@@ -234,7 +234,10 @@ def test_only_images_and_a_few_fields_of_a_pod_may_change() -> None:
         "`spec.terminationGracePeriodSeconds` "
         "(allow it to be set to 1 if it was previously negative)\n"
     )
-    assert '- \tDnsPolicy: "ClusterFirst",\n+ \tDnsPolicy: "Default",' in message
+    assert (
+        '- \tDNSPolicy:                     "ClusterFirst",\n'
+        '+ \tDNSPolicy:                     "Default",\n'
+    ) in message
 
 
 def test_a_pod_cannot_be_moved_by_an_update() -> None:
