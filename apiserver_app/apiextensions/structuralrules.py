@@ -6,7 +6,6 @@ complete}.go.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -171,15 +170,10 @@ def _values(
     if isinstance(schema.get("not"), dict):
         _nested(schema["not"], False, level, f"{path}.not", found)
     pattern = schema.get("pattern")
-    if pattern:
-        try:
-            goregex.compile(pattern)
-        except (re.error, RecursionError) as error:
-            text = (
-                "must be a valid regular expression, but isn't: error parsing regexp: "
-                f"{error}"
-            )  # fmt: skip
-            found.append(errors.invalid_value(f"{path}.pattern", pattern, text))
+    why = goregex.finding(pattern) if pattern else ""
+    if why:
+        text = f"must be a valid regular expression, but isn't: {why}"
+        found.append(errors.invalid_value(f"{path}.pattern", pattern, text))
 
 
 def _nested(schema: Schema, skip_any: bool, level: str, path: str, found: Found) -> None:

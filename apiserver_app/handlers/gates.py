@@ -290,10 +290,13 @@ def without_twins(call: Call, obj: Object, *, admitted: bool) -> None:
         return
     kept: list[Object] = []
     twins: list[str] = []
+    seen: set[bytes] = set()
     for owner in owners:
-        if owner in kept:
+        form = orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
+        if form in seen:
             twins.append(owner.get("uid", ""))
         else:
+            seen.add(form)
             kept.append(owner)
     if twins:
         obj["metadata"]["ownerReferences"] = kept

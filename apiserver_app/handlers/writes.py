@@ -18,7 +18,15 @@ from apiserver_app.admission.plugin import CREATE, UPDATE
 from apiserver_app.handlers import bodies, conversions, deletes, escalation, gates, options
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import client, errors, managedfields, meta, patches, strategic
+from apiserver_app.machinery import (
+    client,
+    errors,
+    jsonbody,
+    managedfields,
+    meta,
+    patches,
+    strategic,
+)
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import objectmeta
 
@@ -157,7 +165,10 @@ def patched(
 ) -> Object:
     """What the patch makes of the stored object; not yet decoded, never the stored object."""
     if call.content_type == client.JSON_PATCH:
-        return patches.apply_json_patch(old, body)
+        made = patches.apply_json_patch(old, body)
+        if jsonbody.is_deep(made):
+            raise errors.bad_request("json: exceeded max depth")
+        return made
     if call.content_type == client.MERGE_PATCH:
         return patches.merge(old, body)
     if call.content_type == client.APPLY_PATCH:

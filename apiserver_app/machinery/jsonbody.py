@@ -17,6 +17,7 @@ from apiserver_app.machinery import errors, gojson, yamlbody
 
 YAML = "application/yaml"
 DUPLICATES_MAX = 100
+DEPTH_MAX = 100  # of maps and lists inside each other; upstream reads up to 10,000
 
 
 def decode(
@@ -26,17 +27,46 @@ def decode(
 
     No content type means JSON. `into` is the kind the body should be of, for the refusal."""
     if content_type.split(";", 1)[0].strip() == YAML:
+        if body[:1] == b"{" and not find_duplicates:  # JSON is YAML, and read far quicker
+            try:
+                return decode(body)
+            except errors.ApiError:
+                pass  # YAML says what is wrong, if anything is
         try:
-            return yamlbody.load(body, find_duplicates)
+            value, doubled = yamlbody.load(body, find_duplicates)
         except yamlbody.YamlError as error:
             raise refusal(body, f"error converting YAML to JSON: {error}", into) from error
+        if is_deep(value):
+            raise refusal(body, _DEEP, into)
+        return value, doubled
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise refusal(body, _json_error(body, into), into) from error
+    if body.count(b"{") + body.count(b"[") > DEPTH_MAX and is_deep(value):
+        raise refusal(body, f"couldn't get version/kind; {_DEEP}" if into else _DEEP, into)
     if find_duplicates:
         return value, duplicates(body)
     return value, []
+
+
+_DEEP = "json parse error: exceeded max depth"
+
+
+def is_deep(value: Any) -> bool:
+    """Whether more is inside each other than is kept: it could not be written back."""
+    level = [value]
+    for _ in range(DEPTH_MAX):
+        inside: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                inside += [item for item in one.values() if isinstance(item, (dict, list))]
+            elif isinstance(one, list):
+                inside += [item for item in one if isinstance(item, (dict, list))]
+        if not inside:
+            return False
+        level = inside
+    return True
 
 
 def refusal(body: bytes, why: str, into: str) -> errors.ApiError:
@@ -64,7 +94,8 @@ def _json_error(body: bytes, into: str) -> str:
         # Go takes these two; we do not keep what cannot be written back
         try:
             body.decode()
-            why = "exceeded max depth" if _is_deep(body) else "invalid surrogate in string escape"
+            why = "invalid surrogate in string escape" if b"\\u" in body else "number out of range"
+            why = "exceeded max depth" if _is_deep(body) else why
         except UnicodeDecodeError:
             why = "invalid UTF-8 in string literal"
     return f"couldn't get version/kind; json parse error: {why}" if into else why

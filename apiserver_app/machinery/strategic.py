@@ -188,46 +188,76 @@ def _special_elements(
 
 
 def _merge_elements(original: list[Any], patch: list[Any], field: Field) -> list[Any]:
-    merged = list(original)
+    merged, key = list(original), field.merge_key
+    if not patch:
+        return merged
+    for at, item in enumerate(merged):
+        if not isinstance(item, dict):
+            raise PatchError(f"value for key {at} is not a map")
+    places = _Places([item.get(key) for item in merged])
     for element in patch:
-        value = _key_of(element, field.merge_key)
-        at = _index(merged, value, field.merge_key)
+        value = _key_of(element, key)
+        at = places.of(value)
         if at < 0:
+            places.add(value, len(merged))
             merged.append(element)
         else:
             merged[at] = _merge_maps(merged[at], element, field.item)
     return merged
 
 
+class _Places:
+    """Where each value stands first in a list: found at once, as lists can be long."""
+
+    __slots__ = ("_first", "_others")
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._first: dict[Any, int] = {}
+        self._others: list[tuple[Any, int]] = []  # what has no hash
+        for at, value in enumerate(values):
+            self.add(value, at)
+
+    def add(self, value: Any, at: int) -> None:
+        try:
+            self._first.setdefault(value, at)
+        except TypeError:
+            self._others.append((value, at))
+
+    def of(self, value: Any) -> int:
+        """-1 when it is not there."""
+        try:
+            return self._first.get(value, -1)
+        except TypeError:
+            return next((at for other, at in self._others if other == value), -1)
+
+
 def _ordered(merged: list[Any], order: list[Any], server_order: list[Any], key: str) -> list[Any]:
     """Elements named in `order` in that order, the others put among them as they stood before."""
-    places = [_value(item, key) for item in order]
-    server_places = [_value(item, key) for item in server_order]
+    places = _Places([_value(item, key) for item in order])
+    server_places = _Places([_value(item, key) for item in server_order])
     named: list[tuple[int, Any]] = []
     others: list[tuple[int, Any]] = []
     for item in merged:
         value = _value(item, key)
-        if value in places:
-            named.append((places.index(value), item))
+        if places.of(value) >= 0:
+            named.append((places.of(value), item))
         else:
-            others.append((_place(server_places, value), item))
+            others.append((server_places.of(value), item))
     named.sort(key=_first)
     others.sort(key=_first)
     out: list[Any] = []
+    at = 0
     for place, item in others:
         # before the first named element that stood behind it
-        while named and not 0 <= place < _place(server_places, _value(named[0][1], key)):
-            out.append(named.pop(0)[1])
+        while at < len(named) and not (0 <= place < server_places.of(_value(named[at][1], key))):
+            out.append(named[at][1])
+            at += 1
         out.append(item)
-    return out + [item for _, item in named]
+    return out + [item for _, item in named[at:]]
 
 
 def _first(pair: tuple[int, Any]) -> int:
     return pair[0]
-
-
-def _place(places: Sequence[Any], value: Any) -> int:
-    return places.index(value) if value in places else -1
 
 
 def _value(item: Any, key: str) -> Any:
@@ -240,15 +270,6 @@ def _key_of(element: Any, key: str) -> Any:
     if key not in element:
         raise PatchError(f"map: {go_text(element)} does not contain declared merge key: {key}")
     return element[key]
-
-
-def _index(items: list[Any], value: Any, key: str) -> int:
-    for at, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise PatchError(f"value for key {at} is not a map")
-        if key in item and item[key] == value:
-            return at
-    return -1
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:

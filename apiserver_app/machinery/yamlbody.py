@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-NODES_MAX = 200_000  # after aliases were expanded
+NODES_MAX = 50_000  # as they stand, and after aliases were expanded
 DEPTH_MAX = 250
 
 
@@ -63,6 +63,14 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """libyaml where it is there, with goyaml's idea of plain words."""
 
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+    nodes = 0
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """Called for each node as it is read."""
+        self.nodes += 1
+        if self.nodes > NODES_MAX:
+            raise YamlError(f"yaml: document has more than {NODES_MAX} values")
+        return super().resolve(kind, value, implicit)
 
 
 _WORDS = {

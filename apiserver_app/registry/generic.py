@@ -30,6 +30,7 @@ from apiserver_app.store import etcd
 from apiserver_app.store.errors import CompactedError
 
 EVENT_TTL_SECONDS = 3600
+REQUEST_BYTES_MAX = 3 << 19  # 1.5 MiB, etcd's --max-request-bytes
 
 
 # the fields of ObjectMeta in the order in which upstream writes them
@@ -231,8 +232,11 @@ class Storage:
         metadata = obj["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
         self._check_unchanged(info, key, name, prev)
+        value = encode(obj)
+        if len(value) > REQUEST_BYTES_MAX:
+            raise errors.ApiError(500, "", "etcdserver: request is too large")
         self._tell(self.store.revision + 1, info, op, namespace, name, prev, subresource)
-        self.store.put(key, encode(obj), expect=prev, lease=lease, payload=obj)
+        self.store.put(key, value, expect=prev, lease=lease, payload=obj)
 
     def _check_unchanged(self, info: ResourceInfo, key: str, name: str, prev: int) -> None:
         """Nothing is told of a write before it is sure to happen: the record names its revision."""
