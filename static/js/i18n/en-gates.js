@@ -105,6 +105,16 @@ export default {
   'startup.resources': 'Groups and resources that are installed',
   'startup.routes': 'Base routes',
   'startup.hooks': 'Post-start hooks',
+  'console.label': 'What etcdctl printed',
+  'console.line': 'An etcdctl command',
+  'console.run': 'Run',
+  'console.empty':
+    'etcdctl runs here against this cluster’s own etcd, past the API server and all its gates. ' +
+    'Try one of these:',
+  'console.other':
+    'Only etcdctl runs here. For kubectl use a terminal with the kubeconfig the server printed.',
+  'console.exit': 'exit code {code}',
+  'console.running': 'Running for {n} s …',
   'fact.class': 'Class',
   'fact.auditLevel': 'Level',
   'fact.auditRule': 'Rule of the policy',

@@ -50,6 +50,8 @@ export function clusterApi(cluster) {
     state: () => ask(base),
     /** @param {any} body */
     control: (body) => post(`${base}/control`, body),
+    /** @param {string} command */
+    console: (command) => post(`${base}/console`, { command }),
     /** @param {string} manifest @param {string} user */
     apply: (manifest, user) =>
       ask(`${base}/apply?as=${encodeURIComponent(user)}`, {

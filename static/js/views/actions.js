@@ -2,6 +2,7 @@
 /** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
 import { traces as tracesApi } from '../net/api.js';
 import { objectsOf } from '../core/cluster.js';
+import { consoleActions } from './consoleactions.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -58,7 +59,13 @@ export const PRESETS = [
 
 /** @param {App} app */
 export function actionsOf(app) {
-  return { ...transport(app), ...looking(app), ...asking(app), ...recordings(app) };
+  return {
+    ...transport(app),
+    ...looking(app),
+    ...asking(app),
+    ...recordings(app),
+    ...consoleActions(app),
+  };
 }
 
 /** @param {App} app */

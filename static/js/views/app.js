@@ -51,6 +51,8 @@ export class App {
       user: this.meta.users[0],
       answers: /** @type {any[]} */ ([]),
       sending: 0,
+      runs: /** @type {import('./console.js').Run[]} */ ([]),
+      line: '',
       lastApplied: '',
       traces: null,
       traceName: '',
@@ -112,8 +114,7 @@ export class App {
   context() {
     const state = this.player.state();
     const { index } = this.history;
-    const current =
-      heldAside(index, state.held) || currentAt(index, this.player.follow, state.seq);
+    const current = heldAside(index, state.held) || currentAt(index, this.player.follow, state.seq);
     const context = {
       player: this.player,
       index,

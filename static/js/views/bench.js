@@ -1,6 +1,7 @@
 // @ts-check
 /** The bench: a manifest to send, as whom, the API server's answers, and the objects there are. */
 import { h, render } from './dom.js';
+import { consolePanel } from './console.js';
 import { glyph } from './glyphs.js';
 import { objectsPanel } from './objects.js';
 
@@ -24,13 +25,14 @@ export function renderBench(host, ctx) {
 /** @param {Context} ctx @param {string} tab */
 function body(ctx, tab) {
   if (tab === 'objects') return objectsPanel(ctx);
+  if (tab === 'console') return consolePanel(ctx);
   return tab === 'answers' ? answers(ctx) : manifest(ctx);
 }
 
 /** @param {Context} ctx @param {string} tab */
 function title(ctx, tab) {
   const { words, act, compact } = ctx;
-  const names = compact ? ['create', 'answers', 'objects'] : ['create', 'answers'];
+  const names = ['create', 'answers', ...(compact ? ['objects'] : []), 'console'];
   return h(
     'div.panel-title',
     { key: 'title' },
@@ -50,7 +52,8 @@ function title(ctx, tab) {
         ),
       ),
     ),
-    userPicker(ctx),
+    // etcd knows nothing of users
+    tab === 'console' ? null : userPicker(ctx),
   );
 }
 
