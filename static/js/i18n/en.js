@@ -50,7 +50,7 @@ export default {
   'bench.as': 'as',
   'bench.yaml': 'Manifest, YAML or JSON',
   'bench.send': 'Send',
-  'bench.console': 'etcdctl',
+  'bench.console': 'etcd',
   'bench.answers': 'Answers',
   'bench.none': 'The API server’s answers appear here.',
   'bench.sending': 'Waits with the cluster.',

@@ -49,7 +49,7 @@ export default {
   'bench.as': '身份',
   'bench.yaml': '清单，YAML 或 JSON',
   'bench.send': '发送',
-  'bench.console': 'etcdctl',
+  'bench.console': 'etcd',
   'bench.answers': '应答',
   'bench.none': 'API 服务器的应答显示在这里。',
   'bench.sending': '随集群一起等待。',

@@ -12,14 +12,15 @@ export function renderBench(host, ctx) {
   const { compact, ui } = ctx;
   const tab = compact ? ui.benchTab : ui.benchTab === 'objects' ? 'create' : ui.benchTab;
   const kept = /** @type {HTMLElement|null} */ (host.querySelector('.answers'));
-  const count = kept ? kept.childElementCount : 0;
+  const height = kept ? kept.scrollHeight : 0;
   render(
     host,
     h('div.term', { key: 'term' }, title(ctx, tab), body(ctx, tab)),
     compact ? null : objectsPanel(ctx),
   );
   const answers = /** @type {HTMLElement|null} */ (host.querySelector('.answers'));
-  if (answers && answers.childElementCount !== count) answers.scrollTop = answers.scrollHeight;
+  const grew = answers && answers.scrollHeight !== height && !answers.querySelector('.examples');
+  if (grew) answers.scrollTop = answers.scrollHeight;
 }
 
 /** @param {Context} ctx @param {string} tab */

@@ -15,7 +15,7 @@ import { glyph } from './glyphs.js';
  */
 
 export const EXAMPLES = Object.freeze([
-  'etcdctl get /registry/pods --prefix --keys-only',
+  'etcdctl get /registry --prefix --keys-only --limit 20',
   'etcdctl get /registry/namespaces/default -w json',
   'etcdctl endpoint status -w table',
 ]);
@@ -63,7 +63,7 @@ function runView(ctx, run) {
     'div.run',
     { key: run.id },
     h('div', null, h('span.p', null, '$ '), h('span.c', null, run.command)),
-    run.output ? h('div.out', null, run.output) : null,
+    run.output ? h('div.out', { class: isTable(run.output) ? 'is-table' : '' }, run.output) : null,
     run.errors ? h('div.out.e', null, run.errors) : null,
     run.code ? h('div.soft', null, words.t('console.exit', { code: String(run.code) })) : null,
     ms > SLOW_MS
@@ -76,6 +76,9 @@ function runView(ctx, run) {
       : null,
   );
 }
+
+/** A table is wider than the panel and scrolls; lines that were wrapped would be no table. */
+const isTable = (/** @type {string} */ output) => output.startsWith('+-');
 
 /** @param {Context} ctx */
 function prompt(ctx) {
@@ -92,7 +95,7 @@ function prompt(ctx) {
     h('span.p', { 'aria-hidden': 'true' }, '$'),
     h('input', {
       'aria-label': words.t('console.line'),
-      placeholder: 'etcdctl get /registry/pods --prefix --keys-only',
+      placeholder: 'etcdctl …',
       autocomplete: 'off',
       autocapitalize: 'off',
       spellcheck: 'false',
