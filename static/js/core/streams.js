@@ -44,6 +44,7 @@ export function streamOf(state, span) {
 /** @param {State} state @param {any} open @param {any} detail */
 function nodeOf(state, open, detail) {
   if (open.resource === 'nodes') return open.name.split(':').find(isNode(state)) || open.name;
+  if (open.resource !== 'pods' && open.resource !== 'services') return '';
   const pods = objectsOf(state, 'pods');
   const name = open.resource === 'services' ? (detail.to || '').split(':')[0] : bare(open.name);
   const pod = pods.get(objectKey('pods', open.namespace, name));

@@ -4,7 +4,7 @@ import { gateRows, rateAt, stillToAsk, ticketOf, ticketStop, writeOf } from '../
 import { httpMethod } from '../core/records.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
-import { shortTry, shortUser, tries } from './parts.js';
+import { junction, shortTry, shortUser, tries } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/corridor.js').GateRow} GateRow */
@@ -184,7 +184,7 @@ function verdictWord(ctx, model, row) {
   if (row.verdict === 'deny')
     return String(/** @type {any} */ (model.span.close)?.code || words.t('verdict.deny'));
   if (row.gate === 'routing' && detail.chain && !compact)
-    return junction(detail.chain, detail.server || detail.word);
+    return junction(detail.chain, detail.word);
   if (row.gate === 'mutating') {
     const n = row.plugins.filter((p) => p.verdict === 'change').length;
     return n ? words.t('word.changes', { n }) : words.t('word.nochange');
@@ -199,18 +199,6 @@ function verdictWord(ctx, model, row) {
   if (row.gate === 'decode' && ops) return words.t('word.defaults', { n: ops });
   const known = `said.${detail.word}`;
   return words.has(known) ? words.t(known) : detail.word || words.t(`verdict.${row.verdict}`);
-}
-
-/** @param {string[]} chain @param {string} set */
-function junction(chain, set) {
-  return h(
-    'div.junction',
-    null,
-    chain.map((name, i) => [
-      h(name === set ? 'span.set' : 'span', null, name),
-      i < chain.length - 1 ? h('span', { 'aria-hidden': 'true' }, '›') : null,
-    ]),
-  );
 }
 
 /** @param {Context} ctx @param {GateRow} row */

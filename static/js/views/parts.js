@@ -87,3 +87,18 @@ export const shortTry = (name) =>
 
 /** @param {string} name */
 export const shortUser = (name) => name.replace('system:serviceaccount:kube-system:', '…:');
+
+/** @type {Record<string, string>} */
+const SERVERS = { 'kube-aggregator': 'aggregator', 'apiextensions-apiserver': 'extensions' };
+
+/** The servers a request was offered, the one that answers set off. */
+export function junction(/** @type {string[]} */ chain, /** @type {string} */ set) {
+  return h(
+    'div.junction',
+    { title: chain.join(' › ') },
+    chain.map((name, i) => [
+      h(name === set ? 'span.set' : 'span', null, SERVERS[name] || name),
+      i < chain.length - 1 ? h('span', { 'aria-hidden': 'true' }, '›') : null,
+    ]),
+  );
+}

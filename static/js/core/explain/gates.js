@@ -74,7 +74,7 @@ export function explainGate(model, span, gate, words, plugin = 0) {
   const params = paramsOf(model, span, row, record);
   const title = isPlugin
     ? pluginTitle(record, params, words)
-    : gateTitle(gate, verdict, params, words);
+    : gateTitle(gate, row.detail.apiservice ? 'passed' : verdict, params, words);
   const why = isPlugin
     ? pluginWhy(model.index, record, params, words)
     : gateWhy(model.index, row, params, words);
@@ -114,7 +114,8 @@ function paramsOf(model, span, row, record) {
       0,
     ),
     word: row.detail.word || '',
-    server: row.detail.server || row.detail.word || 'kube-apiserver',
+    server: row.detail.word || 'kube-apiserver',
+    to: row.detail.to || '',
     rev: writeOf(span)?.rev || row.detail.rev || '',
     n: ops.length,
     changed: changed.length,

@@ -97,13 +97,14 @@ export const treeItem = (depth, name, verdict, small = '') => ({
 
 /** @param {GateRow} row @param {Index} _ @param {Words} words */
 function audit(row, _, words) {
-  const { level, rule, id, omitStages = [], event } = row.detail;
+  const { level, rule, id, omitStages = [], event, traceparent } = row.detail;
   const blocks = [
     facts([
       [words.t('fact.auditLevel'), level],
       [words.t('fact.auditRule'), ruleText(rule)],
       [words.t('fact.omitStages'), omitStages.join(', ')],
       [words.t('fact.auditId'), id],
+      ['traceparent', traceparent],
     ]),
   ];
   if (!level) blocks.unshift(p(words, 'reason.noPolicy'));
@@ -216,28 +217,27 @@ const named = (ref) =>
 function routing(row, _, words) {
   const { detail } = row;
   const chain = detail.chain || [];
-  const server = detail.server || detail.word;
-  const at = chain.indexOf(server);
+  const at = chain.indexOf(detail.word);
   /** @type {Block[]} */ const blocks = [];
-  if (at >= 0)
+  if (chain.length)
     blocks.push(h(words.t('reason.servers')), {
       type: 'rules',
       items: chain.map((/** @type {string} */ name, /** @type {number} */ i) => ({
-        verdict: i < at ? 'skip' : i === at ? 'allow' : 'wait',
+        verdict: i === at ? 'allow' : 'skip',
         title: [{ text: name, as: 'b' }],
-        small: words.t(
-          i < at ? 'reason.passedOn' : i === at ? 'reason.answers' : 'reason.notAsked',
-        ),
+        small: words.t(i === at ? 'reason.answers' : 'reason.passedOn'),
       })),
     });
   blocks.push(
     facts([
+      [words.t('fact.mux'), detail.mux],
+      [words.t('fact.readFrom'), detail.read?.by],
+      [words.t('fact.reason'), detail.read?.why],
+      [words.t('fact.apiService'), detail.apiservice],
+      [words.t('fact.to'), detail.to],
       [words.t('fact.definition'), detail.definition],
       [words.t('fact.settled'), detail.seconds ? duration(detail.seconds * 1e6) : ''],
       [words.t('fact.converted'), detail.converted],
-      [words.t('fact.apiService'), detail.apiService || detail.service],
-      [words.t('fact.by'), detail.by],
-      [words.t('fact.mux'), detail.mux],
     ]),
   );
   if (detail.seconds) blocks.push(p(words, 'reason.settled'));

@@ -24,7 +24,7 @@ export function explainStream(model, span, words) {
   if (!stream) return null;
   const { detail, word, state } = stream;
   const params = {
-    name: stream.name,
+    name: (word === 'proxy' && detail.to) || stream.name,
     node: stream.node || '?',
     why: detail.why || '',
     code: String(detail.exit ?? detail.code ?? ''),
@@ -72,6 +72,7 @@ function whyBlocks(stream, params, words) {
       [words.t('fact.container'), detail.container],
       [words.t('fact.ports'), (detail.ports || []).join(', ')],
       [words.t('fact.to'), detail.to],
+      [words.t('fact.by'), detail.by],
       [words.t('fact.path'), detail.path],
       [words.t('fact.follow'), detail.follow ? words.t('fact.yes') : ''],
     ]),
@@ -108,7 +109,7 @@ function way(stream, words) {
     items: [
       stop((open.client || 'client').split(/[/ ]/)[0], words.t('stream.client')),
       stop(words.t('map.api'), words.t('stream.api')),
-      stop(`kubelet ${stream.node}`.trim(), words.t('stream.kubelet'), verdict),
+      ...(stream.node ? [stop(`kubelet ${stream.node}`, words.t('stream.kubelet'), verdict)] : []),
       ...(open.resource === 'nodes'
         ? []
         : [stop(stream.detail.to || stream.name, words.t(`stream.at.${stream.word}`), verdict)]),
