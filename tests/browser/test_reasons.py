@@ -1,4 +1,4 @@
-"""Reasons on the page: how the server was built, policies, streams, custom objects."""
+"""Reasons on the page: how the server was built, policies, streams, custom objects, etcdctl."""
 
 from __future__ import annotations
 
@@ -70,7 +70,10 @@ def test_before_any_request_the_server_tells_how_it_was_built(look: Look, demo: 
     ):
         rows = [row.inner_text().split("\t") for row in table.locator("tbody tr").all()]
         assert [[name, label] for _, name, label in rows] == told["admission"][phase]
-    names = [one.inner_text().splitlines()[0] for one in dialog.locator(".nest li").all()]
+    nested = dialog.locator("h2", has_text="Authenticators").locator(
+        "xpath=following-sibling::ul[1]"
+    )
+    names = [one.inner_text().splitlines()[0] for one in nested.locator("li").all()]
     assert names[:4] == ["FailOnError", "AuthenticatedGroupAdder", "Union", "X509"]
     assert names[-1] == "Anonymous"
     sight.press("Escape")
@@ -139,6 +142,30 @@ def test_a_custom_object_stands_among_the_objects_with_its_kind(
     expect(sight.page.locator(".tree .row[title='CronTab mine']")).to_be_visible()
     sight.button("API server").click()
     sight.says(sight.gate("routing"), "apiextensions-apiserver")
+    assert_laid_out(sight)
+
+
+def test_etcdctl_runs_beside_the_bench_and_nothing_else_does(look: Look, demo: Demo) -> None:
+    sight = look(COMPACT)
+    sight.page.get_by_role("tab", name="etcd").click()
+    sight.button("etcdctl endpoint status -w table").click()
+    printed = sight.page.get_by_role("log", name="What etcdctl printed")
+    sight.says(printed, "| 127.0.0.1:2379 |")
+
+    line = sight.page.get_by_role("textbox", name="An etcdctl command")
+    line.fill("kubectl get pods")
+    line.press("Enter")
+    sight.says(printed, "Only etcdctl runs here.")
+    line.fill("etcdctl get /registry/namespaces/default --keys-only")
+    line.press("Enter")
+    sight.says(printed, "/registry/namespaces/default\n")
+
+    line.press("ArrowUp")
+    line.press("ArrowUp")
+    expect(line).to_have_value("kubectl get pods")
+    line.press("ArrowDown")
+    line.press("ArrowDown")
+    expect(line).to_have_value("")
     assert_laid_out(sight)
 
 

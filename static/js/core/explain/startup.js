@@ -9,14 +9,13 @@ import { treeItem } from './reasons.js';
 /** @typedef {import('../words.js').Words} Words */
 
 /** Parts of the record that have a section of their own, in the order they are built. */
-const KNOWN = ['chain', 'servers', 'config', 'authentication', 'authorization', 'admission'];
+const KNOWN = ['version', 'servers', 'config', 'authentication', 'authorization', 'admission'];
 
 /** @param {any} told @param {Words} words @returns {Block[]} */
 export function startupBlocks(told, words) {
   if (!told || !Object.keys(told).length) return [p(words, 'startup.empty')];
   /** @type {Block[]} */ const blocks = [p(words, 'startup.intro')];
-  const servers = told.servers || told.chain;
-  if (servers) blocks.push(h(words.t('startup.servers')), list(servers));
+  if (told.servers) blocks.push(h(words.t('startup.servers')), list(told.servers));
   if (told.config) blocks.push(h(words.t('startup.config')), list(told.config));
   if (told.authentication) blocks.push(...authenticators(told.authentication, words));
   if (told.authorization)
