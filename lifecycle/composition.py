@@ -52,7 +52,7 @@ from controllers_app.apiextensions import component as extensions
 from controllers_app.kubelet import images
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
-from lifecycle import roles
+from lifecycle import inside, roles
 from lifecycle.etcdctl import server as etcdserver
 from lifecycle.etcdctl import worlds
 from lifecycle.trace.recorder import Recorder
@@ -137,6 +137,7 @@ class Cluster:
         self.nodes.extend(tools=worlds.tools(lambda: self.etcd))
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
         self.server = http.Server(self.context, self.pipeline)
+        self.nodes.apiserver = inside.Inside(self.kernel, self.server)
         self.roles = roles.build(self)
         self.definition_controllers = self._definition_controllers()
         self.ready = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet import environment, mounts, programs
+from controllers_app.kubelet import environment, hostdisk, mounts, programs
 from controllers_app.kubelet.images import Behaviour, Line
 from controllers_app.kubelet.logs import Log
 from controllers_app.kubelet.processes import Output, Running
@@ -257,8 +257,17 @@ class Station:
         self.address = address
         self.kubelet: Kubelet | None = None  # while it runs
         self.volumes: dict[str, dict[str, Folder]] = {}  # pod's uid -> volume
-        self.disk = Files(Folder())  # what pods find by hostPath
+        self._disk: Files | None = None
         self._cells: dict[str, dict[str, list[Cell]]] = {}  # pod's uid -> container -> instances
+
+    @property
+    def disk(self) -> Files:
+        """What pods find by hostPath."""
+        if self._disk is None:
+            commands = self.directory.tools.get(hostdisk.TOOLS, {})
+            now = self.directory.kernel.now
+            self._disk = Files(hostdisk.laid_out(self.name, self.address, commands, now))
+        return self._disk
 
     def enter(self, kubelet: Kubelet) -> None:
         """The node's kubelet runs from now on."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DNS_ADDRESS = "10.96.0.10"
 DOMAIN = "cluster.local"
+_APISERVER = ("default", "kubernetes")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,250}[a-z0-9])?\.?", re.IGNORECASE)
 
 
@@ -102,6 +103,13 @@ class Network:
             raise Unreachable("Connection timed out", timed_out=True)
         return _taken(servers.listening(worker, port))
 
+    def is_apiserver(self, address: str, port: int) -> bool:
+        """Whether the address leads to the API server: its service's, or its own."""
+        if address.startswith("127."):
+            return False
+        target = self._behind(address, port) or (address, port)
+        return target in _ready(self._directory.lookup("endpoints", *_APISERVER) or {}, None)
+
     def pod_at(self, address: str, port: int) -> PodWorker | None:
         """The pod with that address; on a node's own address the one that has the port."""
         found = None
@@ -146,10 +154,10 @@ class Network:
         return await self.connect(address, port, me).answer(port, request)
 
 
-def _ready(endpoints: Object, name: str) -> Iterator[tuple[str, int]]:
+def _ready(endpoints: Object, name: str | None) -> Iterator[tuple[str, int]]:
     for part in endpoints.get("subsets") or ():
         for port in part.get("ports") or ():
-            if (port.get("name") or "") == name:
+            if name is None or (port.get("name") or "") == name:
                 for one in part.get("addresses") or ():
                     yield one["ip"], port["port"]
 

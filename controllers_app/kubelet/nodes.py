@@ -10,7 +10,7 @@ validateContainerLogStatus) and the refusals of pkg/registry/core/pod/rest.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from apiserver_app.machinery import meta
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 PORT = 10250
 Lookup = Callable[[str, str, str], Object | None]
 Listing = Callable[[str, str], Sequence[Object]]
+Ask = Callable[[HttpRequest, str], Awaitable[HttpAnswer]]  # a request, and who asks
 
 
 class Directory:
@@ -57,6 +58,7 @@ class Directory:
         self.claims: dict[tuple[str, str], Folder] = {}  # what persistent volume claims hold
         self.templates: dict[str, Folder] = {}  # image -> its files
         self.network = Network(self)
+        self.apiserver: Ask | None = None  # how containers reach the API server
         self._ids = 0
 
     def station(self, name: str, address: str) -> Station:

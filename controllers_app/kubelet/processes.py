@@ -68,6 +68,9 @@ class Output:
 class Running:
     """One process and how it was started. `stdin`: its input comes from a client."""
 
+    cell: Cell
+    pid: int
+
     def __init__(self, cell: Cell, pid: int, argv: list[str], *, stdin: bool, tty: bool) -> None:
         kernel = cell.directory.kernel
         self.cell, self.pid, self.argv, self.tty = cell, pid, argv, tty

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
-from controllers_app.kubelet import environment, servers
+from controllers_app.kubelet import environment, hostdisk, namespaces, servers
 from controllers_app.kubelet.shell import builtins, tools
-from controllers_app.kubelet.shell.files import Files, Node
+from controllers_app.kubelet.shell.files import Files, Folder, Node
 from controllers_app.kubelet.shell.interpreter import Call, Run
-from controllers_app.kubelet.shell.streams import Sink
+from controllers_app.kubelet.shell.streams import Runner, Sink
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
@@ -27,6 +30,9 @@ class Machine:
         self.pid: int = process.pid
         self.stderr = stderr
         self.files: Files = cell.files
+        if namespaces.sees_others(cell):
+            namespaces.lay_out(cell)
+        self._userland = ""  # instead of the image's
         self.is_busybox = cell.image.userland == tools.BUSYBOX
         self.hostname = environment.hostname(cell.pod)
         self.since = cell.since
@@ -77,12 +83,17 @@ class Machine:
         own = self._cell.server_program()
         if own and name.rpartition("/")[2] == own and self.pid == 1:
             return self._serve
-        tool = self._cell.tool(name)
+        tool = self._tool(name)
         return tool.run if tool is not None else None
 
     def where(self, name: str) -> str | None:
-        tool = self._cell.tool(name)
+        tool = self._tool(name)
         return None if tool is None else f"{tool.folder}/{tool.name}"
+
+    def _tool(self, name: str) -> tools.Tool | None:
+        if self._userland:
+            return tools.found(self._cell.directory.tools, self._userland, (), name)
+        return self._cell.tool(name)
 
     async def _serve(self, call: Call) -> int:
         """The image's own server, started by the container's script: it serves from now on."""
@@ -93,10 +104,28 @@ class Machine:
     # -- processes ------------------------------------------------------------------------------
 
     def processes(self) -> list[tuple[int, str]]:
-        return self._cell.processes()
+        return [(one.pid, one.command) for one in namespaces.seen(self._cell)]
 
     def signalled(self, pid: int, signal: str) -> bool:
-        return self._cell.signalled(pid, signal)
+        for one in namespaces.seen(self._cell):
+            if one.pid == pid and one.cell is not None:
+                return one.cell.signalled(one.own, signal)
+        return False
+
+    def seen_pid(self) -> int:
+        """Its own process's number, as the container sees it."""
+        for one in namespaces.seen(self._cell):
+            if one.cell is self._cell and one.own == self.pid:
+                return one.pid
+        return self.pid
+
+    def rooted(self, folder: Folder) -> Machine:
+        """The same, with another root: what chroot gives."""
+        made = copy.copy(self)
+        made.files = Files(folder)
+        made.is_busybox = False
+        made._userland = hostdisk.TOOLS
+        return made
 
     def new_pid(self) -> int:
         return self._cell.new_pid()
@@ -124,10 +153,41 @@ class Machine:
         return self._cell.directory.network.resolve(name, namespace)
 
     def connect(self, address: str, port: int) -> servers.Bound:
-        return self._cell.directory.network.connect(address, port, self._cell.worker())
+        cell = self._cell
+        network = cell.directory.network
+        if cell.directory.apiserver is not None and network.is_apiserver(address, port):
+            return servers.Bound(servers.Server("kube-apiserver", self._apiserver, tls=True), cell)
+        return network.connect(address, port, cell.worker())
+
+    async def _apiserver(self, cell: Cell, _port: int, request: HttpRequest) -> HttpAnswer:
+        assert cell.directory.apiserver is not None
+        headers = {key: text for key, text in request.headers.items() if key != "x-forwarded-for"}
+        return await cell.directory.apiserver(replace(request, headers=headers), self.address)
+
+    def trusts(self, path: str) -> bool | None:
+        """Whether a file of certificates has the cluster's CA; None: there is no such file."""
+        found = self._cell.read(path)
+        known = self._cell.directory.lookup("configmaps", "kube-system", "kube-root-ca.crt") or {}
+        authority = (known.get("data") or {}).get("ca.crt", "").strip().encode()
+        return None if found is None else authority in found
 
     async def http(self, address: str, port: int, request: HttpRequest) -> HttpAnswer:
         return await self.connect(address, port).answer(port, request)
+
+    async def beside(self, runner: Runner, work: Coroutine[Any, Any, HttpAnswer]) -> HttpAnswer:
+        """Wait for an answer so that ctrl-c and `timeout` end the waiting."""
+        answers: list[HttpAnswer] = []
+
+        async def run() -> None:
+            answers.append(await work)
+            runner.poke()
+
+        task = runner.kernel.spawn(f"{self.lane} http", run(), span=0)
+        try:
+            await runner.until(lambda: bool(answers) or task.done)
+        finally:
+            runner.kernel.cancel(task)
+        return answers[0] if answers else HttpAnswer(502, {}, b"")
 
     def is_there(self, address: str) -> bool:
         """Whether somebody has the address."""

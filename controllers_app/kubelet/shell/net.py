@@ -17,13 +17,51 @@ TIMEOUT_SECONDS = 10.0
 PINGS_MAX = 1000
 _URL = re.compile(r"(?:(https?)://)?(\[[0-9a-f:]+\]|[^/:?#]+)(?::(\d{1,5}))?([/?][^#]*)?")
 _REASONS = {
-    200: "OK", 403: "Forbidden", 404: "Not Found", 405: "Not Allowed",
+    200: "OK", 201: "Created", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+    404: "Not Found", 405: "Not Allowed", 409: "Conflict", 422: "Unprocessable Entity",
     500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable",
 }  # fmt: skip
 
 
+_CURL_VALUED = {
+    "cacert", "connect-timeout", "data", "data-binary", "max-time", "output", "request",
+    "retry", "user-agent", "write-out", "resolve", "cert", "key", "url",
+}  # fmt: skip
+_WGET_VALUED = {"post-data", "timeout", "ca-certificate", "output-document", "user-agent"}
+
+
 class _NoName(Exception):
     """The name has no address."""
+
+
+class _BadTls(Exception):
+    """The server does not speak TLS, or is not believed."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def _headers_taken(args: list[str], valued: set[str]) -> tuple[list[str], dict[str, str]]:
+    """(the words without headers and with values joined to their long options, the headers)."""
+    rest: list[str] = []
+    headers: dict[str, str] = {}
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        text = None
+        if word in ("-H", "--header") and words:
+            text = words.pop(0)
+        elif word.startswith("--header="):
+            text = word.partition("=")[2]
+        elif word.startswith("--") and word[2:] in valued and words:
+            word = f"{word}={words.pop(0)}"
+        if text is None:
+            rest.append(word)
+        else:
+            key, _, value = text.partition(":")
+            headers[key.strip().lower()] = value.strip()
+    return rest, headers
 
 
 def _parsed(url: str) -> tuple[str, int, str, bool]:
@@ -42,10 +80,12 @@ def _parsed(url: str) -> tuple[str, int, str, bool]:
 
 
 async def _asked(
-    call: Call, url: str, method: str, headers: dict[str, str], body: bytes, seconds: float
-) -> tuple[str, HttpAnswer]:
-    """(the address that answered, its answer). Raises _NoName and Unreachable."""
-    host, port, path, _tls = _parsed(url)
+    call: Call, url: str, method: str, headers: dict[str, str], body: bytes, seconds: float,
+    authorities: str | None = None,
+) -> tuple[str, HttpAnswer]:  # fmt: skip
+    """(the address that answered, its answer). Raises _NoName, Unreachable and _BadTls.
+    `authorities`: the file of certificates that the server's is checked with."""
+    host, port, path, tls = _parsed(url)
     machine = call.machine
     addresses = machine.resolve(host)[1]
     if not addresses:
@@ -55,7 +95,16 @@ async def _asked(
         method, path, {"host": name, "x-forwarded-for": machine.address, **headers}, body
     )
     try:
-        return addresses[0], await machine.http(addresses[0], port, request)
+        bound = machine.connect(addresses[0], port)
+        if tls and not bound.server.tls:
+            raise _BadTls(35, "wrong version number")
+        if tls and authorities is not None and not machine.trusts(authorities):
+            raise _BadTls(60, "unable to get local issuer certificate")
+        if bound.server.tls and not tls:
+            said = b"Client sent an HTTP request to an HTTPS server.\n"
+            return addresses[0], HttpAnswer(400, {"content-type": "text/plain"}, said)
+        answer = await machine.beside(call.runner, bound.answer(port, request))
+        return addresses[0], answer
     except Unreachable as error:
         if error.timed_out:
             await call.runner.sleep(seconds)
@@ -63,20 +112,24 @@ async def _asked(
 
 
 async def wget(call: Call) -> int:
-    flags, urls = options(call, "qSsc", "OTtPU")
+    args, headers = _headers_taken(call.args, _WGET_VALUED)
+    flags, urls = options(call, "qSsc", "OTtPU", args)
     if not urls:
         raise Failed("wget: missing URL", 1)
     seconds = _seconds(flags.get("T") or flags.get("timeout"), TIMEOUT_SECONDS)
-    host, port, _path, _ = _parsed(urls[0])
+    host, port, _path, tls = _parsed(urls[0])
     body = flags.get("post-data")
     quiet = "q" in flags
     try:
         address, answer = await _asked(
-            call, urls[0], "GET" if body is None else "POST", {"user-agent": "Wget"},
+            call, urls[0], "GET" if body is None else "POST", {"user-agent": "Wget", **headers},
             (body or "").encode(), seconds,
         )  # fmt: skip
     except _NoName:
         call.err(f"bad address '{host}'")
+        return 1
+    except _BadTls:
+        call.err("got bad TLS record (len:0) while expecting handshake record")
         return 1
     except Unreachable as error:
         address, _, why = str(error).partition("|")
@@ -87,6 +140,8 @@ async def wget(call: Call) -> int:
         return 1
     if not quiet:
         call.io.err(f"Connecting to {host} ({address}:{port})\n".encode())
+    if tls and "no-check-certificate" not in flags:
+        call.io.err(b"wget: note: TLS certificate validation not implemented\n")
     if answer.status >= 400:
         call.err(
             f"server returned error: HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"
@@ -120,7 +175,11 @@ def _seconds(text: str | None, standard: float) -> float:
 
 
 async def curl(call: Call) -> int:
-    flags, urls = options(call, "sSiIvkLfgGO", "XdHomwuAT")
+    args, given = _headers_taken(call.args, _CURL_VALUED)
+    flags, urls = options(call, "sSiIvkLfgGO", "XdomwuAT", args)
+    for long, short in _CURL_SHORT.items():
+        if long in flags:
+            flags[short] = flags[long]
     if not urls:
         raise Failed("curl: try 'curl --help' or 'curl --manual' for more information", 2)
     seconds = _seconds(
@@ -129,17 +188,32 @@ async def curl(call: Call) -> int:
     data = flags.get("d")
     method = flags.get("X") or ("HEAD" if "I" in flags else "GET" if data is None else "POST")
     headers = {"user-agent": flags.get("A", "curl/7.88.1"), "accept": "*/*"}
-    if "H" in flags:
-        key, _, value = flags["H"].partition(":")
-        headers[key.strip().lower()] = value.strip()
+    if data is not None:
+        headers["content-type"] = "application/x-www-form-urlencoded"
+        if data.startswith("@"):
+            data = call.machine.read(call.path(data[1:])).decode("utf-8", "surrogateescape")
+    headers.update(given)
+    authorities = flags.get("cacert", _CURL_CA)
+    if "cacert" in flags and call.machine.look(call.path(authorities)) is None:
+        why = "error setting certificate verify locations:  "
+        return _curled(call, 77, f"{why}CAfile: {authorities} CApath: none", False)
     silent = ("s" in flags or "silent" in flags) and "S" not in flags
     host, port, path, _ = _parsed(urls[0])
     try:
         address, answer = await _asked(
-            call, urls[0], method, headers, (data or "").encode(), seconds
-        )
+            call, urls[0], method, headers, (data or "").encode(), seconds,
+            None if "k" in flags else call.path(authorities),
+        )  # fmt: skip
     except _NoName:
         return _curled(call, 6, f"Could not resolve host: {host}", silent)
+    except _BadTls as error:
+        if error.code == 35:
+            why = f"OpenSSL/3.0.15: error:0A00010B:SSL routines::{error}"
+            return _curled(call, 35, why, silent)
+        code = _curled(call, 60, f"SSL certificate problem: {error}", silent)
+        if not silent:
+            call.io.err(_UNTRUSTED)
+        return code
     except Unreachable as error:
         if error.timed_out:
             why = f"Connection timed out after {int(seconds * 1000)} milliseconds"
@@ -175,6 +249,20 @@ async def curl(call: Call) -> int:
         )
     )
     return 0
+
+
+_CURL_CA = "/etc/ssl/certs/ca-certificates.crt"
+_CURL_SHORT = {
+    "insecure": "k", "data": "d", "data-binary": "d", "request": "X", "max-time": "m",
+    "output": "o", "write-out": "w", "user-agent": "A", "silent": "s", "include": "i",
+    "head": "I", "verbose": "v", "fail": "f", "show-error": "S",
+}  # fmt: skip
+_UNTRUSTED = b"""More details here: https://curl.se/docs/sslcerts.html
+
+curl failed to verify the legitimacy of the server and therefore could not
+establish a secure connection to it. To learn more about this situation and
+how to fix it, please visit the web page mentioned above.
+"""
 
 
 def _curled(call: Call, code: int, why: str, silent: bool) -> int:

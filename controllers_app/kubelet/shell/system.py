@@ -204,6 +204,16 @@ async def shell(call: Call) -> int:
     return await interact(child, call.io)
 
 
+async def chroot(call: Call) -> int:
+    """Run a command, by itself a shell, with another folder as its root."""
+    if not call.args:
+        raise Failed("chroot: missing operand", 125)
+    folder = call.machine.files.folder(call.path(call.args[0]))
+    child = call.shell.child()
+    child.machine, child.cwd = call.machine.rooted(folder), "/"
+    return await child.call(call.args[1:] or ["bash"], call.io)
+
+
 async def timeout(call: Call) -> int:
     """Run a command for so long; 124, of busybox 143, when it took longer."""
     args, signal = list(call.args), "TERM"

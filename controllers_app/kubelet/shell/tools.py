@@ -113,6 +113,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool("uptime", system.uptime),
     Tool("kill", builtins.BUILTINS["kill"]),
     Tool("which", system.which, folder="/usr/bin"),
+    Tool("chroot", system.chroot, folder="/usr/sbin"),
     Tool("timeout", system.timeout, folder="/usr/bin"),
     Tool("xargs", system.xargs, folder="/usr/bin"),
     Tool("basename", system.basename, folder="/usr/bin"),

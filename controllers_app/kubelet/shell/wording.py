@@ -60,10 +60,12 @@ class Words:
                 return self.name
             return self.args[number - 1] if number <= len(self.args) else None
         special = {
-            "?": str(self.code), "#": str(len(self.args)), "$": str(self.machine.pid),
+            "?": str(self.code), "#": str(len(self.args)), "$": "",
             "!": str(self.last_job or ""), "-": "".join(sorted(self.options)),
             "@": " ".join(self.args), "*": " ".join(self.args), "PWD": self.cwd, "RANDOM": "",
         }  # fmt: skip
+        if name == "$":
+            return str(self.machine.seen_pid())
         if name == "RANDOM":
             return str(self.machine.random() % 32768)
         return special.get(name)
