@@ -107,6 +107,11 @@ class Cell:
         found = self.files.find(path)
         return found.data if isinstance(found, File) else None
 
+    def left_message(self, path: str) -> bytes:
+        """What its processes wrote into the file; nothing when nobody looked at its files."""
+        found = self._files.find(path) if self._files is not None else None
+        return found.data if isinstance(found, File) else b""
+
     def is_folder(self, path: str) -> bool:
         return isinstance(self.files.find(path), Folder)
 

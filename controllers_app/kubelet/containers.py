@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND, Signal, Task
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet import images, probes, programs
+from controllers_app.kubelet import hooks, images, messages, probes, programs
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import FOREGROUND_MAX, Backoff
 from controllers_app.kubelet.images import Behaviour
@@ -23,6 +23,7 @@ from controllers_app.kubelet.lives import Lives
 from controllers_app.kubelet.pulling import ImageGetter, Refused
 from controllers_app.kubelet.runtime import CREATE_SECONDS, go_duration
 from controllers_app.kubelet.status import EPHEMERAL, INIT, MAIN, SIDECAR, ContainerState
+from controllers_app.kubelet.stopping import Stopping
 from controllers_app.kubelet.volumes import NotMountable
 
 if TYPE_CHECKING:
@@ -33,10 +34,9 @@ CRASH_RESET_SECONDS = 600
 _GROUPS = {MAIN: "containers", EPHEMERAL: "ephemeralContainers"}
 START_ERROR = 128  # what a container that could not be started ends with
 NOTICE_SECONDS = 1.0  # until the kubelet sees that something ended (pleg)
-SIDECAR_GRACE_SECONDS_MIN = 2
 
 
-class Containers:
+class Containers(Stopping):
     """All containers of a pod, as its worker drives them."""
 
     __slots__ = (
@@ -180,8 +180,20 @@ class Containers:
         self.event(one, "Normal", "Started", f"Started container {one.name}")
         await worker.step("container", "end", {"container": one.name, "id": container_id})
         self._lives.attach(one, spec, behaviour, began)
+        if hooks.of(spec, hooks.POST_START):
+            await self._started_up(one, spec)
         if one.ready and one.kind != INIT:
             await worker.step("ready", "end", {"container": one.name})
+
+    async def _started_up(self, one: ContainerState, spec: Object) -> None:
+        """The hook after the start; one that fails ends the container."""
+        if await hooks.run(self._worker, one, spec, hooks.POST_START) or not one.is_running:
+            return
+        self.event(one, "Warning", "FailedPostStartHook", "PostStartHook failed")
+        one.ready = False
+        worker = self._worker
+        work = worker.worked(0, lambda: self.kill(one, "FailedPostStartHook"))
+        worker.spawn("ended", work)
 
     async def _cannot_start(self, one: ContainerState, why: str) -> None:
         """The runtime has refused to start it, which counts as an end."""
@@ -221,14 +233,23 @@ class Containers:
         self.event(one, "Normal", "Killing", why)
         spec, grace = self.spec_of(one), worker.pod["spec"].get("terminationGracePeriodSeconds", 30)
         needs = self._stop_seconds(one, spec)
-        await kernel.sleep(min(needs, grace))
-        if one.container_id != container_id or not one.is_running:
-            return f"{one.name} ended by itself"
-        code = 137 if needs > grace else 0
+        if self._ends_its_own_way(one, spec):
+            self._hurried = Signal(kernel)
+            self._worker.spawn("stop", self._ask_to_end(one, spec))
+            await self._hurried.wait(grace)
+            self._hurried = None
+            needs = images.SECONDS_MAX
+            code = (one.terminated or {}).get("exitCode", 137)
+        else:
+            await kernel.sleep(min(needs, grace))
+            if one.container_id != container_id or not one.is_running:
+                return f"{one.name} ended by itself"
+            code = 137 if needs > grace else 0
         if not restart:
             await self.ended(one, code)
             return why
-        self._end(one, code)
+        if one.is_running:
+            self._end(one, code)
         if await self._bring_up(one):
             await worker.report()
         return why
@@ -237,6 +258,9 @@ class Containers:
         began = meta.parse_time(one.state["running"]["startedAt"])
         now = self._worker.kubelet.kernel.now
         one.state = statuses.terminated(code, began, now, one.container_id)
+        message = messages.of_end(self._worker, one, self.spec_of(one), code)
+        if message:
+            one.state["terminated"]["message"] = message
         one.ready = one.started = False
         self._lives.leave(one)
         self._worker.kubelet.station.ended(self._worker.uid, one, code)
@@ -346,55 +370,6 @@ class Containers:
                 self._lives.attach(one, spec, self._behaviour(one, spec), began)
                 one.started, one.ready = started, ready
 
-    # -- stopping -------------------------------------------------------------------------------
-
-    async def stop_all(self, grace: int) -> None:
-        """Ask every container to stop; who takes longer than the grace period is killed.
-        Sidecars stop when the others have."""
-        for one in self._all():
-            if one.is_running:
-                self.event(one, "Normal", "Killing", f"Stopping container {one.name}")
-        now = self._worker.kubelet.kernel.now
-        self._deadline = now + grace * SECOND
-        await self._stop([one for one in self._all() if one.kind != SIDECAR])
-        await self._stop([one for one in self.init if one.kind == SIDECAR])
-
-    async def stop_sidecars(self) -> None:
-        """The others have ended for good: so do they."""
-        beside = [one for one in self.init if one.kind == SIDECAR]
-        for one in beside:
-            if one.is_running:
-                self.event(one, "Normal", "Killing", f"Stopping container {one.name}")
-        grace = self._worker.pod["spec"].get("terminationGracePeriodSeconds", 30)
-        self._deadline = self._worker.kubelet.kernel.now + grace * SECOND
-        await self._stop(beside)
-
-    def hurry(self, grace: int) -> None:
-        """There is less time than was said."""
-        if self._hurried is not None:
-            now = self._worker.kubelet.kernel.now
-            self._deadline = min(self._deadline, now + grace * SECOND)
-            self._hurried.set()
-
-    async def _stop(self, which: list[ContainerState]) -> None:
-        kernel = self._worker.kubelet.kernel
-        alive = [(one, self._stop_seconds(one)) for one in which if one.is_running]
-        if not alive:
-            return
-        began = kernel.now
-        if which[0].kind == SIDECAR and self._deadline > began:
-            self._deadline = max(self._deadline, began + SIDECAR_GRACE_SECONDS_MIN * SECOND)
-        end = began + int(max(needs for _, needs in alive) * SECOND)
-        self._hurried = Signal(kernel)
-        while (left := min(end, self._deadline) - kernel.now) > 0:
-            await self._hurried.wait(left / SECOND)
-            self._hurried.clear()
-        self._hurried = None
-        passed = (kernel.now - began) / SECOND
-        for one, needs in alive:
-            if one.is_running:
-                self._end(one, 137 if needs > passed else 0)
-
     def give_up(self) -> None:
         """The pod is over: of containers that never ran nothing will be known."""
         done = not self.init or statuses.any_started(self.main)
@@ -469,14 +444,6 @@ class Containers:
         worker = self._worker
         found = worker.kubelet.runtime.catalog.find(spec["image"])
         return images.for_container(found, worker.pod, one.name)
-
-    def _stop_seconds(self, one: ContainerState, spec: Object | None = None) -> float:
-        """How long it takes from the request to stop to its end."""
-        spec = spec or self.spec_of(one)
-        hook = (spec.get("lifecycle") or {}).get("preStop") or {}
-        asleep = (hook.get("sleep") or {}).get("seconds") or 0
-        seconds = self._behaviour(one, spec).stop_seconds
-        return float(asleep) + (seconds if self._lives.heeds_term(one) else images.SECONDS_MAX)
 
     def event(self, one: ContainerState, kind: str, reason: str, message: str) -> None:
         group = _GROUPS.get(one.kind, "initContainers")

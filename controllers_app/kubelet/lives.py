@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
     from controllers_app.kubelet.containers import Containers
     from controllers_app.kubelet.podworker import PodWorker
+    from controllers_app.kubelet.processes import Running
 
 _KINDS = ("startupProbe", "readinessProbe", "livenessProbe")
 
@@ -177,6 +178,14 @@ class Lives:
         if cell is None or cell.main is None or programs.is_scripted(worker.pod, one.name):
             return True
         return cell.main.heeds_term() or cell.is_serving()
+
+    def trapped(self, one: ContainerState) -> Running | None:
+        """Its first process, when that has a trap for the signal to end."""
+        worker = self._worker
+        cell = worker.kubelet.station.found(worker.uid, one.name, one.container_id)
+        if cell is None or cell.main is None or programs.is_scripted(worker.pod, one.name):
+            return None
+        return cell.main if cell.main.heeds_term() else None
 
     async def _follow(self, one: ContainerState, container_id: str, cell: Cell) -> None:
         """Until the commands that run in it have ended."""

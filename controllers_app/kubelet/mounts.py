@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet import environment
+from controllers_app.kubelet import clocktext, environment
 from controllers_app.kubelet.network import DNS_ADDRESS, DOMAIN
 from controllers_app.kubelet.shell import tools
-from controllers_app.kubelet.shell.files import File, Files, Folder, Link, copy, tree
+from controllers_app.kubelet.shell.files import File, Files, Folder, Link, Node, copy, mounted, tree
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
 
 SYNC_SECONDS = 60
+MODE = 0o644
 FOLDERS = (
     "/bin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/dev", "/etc", "/home", "/lib", "/opt",
     "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/var/log", "/var/run",
@@ -39,13 +40,24 @@ def laid_out(cell: Cell) -> Files:
     template = cell.directory.templates.get(image.name)
     if template is None:
         template = cell.directory.templates[image.name] = _template(cell)
-    files = Files(copy(template))
+    root = copy(template)
+    files = Files(root)
+    files.owner, files.groups = owner_of(cell), groups_of(cell)
+    path = message_path(cell.spec)
     for name, text in _written(cell).items():
-        files.put(name, File(text.encode(), 0o644, now), now)
-    files.mkdir(image.workdir, now, parents=True)
+        mode = 0o666 if name == path else 0o644
+        files.put(name, File(text.encode(), mode, now), now)
+    files.put(image.workdir, files.find(image.workdir) or Folder(mtime=now), now)
+    context = cell.spec.get("securityContext") or {}
+    root.readonly = bool(context.get("readOnlyRootFilesystem"))
     for mount in cell.spec.get("volumeMounts") or ():
         _mount(cell, files, mount)
     return files
+
+
+def message_path(spec: Object) -> str:
+    """Where the container may say why it ended."""
+    return spec.get("terminationMessagePath") or "/dev/termination-log"
 
 
 def _template(cell: Cell) -> Folder:
@@ -59,6 +71,10 @@ def _template(cell: Cell) -> Folder:
             for tool in cell.directory.tools.get(name, {}).values():
                 if tool.name.isalnum() or "-" in tool.name:
                     files.put(f"{tool.folder}/{tool.name}", File(b"\x7fELF", 0o755, now), now)
+    for name in ("/tmp", "/var/tmp"):
+        found = files.find(name)
+        if isinstance(found, Folder):
+            found.mode = 0o1777
     for name in ("null", "zero", "random", "urandom", "tty"):
         files.put(f"/dev/{name}", File(b"", 0o666, now), now)
     return root
@@ -88,12 +104,34 @@ def _written(cell: Cell) -> dict[str, str]:
         "/etc/hosts": "\n".join([*hosts, ""]),
         "/etc/hostname": f"{name}\n",
         "/etc/resolv.conf": resolv,
-        cell.spec.get("terminationMessagePath") or "/dev/termination-log": "",
+        message_path(cell.spec): "",
         "/proc/version": "Linux version 6.1.0-simulated\n",
         "/proc/1/cmdline": "\0".join(cell.command()) + "\0",
         "/proc/meminfo": "MemTotal:        8388608 kB\nMemFree:         6183776 kB\n",
         "/proc/loadavg": "0.04 0.03 0.00 1/128 42\n",
     }
+
+
+def owner_of(cell: Cell) -> tuple[int, int]:
+    """uid and gid of the container's processes."""
+    own, pod = cell.spec.get("securityContext") or {}, pod_context(cell)
+    user, group = (
+        own.get(key) if own.get(key) is not None else pod.get(key) or 0
+        for key in ("runAsUser", "runAsGroup")
+    )
+    return int(user or 0), int(group or 0)
+
+
+def groups_of(cell: Cell) -> tuple[int, ...]:
+    context = pod_context(cell)
+    more = context.get("supplementalGroups") or ()
+    group = context.get("fsGroup")
+    return (*more, *(() if group is None else (group,)))
+
+
+def pod_context(cell: Cell) -> Object:
+    found: Object = cell.pod["spec"].get("securityContext") or {}
+    return found
 
 
 def _mount(cell: Cell, files: Files, mount: Object) -> None:
@@ -104,17 +142,17 @@ def _mount(cell: Cell, files: Files, mount: Object) -> None:
     known = cell.variables()
     sub = mount.get("subPath") or environment.expanded(mount.get("subPathExpr") or "", known)
     path = mount["mountPath"]
-    if not sub:
-        if mount.get("readOnly") and not folder.readonly:
-            folder = Folder(folder.entries, folder.mode, folder.mtime, readonly=True)
-        files.put(path, folder, now)
-        return
-    inside = Files(folder)
-    found = inside.find("/" + sub)
-    if found is None and not folder.readonly:
-        inside.mkdir("/" + sub, now, parents=True)
+    readonly = bool(mount.get("readOnly")) or folder.readonly
+    found: Node | None = folder
+    if sub:
+        inside = Files(folder)
         found = inside.find("/" + sub)
-    if found is not None and not isinstance(found, Link):
+        if found is None and not folder.readonly:
+            inside.mkdir("/" + sub, now, parents=True)
+            found = inside.find("/" + sub)
+    if isinstance(found, Folder):
+        files.put(path, mounted(found, readonly=readonly), now)
+    elif isinstance(found, File):
         files.put(path, found, now)
 
 
@@ -131,13 +169,19 @@ def volume(cell: Cell, name: str) -> Folder | None:
             station.disk.mkdir(path, cell.since, parents=True)
             found = station.disk.find(path)
         return found if isinstance(found, Folder) else None
+    group = pod_context(cell).get("fsGroup")
     if "persistentVolumeClaim" in spec:
         key = (meta.namespace_of(cell.pod), spec["persistentVolumeClaim"]["claimName"])
-        return cell.directory.claims.setdefault(key, Folder(mtime=cell.since))
+        claim = cell.directory.claims.setdefault(key, Folder(mtime=cell.since))
+        if group is not None:
+            claim.owner, claim.mode = (claim.owner[0], group), claim.mode | 0o2070
+        return claim
     folder = station.volumes.setdefault(uid, {}).get(name)
     if folder is None:
         live = any(kind in spec for kind in LIVE)
-        folder = Folder({}, 0o777, cell.since, readonly=live)
+        folder = Folder({}, 0o777, cell.since, readonly=live, owner=(0, group or 0))
+        if group is not None:
+            folder.mode = 0o2777
         station.volumes[uid][name] = folder
         if live:
             _fill(cell, spec, folder)
@@ -155,45 +199,81 @@ def refresh(cell: Cell) -> None:
 
 
 def _fill(cell: Cell, spec: Object, folder: Folder) -> None:
-    tokens = {
-        path: node for path, node in folder.entries.items()
-        if isinstance(node, File) and path in token_paths(spec)
-    }  # fmt: skip
-    made = tree({}, (), cell.now)
-    files = Files(made)
-    for path, data in _content(cell, spec):
-        files.put("/" + path, File(data, 0o644, cell.now), cell.now)
-    if not made.entries and folder.entries and "projected" not in spec:
-        folder.mtime = cell.now
-        return  # what it named is gone: what was mounted stays
-    folder.entries = {**made.entries, **tokens}
+    """Write what the volume is made of, all at once: the files are in a folder named by the time,
+    `..data` leads there and the names that one reads lead through it."""
+    old = _data_of(folder)
     folder.mtime = cell.now
+    tokens = token_paths(spec)
+    payload = Folder(mtime=cell.now)
+    files = Files(payload)
+    group = pod_context(cell).get("fsGroup")
+    for path, data, mode in _content(cell, spec):
+        if path in tokens:
+            kept = Files(old).find("/" + path) if old is not None else None
+            data = kept.data if isinstance(kept, File) else data
+            mode = 0o600 if group is not None or owner_of(cell)[0] else mode
+        mode |= 0o440 if group is not None else 0
+        owner = (owner_of(cell)[0] if path in tokens else 0, group or 0)
+        files.put("/" + path, File(data, mode, cell.now, owner), cell.now)
+    if old is not None and (not payload.entries and "projected" not in spec):
+        return  # what it named is gone: what was mounted stays
+    if old is not None and _same(old, payload):
+        return
+    name = clocktext.of(cell.now, "..%Y_%m_%d_%H_%M_%S.") + f"{cell.now % SECOND * 1000:09d}"
+    folder.entries.clear()
+    folder.entries[name] = payload
+    folder.entries["..data"] = Link(name)
+    for one in payload.entries:
+        folder.entries[one] = Link(f"..data/{one}")
 
 
-def _content(cell: Cell, spec: Object) -> Iterator[tuple[str, bytes]]:
-    """(path, data) of everything in a volume that is made from objects."""
+def _data_of(folder: Folder) -> Folder | None:
+    found = Files(folder).find("/..data")
+    return found if isinstance(found, Folder) else None
+
+
+def _same(one: Folder, other: Folder) -> bool:
+    left, right = ([(path, node) for path, node in Files(each).walk("/")] for each in (one, other))
+    return [_told(*each) for each in left] == [_told(*each) for each in right]
+
+
+def _told(path: str, node: Node) -> tuple[str, bytes, int]:
+    return (path, node.data, node.mode) if isinstance(node, File) else (path, b"", 0)
+
+
+def _content(
+    cell: Cell, spec: Object, standard: int | None = None
+) -> Iterator[tuple[str, bytes, int]]:
+    """(path, data, mode) of everything in a volume that is made from objects."""
     namespace, lookup = meta.namespace_of(cell.pod), cell.directory.lookup
     for resource, kind, field in (("configmaps", "configMap", "name"), ("secrets", "secret", "")):
         if kind in spec:
             source = spec[kind]
             name = source.get(field or "secretName") or source.get("name") or ""
-            yield from _keys(resource, lookup(resource, namespace, name), source)
-    for one in (spec.get("downwardAPI") or {}).get("items") or ():
+            mode = standard if standard is not None else source.get("defaultMode", MODE)
+            yield from _keys(resource, lookup(resource, namespace, name), source, mode)
+    downward = spec.get("downwardAPI") or {}
+    for one in downward.get("items") or ():
         if "fieldRef" in one:
             text = environment.field_of(
                 cell.pod, one["fieldRef"]["fieldPath"], cell.station.address
             )
         else:
             text = environment.resource_of(cell.pod, cell.spec, one["resourceFieldRef"])
-        yield one["path"], text.encode()
-    for source in (spec.get("projected") or {}).get("sources") or ():
+        mode = standard if standard is not None else downward.get("defaultMode", MODE)
+        yield one["path"], text.encode(), one.get("mode", mode)
+    projected = spec.get("projected") or {}
+    mode = projected.get("defaultMode", MODE)
+    for source in projected.get("sources") or ():
         if "serviceAccountToken" in source:
-            yield source["serviceAccountToken"]["path"], b""
+            yield source["serviceAccountToken"]["path"], b"", mode
         else:
-            yield from _content(cell, source)
+            yield from _content(cell, source, mode)
 
 
-def _keys(resource: str, found: Object | None, source: Object) -> Iterator[tuple[str, bytes]]:
+def _keys(
+    resource: str, found: Object | None, source: Object, mode: int
+) -> Iterator[tuple[str, bytes, int]]:
     if found is None:
         return
     values: dict[str, bytes] = {}
@@ -203,9 +283,11 @@ def _keys(resource: str, found: Object | None, source: Object) -> Iterator[tuple
         values[key] = base64.b64decode(text)
     items = source.get("items")
     if items:
-        yield from ((one["path"], values[one["key"]]) for one in items if one["key"] in values)
+        for one in items:
+            if one["key"] in values:
+                yield one["path"], values[one["key"]], one.get("mode", mode)
     else:
-        yield from sorted(values.items())
+        yield from ((key, data, mode) for key, data in sorted(values.items()))
 
 
 def token_paths(spec: Object) -> dict[str, Object]:
@@ -227,4 +309,7 @@ async def tokens_of(cell: Cell) -> None:
             found = Files(folder).find("/" + path)
             if isinstance(found, File) and not found.data:
                 token = await kubelet.volumes.token(cell.pod, wanted)
-                Files(folder).put("/" + path, File(token.encode(), 0o600, cell.now), cell.now)
+                written = File(token.encode(), found.mode, cell.now, found.owner)
+                data = _data_of(folder)
+                if data is not None:
+                    Files(data).put("/" + path, written, cell.now)

@@ -46,8 +46,7 @@ def is_scripted(pod: Object, container: str) -> bool:
 
 
 def is_run_here(spec: Object, image: Behaviour, sets: Sets) -> bool:
-    """Whether the container's commands are really run. Of an image that is not known only those
-    that are the same everywhere."""
+    """Whether the container's commands are really run."""
     if image.userland == "none":
         return False
     words = argv(spec, image, {})
@@ -58,8 +57,6 @@ def is_run_here(spec: Object, image: Behaviour, sets: Sets) -> bool:
     if not said:
         return name in SHELLS and bool(spec.get("stdin"))
     if name == own_program(image) and name not in SHELLS:
-        return False
-    if not image.userland and name in SHELLS:
         return False
     return tools.found(sets, image.userland, image.tools, words[0]) is not None
 

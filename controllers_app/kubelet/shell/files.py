@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 BYTES_MAX, FILES_MAX = 8 << 20, 4096  # of what one container may write
 LINKS_MAX = 8
+ROOT = (0, 0)  # uid and gid
 
 
 class FileError(Exception):
@@ -22,6 +23,7 @@ class File:
     data: bytes = b""
     mode: int = 0o644
     mtime: int = 0
+    owner: tuple[int, int] = ROOT
 
 
 @dataclass(slots=True)
@@ -34,7 +36,9 @@ class Folder:
     entries: dict[str, Node] = field(default_factory=dict)
     mode: int = 0o755
     mtime: int = 0
-    readonly: bool = False
+    readonly: bool = False  # with all that is below and no mount of its own
+    owner: tuple[int, int] = ROOT
+    is_mount: bool = False
 
 
 Node = File | Link | Folder
@@ -72,7 +76,12 @@ def copy(folder: Folder) -> Folder:
         name: copy(node) if isinstance(node, Folder) else node
         for name, node in folder.entries.items()
     }
-    return Folder(entries, folder.mode, folder.mtime, folder.readonly)
+    return Folder(entries, folder.mode, folder.mtime, folder.readonly, folder.owner)
+
+
+def mounted(folder: Folder, *, readonly: bool) -> Folder:
+    """The same files, at a place of their own."""
+    return Folder(folder.entries, folder.mode, folder.mtime, readonly, folder.owner, True)
 
 
 def _folder(root: Folder, parts: list[str], now: int) -> Folder:
@@ -90,6 +99,9 @@ class Files:
 
     def __init__(self, root: Folder) -> None:
         self.root = root
+        self.owner = ROOT  # who acts: what is made is theirs
+        self.groups: tuple[int, ...] = ()
+        self._readonly = False  # whether the place that was found last is
         self._written = 0
         self._made = 0
 
@@ -103,6 +115,8 @@ class Files:
             raise FileError("Is a directory")
         if not isinstance(found, File):
             raise FileError("No such file or directory")
+        if not self._may(found, 4):
+            raise FileError("Permission denied")
         return found.data
 
     def folder(self, path: str) -> Folder:
@@ -121,13 +135,16 @@ class Files:
         found, _, _ = self._walk(parts_of(path), LINKS_MAX, True)
         if isinstance(found, Folder):
             raise FileError("Is a directory")
-        above, name = self._place(path)
+        above, name = self._place(path, new=found is None)
+        if isinstance(found, File) and not self._may(found, 2):
+            raise FileError("Permission denied")
         old = found.data if isinstance(found, File) else b""
         if mode is None:
             mode = found.mode if isinstance(found, File) else 0o644
         whole = old + data if append else data
         self._grow(len(whole) - len(old), new=found is None)
-        above.entries[name] = File(whole, mode, now)
+        owner = found.owner if isinstance(found, File) else self.owner
+        above.entries[name] = File(whole, mode, now, owner)
 
     def mkdir(self, path: str, now: int, *, parents: bool = False) -> None:
         if parents:
@@ -141,7 +158,7 @@ class Files:
             raise FileError("File exists")
         above, name = self._place(path)
         self._grow(0, new=True)
-        above.entries[name] = Folder(mtime=now)
+        above.entries[name] = Folder(mtime=now, owner=self.owner)
 
     def put(self, path: str, node: Node, now: int) -> None:
         """Mount or link a node there; folders above it are made."""
@@ -173,11 +190,21 @@ class Files:
         found = self.find(path)
         if isinstance(found, File):
             above, name = self._place(path)
-            above.entries[name] = File(found.data, mode, found.mtime)
+            above.entries[name] = File(found.data, mode, found.mtime, found.owner)
         elif isinstance(found, Folder):
             found.mode = mode
         else:
             raise FileError("No such file or directory")
+
+    def chown(self, path: str, owner: tuple[int, int]) -> None:
+        found = self.find(path)
+        if self.owner[0]:
+            raise FileError("Operation not permitted")
+        if isinstance(found, File):
+            above, name = self._place(path)
+            above.entries[name] = File(found.data, found.mode, found.mtime, owner)
+        elif isinstance(found, Folder):
+            found.owner = owner
 
     def walk(self, path: str, depth: int = 24) -> Iterator[tuple[str, Node]]:
         """Everything below the path and itself, in order."""
@@ -189,14 +216,26 @@ class Files:
             for name in sorted(found.entries):
                 yield from self.walk(f"{path.rstrip('/')}/{name}", depth - 1)
 
-    def _place(self, path: str) -> tuple[Folder, str]:
+    def _place(self, path: str, *, new: bool = True) -> tuple[Folder, str]:
         """The folder and the name under which the path is kept, when it may be written there."""
         _, above, name = self._walk(parts_of(path), LINKS_MAX, True)
         if above is None:
             raise FileError("No such file or directory")
-        if above.readonly:
+        if self._readonly:
             raise FileError("Read-only file system")
+        if new and not self._may(above, 2):
+            raise FileError("Permission denied")
         return above, name
+
+    def _may(self, node: File | Folder, bit: int) -> bool:
+        uid, gid = self.owner
+        if not uid:
+            return True
+        if node.owner[0] == uid:
+            return bool(node.mode >> 6 & bit)
+        if node.owner[1] in (gid, *self.groups):
+            return bool(node.mode >> 3 & bit)
+        return bool(node.mode & bit)
 
     def _walk(
         self, parts: list[str], links: int, follow: bool
@@ -206,10 +245,12 @@ class Files:
         above: Folder | None = self.root
         name = ""
         trail: list[str] = []
+        self._readonly = self.root.readonly
         for number, one in enumerate(parts):
             if not isinstance(at, Folder):
                 return None, None, one
             above, name = at, one
+            self._readonly = at.readonly or (self._readonly and not at.is_mount)
             found = at.entries.get(one)
             last = number == len(parts) - 1
             if isinstance(found, Link) and (follow or not last):

@@ -44,7 +44,7 @@ async def ls(call: Call) -> int:
     plain: list[tuple[str, Node]] = []
     folders: list[tuple[str, Folder]] = []
     for path in paths or ["."]:
-        found = call.machine.look(call.path(path), follow="l" not in flags)
+        found = call.machine.look(call.path(path), follow="l" not in flags or path.endswith("/"))
         if found is None:
             why = f"{path}: No such file or directory"
             if call.machine.is_busybox:
@@ -93,9 +93,12 @@ def _listed(call: Call, entries: list[tuple[str, Node]], flags: dict[str, str]) 
         stamp = clocktext.of(at, "%b %e %H:%M")
         links = 2 if isinstance(node, Folder) else 1
         arrow = f" -> {node.target}" if isinstance(node, Link) else ""
+        owner = (0, 0) if isinstance(node, Link) else node.owner
+        user, group = ("root" if one == 0 else str(one) for one in owner)
         user = (
-            f"{links:4d} root     root     " if call.machine.is_busybox else f" {links} root root "
-        )
+            f"{links:4d} {user:<8} {group:<8} " if call.machine.is_busybox
+            else f" {links} {user} {group} "
+        )  # fmt: skip
         call.out(f"{mode_text(node)} {user}{_size(node):9d} {stamp} {name}{arrow}\n")
 
 
@@ -200,7 +203,7 @@ async def ln(call: Call) -> int:
 
 
 async def chmod(call: Call) -> int:
-    """chmod and chown; owners are not kept."""
+    """chmod and chown."""
     _flags, args = (
         options(call, "Rvf") if not call.args[:1] or call.args[0][:1] != "+" else ({}, call.args)
     )
@@ -211,17 +214,27 @@ async def chmod(call: Call) -> int:
         if found is None or isinstance(found, Link):
             call.err(f"{path}: No such file or directory")
             return 1
-        if call.name == "chmod":
-            said = args[0]
-            mode = (
-                int(said, 8) & 0o7777
-                if said.isdigit() and not set(said) & set("89")
-                else found.mode
-            )
-            if "+x" in said:
-                mode |= 0o111
-            call.machine.files.chmod(call.path(path), mode)
+        try:
+            _changed(call, args[0], path, found)
+        except FileError as error:
+            call.err(f"{path}: {error}")
+            return 1
     return 0
+
+
+def _changed(call: Call, said: str, path: str, found: File | Folder) -> None:
+    if call.name == "chown":
+        user, _, group = said.replace(".", ":").partition(":")
+        numbers = [0 if one in ("", "root") else int(one) if one.isdigit() else -1
+                   for one in (user, group)]  # fmt: skip
+        if -1 in numbers:
+            raise FileError(f"unknown user {said}")
+        call.machine.files.chown(call.path(path), (numbers[0], numbers[1]))
+    if call.name == "chmod":
+        mode = int(said, 8) & 0o7777 if said.isdigit() and not set(said) & set("89") else found.mode
+        if "+x" in said:
+            mode |= 0o111
+        call.machine.files.chmod(call.path(path), mode)
 
 
 async def find(call: Call) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
-from controllers_app.kubelet import environment, hostdisk, namespaces, servers
+from controllers_app.kubelet import environment, hostdisk, mounts, namespaces, servers
 from controllers_app.kubelet.shell import builtins, tools
 from controllers_app.kubelet.shell.files import Files, Folder, Node
 from controllers_app.kubelet.shell.interpreter import Call, Run
@@ -45,14 +45,7 @@ class Machine:
 
     @property
     def uid(self) -> int:
-        contexts = (
-            self._cell.spec.get("securityContext"),
-            self._cell.pod["spec"].get("securityContext"),
-        )
-        for context in contexts:
-            if context and context.get("runAsUser") is not None:
-                return int(context["runAsUser"])
-        return 0
+        return mounts.owner_of(self._cell)[0]
 
     def random(self) -> int:
         """The next of a row of numbers that is the container's own."""
@@ -84,6 +77,8 @@ class Machine:
         if own and name.rpartition("/")[2] == own and self.pid == 1:
             return self._serve
         tool = self._tool(name)
+        if tool is None and self.pid == 1 and not (self._userland or self._cell.image.userland):
+            return self._serve  # of the image nothing is known: it may well have the program
         return tool.run if tool is not None else None
 
     def where(self, name: str) -> str | None:

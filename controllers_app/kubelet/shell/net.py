@@ -220,6 +220,18 @@ async def curl(call: Call) -> int:
             return _curled(call, 28, why, silent)
         why = f"Failed to connect to {host} port {port} after 0 ms: Couldn't connect to server"
         return _curled(call, 7, why, silent)
+    url = f"{host}:{port} {path}"
+    return _curl_shows(call, flags, answer, (method, url, address), silent=silent)
+
+
+def _curl_shows(
+    call: Call, flags: dict[str, str], answer: HttpAnswer, asked: tuple[str, str, str], *,
+    silent: bool,
+) -> int:  # fmt: skip
+    """What it writes of an answer; the exit code."""
+    method, url, address = asked
+    where, _, path = url.partition(" ")
+    host, _, port = where.rpartition(":")
     reason = _REASONS.get(answer.status, "")
     if "v" in flags:
         call.io.err(
