@@ -48,6 +48,7 @@ def is_converted(info: ResourceInfo) -> bool:
 
 # what autoscaling/v1 has no field for travels in annotations, as JSON
 _METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+_FOUR_FIFTHS = {"type": "Utilization", "averageUtilization": 80}
 _BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
 _CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
 _CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
@@ -70,8 +71,8 @@ def _hpa_to_v2(obj: Object) -> Object:
     metrics = [_metric_to_v2(one) for one in kept.get(_METRICS) or ()]
     if target is not None:
         metrics.insert(0, _cpu({"target": {"type": "Utilization", "averageUtilization": target}}))
-    if metrics:
-        spec["metrics"] = metrics
+    # v1 always meant this when it said nothing
+    spec["metrics"] = metrics or [_cpu({"target": dict(_FOUR_FIFTHS)})]
     if kept.get(_BEHAVIOR):
         spec["behavior"] = kept[_BEHAVIOR]
     current = status.pop("currentCPUUtilizationPercentage", None)

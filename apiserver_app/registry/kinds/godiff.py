@@ -222,7 +222,8 @@ class _Report:
             inner, _, name = self._resolve(full[1:], "core.v1")
             out = self._value(value, name, inner, mode, types, level)
             return Text(out.line and f"&{out.line}", f"&{out.prefix}", out.records)
-        most, records = _most(level), []
+        most = _most(level)
+        records: list[Record] = []
         for key, inner, item in self._items(value, full, kind):
             if len(records) == most:
                 records.append(Record(" ", "", Text("...")))

@@ -107,6 +107,8 @@ class ServiceStrategy(Strategy):
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         told = []
+        if obj["spec"].get("externalIPs") and obj["spec"].get("type") == "ExternalName":
+            told.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
         if obj["spec"].get("clusterIP") == "None" and obj["spec"].get("loadBalancerIP"):
             told.append("spec.loadBalancerIP is ignored for headless service")
         if obj["spec"].get("externalName") and obj["spec"].get("type") != "ExternalName":

@@ -43,6 +43,14 @@ def test_a_v1_autoscaler_is_a_v2_autoscaler_with_one_metric(session: Session) ->
     assert "targetCPUUtilizationPercentage" not in seen["spec"]
 
 
+def test_a_v1_autoscaler_that_names_no_metric_means_four_fifths_of_the_cpu(
+    session: Session,
+) -> None:
+    session.request("POST", V1, hpa("v1", "plain"))
+
+    assert session.request("GET", f"{V2}/plain").json()["spec"]["metrics"] == [cpu(80)]
+
+
 def test_what_v1_has_no_field_for_survives_an_update_through_v1(session: Session) -> None:
     memory = {"type": "AverageValue", "averageValue": "100Mi"}
     metrics = [cpu(50), {"type": "Resource", "resource": {"name": "memory", "target": memory}}]
