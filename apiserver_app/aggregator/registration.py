@@ -37,7 +37,8 @@ _GROUPS = {
 }  # fmt: skip
 # where a version's priority is none of the usual ones
 _VERSIONS = {
-    ("", "v1"): 1, ("autoscaling", "v2"): 30, ("autoscaling", "v2beta2"): 1,
+    ("", "v1"): 1, ("admissionregistration.k8s.io", "v1beta1"): 12,
+    ("autoscaling", "v2"): 30, ("autoscaling", "v2beta2"): 1,
     ("flowcontrol.apiserver.k8s.io", "v1"): 21, ("flowcontrol.apiserver.k8s.io", "v1beta3"): 18,
     ("flowcontrol.apiserver.k8s.io", "v1beta2"): 15,
     ("flowcontrol.apiserver.k8s.io", "v1beta1"): 12,

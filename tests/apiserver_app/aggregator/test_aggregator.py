@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.flags import Flags
 from lifecycle import catalog
 from lifecycle.trace.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import MERGE, bare_session, header
@@ -109,6 +110,14 @@ def test_priorities_decide_the_order_of_discovery() -> None:
     after = groups(session)
     assert after[:3] == ["apiregistration.k8s.io", "batch", "apps"]
     assert sorted(after) == sorted(before)
+
+
+def test_versions_of_a_group_come_by_their_priorities() -> None:
+    names = ("v1alpha1", "v1beta1")
+    given = tuple(f"admissionregistration.k8s.io/{name}=true" for name in names)
+    found = bare_session(flags=Flags(runtime_config=given))
+    group = found.request("GET", "/apis/admissionregistration.k8s.io").json()
+    assert [one["version"] for one in group["versions"]] == ["v1", "v1beta1", "v1alpha1"]
 
 
 def test_without_its_api_service_a_group_is_not_listed_but_still_answers() -> None:
