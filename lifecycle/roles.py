@@ -116,6 +116,7 @@ def build(cluster: Cluster) -> dict[str, Role]:
                 name,
                 number,
                 directory=cluster.nodes,
+                manifests=inputs.options.get("manifests", {}).get(name),
                 **_kubelet(inputs),
             )
         )

@@ -20,6 +20,7 @@ from controllers_app.kubelet.node import Node
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.kubelet.podworker import PodWorker
 from controllers_app.kubelet.runtime import Runtime
+from controllers_app.kubelet.staticpods import Manifests, StaticPods
 from controllers_app.kubelet.volumes import Volumes
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
@@ -46,6 +47,7 @@ class Kubelet:
         directory: Directory,
         images: Mapping[str, Any] | None = None,
         capacity: Mapping[str, str] | None = None,
+        manifests: Manifests | None = None,
     ) -> None:
         self.kernel = kernel
         self.probe = probe
@@ -67,6 +69,7 @@ class Kubelet:
         self._informers = InformerFactory(kernel, client, probe, self.lane, group)
         self.pods = self._informers.informer("pods", fields=f"spec.nodeName={name}")
         self.writing = Lock(kernel)  # one status write at a time, as the status manager has it
+        self.static = StaticPods(self, manifests or Manifests())
         self.workers: dict[str, PodWorker] = {}  # by the pod's uid: a name may come back at once
 
     async def run(self) -> None:
@@ -80,6 +83,7 @@ class Kubelet:
         self._informers.start()
         await self._informers.synced()
         self.probe.tell("component", self.lane, "synced", {"pods": len(self.pods)}, span=0)
+        self.static.start()
 
     async def _register(self) -> None:
         backoff = Backoff(REGISTER_RETRY_SECONDS, REGISTER_RETRY_SECONDS_MAX)
@@ -112,6 +116,7 @@ class Kubelet:
         worker = self.workers.get(meta.uid_of(pod))
         if worker is not None:
             worker.removed(revision)
+        self.static.deleted(pod)
 
 
 def address_of(number: int) -> str:

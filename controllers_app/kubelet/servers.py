@@ -206,6 +206,30 @@ async def _coredns(_cell: Cell, port: int, request: HttpRequest) -> HttpAnswer:
     return HttpAnswer(200, {"content-type": _PLAIN}, found)
 
 
+async def _etcd(cell: Cell, _port: int, request: HttpRequest) -> HttpAnswer:
+    """What etcd says over plain HTTP; its keys are reached by etcdctl."""
+    path = request.path.partition("?")[0]
+    if path in ("/health", "/readyz", "/livez"):
+        if path == "/health":
+            body = b'{"health":"true","reason":""}'
+            return HttpAnswer(200, {"content-type": "application/json"}, body)
+        return HttpAnswer(200, {"content-type": _PLAIN}, b"ok\n")
+    release = cell.spec["image"].rpartition(":")[2].partition("-")[0]
+    if path == "/version":
+        said = {"etcdserver": release, "etcdcluster": f"{release.rpartition('.')[0]}.0"}
+        return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(said))
+    if path == "/metrics":
+        lines = (
+            "# HELP etcd_server_has_leader Whether or not a leader exists. 1 is existence, 0 is "
+            "not.\n# TYPE etcd_server_has_leader gauge\netcd_server_has_leader 1\n"
+            "# HELP etcd_server_version Which version is running. 1 for 'server_version' label "
+            "with current version.\n# TYPE etcd_server_version gauge\n"
+            f'etcd_server_version{{server_version="{release}"}} 1\n'
+        )
+        return HttpAnswer(200, {"content-type": "text/plain; version=0.0.4"}, lines.encode())
+    return HttpAnswer(404, {"content-type": _PLAIN}, b"404 page not found\n")
+
+
 async def _whoami(cell: Cell, _port: int, request: HttpRequest) -> HttpAnswer:
     lines = [
         f"Hostname: {meta.name_of(cell.pod)}", "IP: 127.0.0.1", f"IP: {cell.address}",
@@ -253,6 +277,7 @@ SERVERS: tuple[Server, ...] = (
     Server("agnhost", _agnhost),
     Server("serve-hostname", _serve_hostname),
     Server("coredns", _coredns),
+    Server("etcd", _etcd),
     Server("whoami", _whoami),
     Server("plain", _plain),
     Server("sidecar-injector", _reviews(samplehooks.sidecar_injector), tls=True),

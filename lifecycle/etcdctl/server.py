@@ -33,10 +33,16 @@ RAFT_TERM = 2
 RAFT_ENTRIES = 6  # in the log before the first write: members, version
 QUOTA_BYTES = 2_147_483_648
 _RELEASES = {
-    "1.34": "3.6.4", "1.33": "3.5.21", "1.32": "3.5.16", "1.31": "3.5.15", "1.30": "3.5.12",
-    "1.29": "3.5.10", "1.28": "3.5.9", "1.27": "3.5.7", "1.26": "3.5.6", "1.25": "3.5.4",
-    "1.24": "3.5.3", "1.23": "3.5.1", "1.22": "3.5.0",
+    "1.37": "3.6.5", "1.36": "3.6.5", "1.35": "3.6.5", "1.34": "3.6.4", "1.33": "3.5.21",
+    "1.32": "3.5.16", "1.31": "3.5.15", "1.30": "3.5.12", "1.29": "3.5.10", "1.28": "3.5.9",
+    "1.27": "3.5.7", "1.26": "3.5.6", "1.25": "3.5.4", "1.24": "3.5.3", "1.23": "3.5.1",
+    "1.22": "3.5.0",
 }  # fmt: skip
+
+
+def release_of(version: str) -> str:
+    """The etcd that comes with a version of Kubernetes."""
+    return _RELEASES.get(version, "3.5.21")
 
 
 class RpcError(Exception):
@@ -117,7 +123,7 @@ class Server:
         self._cluster = cluster
         self.store = cluster.store
         self.values = Values(cluster)
-        self.version = _RELEASES.get(cluster.state.version, "3.5.21")
+        self.version = release_of(cluster.state.version)
         self.member = Member(
             _id(f"{cluster.name} member"), "node-1", ("https://10.0.0.11:2380",),
             ("https://10.0.0.11:2379",),

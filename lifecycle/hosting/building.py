@@ -9,7 +9,7 @@ from typing import Any
 from apiserver_app.auth import pki
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store.log import DatabaseBackend
-from lifecycle import catalog
+from lifecycle import catalog, controlplane
 from lifecycle.composition import Cluster, Inputs
 from lifecycle.hosting import apiserver, auditlog
 from lifecycle.hosting.clock import parse_speed
@@ -36,7 +36,10 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         ca_key=keys.ca.key,
         service_account_key=keys.service_account_key,
         flags=apiserver.parse(options),
-        options={"kubelet": {"images": catalog.images()}},
+        options={
+            "kubelet": {"images": catalog.images()},
+            "manifests": {controlplane.NODE: controlplane.manifests(options.kubernetes_version)},
+        },
     )
     cluster = Cluster(inputs, DatabaseBackend(options.cluster))
     _check_same(cluster, options)

@@ -252,3 +252,35 @@ def test_a_watch_from_before_a_compaction_is_told_to_list_again() -> None:
     session.restart()
     answer = session.request("GET", f"{CONFIGMAPS}?watch=1&resourceVersion={old}", settle=False)
     assert answer.status == 410 or events(answer)[0][1]["code"] == 410
+
+
+def test_the_kubernetes_service_is_as_a_real_one_at_boot(plain: Shell) -> None:
+    path = "/api/v1/namespaces/default/services/kubernetes"
+    service = plain.session.request("GET", path).json()
+    metadata, spec = service["metadata"], service["spec"]
+    assert metadata["labels"] == {"component": "apiserver", "provider": "kubernetes"}
+    manager = metadata["managedFields"][0]
+    assert (manager["manager"], manager["operation"], manager["apiVersion"]) == (
+        "kube-apiserver", "Update", "v1",
+    )  # fmt: skip
+    assert spec["ports"][0]["name"] == "https" and spec["ports"][0]["port"] == 443
+    assert (spec["clusterIP"], spec["sessionAffinity"], spec["ipFamilyPolicy"]) == (
+        "10.96.0.1", "None", "SingleStack",
+    )  # fmt: skip
+    assert (spec["type"], spec["internalTrafficPolicy"]) == ("ClusterIP", "Cluster")
+
+
+def test_the_keys_are_those_of_a_cluster_before_kubeadm_adds_its_own(plain: Shell) -> None:
+    keys = set(plain("get /registry --prefix --keys-only").split("\n\n"))
+    for key in (
+        "apiregistration.k8s.io/apiservices/v1.apps", "clusterroles/cluster-admin",
+        "clusterrolebindings/system:node", "flowschemas/probes", "namespaces/kube-node-lease",
+        "prioritylevelconfigurations/workload-low", "priorityclasses/system-node-critical",
+        "rolebindings/kube-system/system:controller:token-cleaner",
+        "services/specs/default/kubernetes",
+        "services/endpoints/default/kubernetes", "endpointslices/default/kubernetes",
+        "configmaps/kube-system/extension-apiserver-authentication",
+        "serviceaccounts/kube-system/namespace-controller", "servicecidrs/kubernetes",
+    ):  # fmt: skip
+        assert f"/registry/{key}" in keys
+    assert not any(key.startswith(("/registry/ranges/", "/registry/masterleases/")) for key in keys)
