@@ -48,6 +48,7 @@ export function clusterApi(cluster) {
   const base = `/clusters/${encodeURIComponent(cluster)}`;
   return {
     state: () => ask(base),
+    startup: () => ask(`${base}/startup`),
     /** @param {any} body */
     control: (body) => post(`${base}/control`, body),
     /** @param {string} command */

@@ -199,8 +199,14 @@ function looking(app) {
     help(on) {
       set({ dialog: on ? 'help' : '', menu: '' });
     },
+    /** The trace has the outline of the start; a cluster that runs has all of it. */
     startup() {
       set({ dialog: 'startup', menu: '' });
+      if (!app.player.live || !app.meta.server || ui.startup) return;
+      app.api.startup().then(
+        (startup) => set({ startup }),
+        () => {}, // what the trace tells stays
+      );
     },
     close() {
       set({ dialog: '', menu: '' });

@@ -51,6 +51,7 @@ export class App {
       user: this.meta.users[0],
       answers: /** @type {any[]} */ ([]),
       sending: 0,
+      startup: null,
       runs: /** @type {import('./console.js').Run[]} */ ([]),
       line: '',
       lastApplied: '',
@@ -202,6 +203,7 @@ export class App {
     this.history = new History();
     this.player = new Player(this.history, { live, control: (body) => this.control(body) });
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
+    this.ui.startup = null;
     Object.assign(this.meta, { connected: !live, opened: !live });
     this.meta.forget();
     this.moved();
@@ -294,6 +296,8 @@ export class App {
       moved || this._asked || !this.history.index.roots.length || now - this._movedAt < 2000;
     this._asked = false;
     this._drawnAt = now;
+    // the layout first: a view that is drawn for the other one would be too wide for a frame
+    if (full) fitLayout();
     const context = this.context();
     this.player.crowded = context.focus === 'crowd';
     renderBar(this.hosts.bar, context);
@@ -302,7 +306,6 @@ export class App {
 
   /** @param {import('./parts.js').Context} context @param {number} now */
   _draw(context, now) {
-    fitLayout();
     const said = explanationOf(context);
     renderBench(this.hosts.bench, context);
     renderMap(this.hosts.map, context);

@@ -1,7 +1,7 @@
 // @ts-check
 /** How this API server was built, section by section, from what it told when it started. */
 import { nested } from '../startup.js';
-import { facts, h, p } from './blocks.js';
+import { facts, fold, h, p } from './blocks.js';
 import { classText } from './gates.js';
 import { treeItem } from './reasons.js';
 
@@ -10,6 +10,9 @@ import { treeItem } from './reasons.js';
 
 /** Parts of the record that have a section of their own, in the order they are built. */
 const KNOWN = ['version', 'servers', 'config', 'authentication', 'authorization', 'admission'];
+
+// more rows than this are folded
+const ROWS_MAX = 24;
 
 /** @param {any} told @param {Words} words @returns {Block[]} */
 export function startupBlocks(told, words) {
@@ -31,7 +34,9 @@ export function startupBlocks(told, words) {
   for (const name of Object.keys(told)) {
     if (KNOWN.includes(name)) continue;
     const key = `startup.${name}`;
-    blocks.push(h(words.has(key) ? words.t(key) : name), list(told[name]));
+    const title = words.has(key) ? words.t(key) : name;
+    if (isLong(told[name])) blocks.push(table(title, told[name]));
+    else blocks.push(h(title), list(told[name]));
   }
   return blocks;
 }
@@ -67,6 +72,27 @@ function pluginBlocks(phase, plugins, words) {
   ];
 }
 
+/** Rows that nobody reads through are folded away, one a line. @param {any} value */
+const isLong = (value) =>
+  Array.isArray(value) && value.length > ROWS_MAX && typeof value[0] === 'object';
+
+/** @param {string} title @param {any[]} rows @returns {Block} */
+const table = (title, rows) =>
+  fold(
+    `${title} (${rows.length})`,
+    rows
+      .map((row) =>
+        Object.values(row)
+          .filter((cell) => cell !== '' && cell !== 0 && !isNone(cell))
+          .map((cell) => (Array.isArray(cell) ? cell.join(' ') : text(cell)))
+          .join('  '),
+      )
+      .join('\n'),
+  );
+
+/** @param {any} cell */
+const isNone = (cell) => Array.isArray(cell) && !cell.length;
+
 /**
  * Anything that was told, as lines: names, pairs, or branches with what hangs below them.
  * @param {any} value @returns {Block}
@@ -94,6 +120,7 @@ function line(one, depth) {
   if (one === null || typeof one !== 'object') return [treeItem(depth, String(one), 'podRun')];
   if (Array.isArray(one)) {
     const [name, ...rest] = one;
+    if (typeof rest[0] === 'boolean') return [treeItem(depth, name, rest[0] ? 'allow' : 'skip')];
     return [treeItem(depth, String(name), 'podRun', rest.map(text).join(' · '))];
   }
   const { name, of, ...more } = one;
@@ -108,5 +135,6 @@ const text = (value) => (typeof value === 'string' ? value : JSON.stringify(valu
 /** @param {Record<string, any>} more */
 const pairs = (more) =>
   Object.entries(more)
+    .filter(([, value]) => !isNone(value))
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : text(value)}`)
     .join(' · ');
