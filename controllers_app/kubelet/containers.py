@@ -40,7 +40,7 @@ class Containers(Stopping):
     """All containers of a pod, as its worker drives them."""
 
     __slots__ = (
-        "_again", "_crashes", "_deadline", "_hurried", "_images", "_lives", "_retries", "_syncing",
+        "_again", "_crashes", "_images", "_lives", "_retries", "_syncing",
         "_worker", "ephemeral", "init", "main",
     )  # fmt: skip
 

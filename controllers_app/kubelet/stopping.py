@@ -25,7 +25,7 @@ SIDECAR_GRACE_SECONDS_MIN = 2
 class Stopping:
     """What the containers of a pod do to end. They themselves give the rest."""
 
-    __slots__ = ()
+    __slots__ = ("_deadline", "_hurried")
 
     init: list[ContainerState]
     _deadline: int
