@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, kinds
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.meta import Object
@@ -48,6 +48,7 @@ class AccountClient(Client, Protocol):
 
 # (service account, name of the component) -> client without a token yet; without an account, one
 # that is the manager
+CheckTypes = Callable[[Object], list[Object]]
 ClientFor = Callable[[str, str], AccountClient]
 
 
@@ -65,12 +66,23 @@ def build(
     version: str,
     root_ca: str,
     authority: Authority | None = None,
+    check_types: CheckTypes = lambda policy: [],
     config: RuntimeConfig = (),
     entries: Sequence[Entry] = CONTROLLERS,
 ) -> list[Component]:
     """The manager first, then the controllers it starts."""
     process = _Process(
-        kernel, probe, rand, client, client_for, version, root_ca, authority, config, entries
+        kernel,
+        probe,
+        rand,
+        client,
+        client_for,
+        version,
+        root_ca,
+        authority,
+        check_types,
+        config,
+        entries,
     )
     return [process.manager, *process.controllers]
 
@@ -88,6 +100,7 @@ class _Process:
         version: str,
         root_ca: str,
         authority: Authority | None,
+        check_types: CheckTypes,
         config: RuntimeConfig,
         entries: Sequence[Entry],
     ) -> None:
@@ -98,7 +111,10 @@ class _Process:
         self._version = version
         self._root_ca = root_ca
         self._authority = authority
+        self._check_types = check_types
         self._config = config
+        minor = kinds.minor_of(version)
+        entries = [entry for entry in entries if entry.since <= minor]
         self._leading = Signal(kernel)
         self._informers: InformerFactory | None = None
         self._clients = {entry.name: client_for(entry.account, entry.name) for entry in entries}
@@ -203,7 +219,8 @@ class _Process:
             group.spawn(f"{entry.name}/events", recorder.run())
             context = runtime.Context(
                 self._kernel, self._clients[entry.name], informers, recorder, queue,
-                self._rand, self._version, self._root_ca, self._authority, self._config,
+                self._rand, self._version, self._root_ca, self._authority,
+                self._check_types, self._config,
             )  # fmt: skip
             with informers.registering(entry.name):
                 controller = entry.factory(context)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from apiserver_app.admission.typechecking import TypeChecker
 from apiserver_app.auth import signing
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from controllers_app import controllermanager
@@ -94,6 +95,7 @@ def build(cluster: Cluster) -> dict[str, Role]:
         ),
         cluster.account_client, version=version, root_ca=inputs.ca_pem,
         authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, cluster.tokens),
+        check_types=TypeChecker(version, cluster.resources, cluster.context.types).check,
         config=cluster.resources.config,
     )  # fmt: skip
     chooser = scheduler.build(

@@ -5,7 +5,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/{compile
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ class Environment:
         params: bool = False,
         variables: Sequence[Object] | None = None,
         patches: bool = False,
+        types: Mapping[str, Type] | None = None,
     ) -> None:
         from apiserver_app.cel import admissiontypes
         from apiserver_app.cel.types import DYN, Type
@@ -46,6 +47,7 @@ class Environment:
         self._types = dict(admissiontypes.VARIABLES)
         if params:
             self._types["params"] = DYN
+        self._types |= types or {}  # where more is known of something than usual
         self.variables: dict[str, Compiled] = {}
         fields: dict[str, Type] = {}
         if variables is not None:

@@ -24,6 +24,7 @@ from controllers_app.controllers import (
     namespace,
     nodelifecycle,
     podgc,
+    policystatus,
     replicaset,
     replicationcontroller,
     resourcequota,
@@ -53,6 +54,7 @@ class Entry:
     name: str
     account: str
     factory: Factory
+    since: int = 0  # minor version
 
     @property
     def identity(self) -> str:
@@ -100,6 +102,12 @@ CONTROLLERS = (
     Entry("podgc", "pod-garbage-collector", podgc.PodGcController),
     Entry(
         "garbagecollector", "generic-garbage-collector", garbagecollector.GarbageCollectorController
+    ),
+    Entry(
+        "policystatus",
+        "validatingadmissionpolicy-status-controller",
+        policystatus.PolicyStatusController,
+        since=30,
     ),
     Entry("accounttokens", "", accounttokens.AccountTokensController),
     Entry("csrsigning", "certificate-controller", csrsigning.CsrSigningController),

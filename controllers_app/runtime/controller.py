@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Cancelled, Kernel
+from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.runtimeconfig import RuntimeConfig
@@ -55,6 +56,8 @@ class Context:
     version: str  # of Kubernetes, "1.33"
     root_ca: str = ""  # PEM
     authority: Authority | None = None
+    # what the API server's type checker says of a validating admission policy
+    check_types: Callable[[Object], list[Object]] = lambda policy: []
     config: RuntimeConfig = ()  # what the API server serves otherwise than its version does
 
 

@@ -1,0 +1,146 @@
+"""What the type checker says of a validating policy's expressions, for its status.
+
+Each expression is compiled against the kinds that the policy's rules name outright, ten at most;
+what is named by a wildcard is not looked at. Nothing of this alters what the policy does.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/
+typechecking.go and staging/src/k8s.io/apiserver/pkg/cel/common/schemas.go (SchemaDeclType).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from apiserver_app.machinery.kinds import Resources
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.types import Types
+from apiserver_app.machinery.types_schema import Field, Schema
+
+if TYPE_CHECKING:
+    from apiserver_app.cel.types import Type
+
+TYPES_MAX = 10
+
+
+class TypeChecker:
+    """Checks policies against what one API server serves."""
+
+    def __init__(self, version: str, resources: Resources, types: Types) -> None:
+        self._version = version
+        self._resources = resources
+        self._types = types
+
+    def check(self, policy: Object) -> list[Object]:
+        """The warnings about its validations, as its status holds them."""
+        kinds = self._kinds(policy)
+        warnings: list[Object] = []
+        for index, validation in enumerate(policy["spec"].get("validations") or ()):
+            for field in ("expression", "messageExpression"):
+                text = validation.get(field)
+                said = self._said(policy, text, kinds) if text else ""
+                if said:
+                    where = f"spec.validations[{index}].{field}"
+                    warnings.append({"fieldRef": where, "warning": said})
+        return warnings
+
+    def _said(self, policy: Object, text: str, kinds: list[ResourceInfo]) -> str:
+        """One message a kind for which the expression does not compile."""
+        from apiserver_app.cel.environment import Environment
+
+        spec = policy["spec"]
+        params = self._params(spec.get("paramKind"))
+        found = []
+        for info in kinds:
+            known = self._type(info)
+            types = {"object": known, "oldObject": known}
+            if params is not None:
+                types["params"] = params
+            environment = Environment(
+                self._version, params=spec.get("paramKind") is not None,
+                variables=spec.get("variables") or (), types=types,
+            )  # fmt: skip
+            error = environment.compile(text).error
+            if error:
+                found.append(f"{_shown(info)}: {error}\n")
+        return "\n".join(found)
+
+    def _params(self, kind: Object | None) -> Type | None:
+        if not kind:
+            return None
+        group, _, version = str(kind.get("apiVersion", "")).rpartition("/")
+        info = self._resources.by_gvk(group, version, str(kind.get("kind", "")))
+        return None if info is None else self._type(info)
+
+    def _kinds(self, policy: Object) -> list[ResourceInfo]:
+        """Those that the rules name, sorted."""
+        found: dict[tuple[str, str, str], ResourceInfo] = {}
+        rules = (policy["spec"].get("matchConstraints") or {}).get("resourceRules") or ()
+        for rule in rules:
+            for info in self._named(rule):
+                found[info.group, info.version, info.kind] = info
+                if len(found) == TYPES_MAX:
+                    return [found[key] for key in sorted(found)]
+        return [found[key] for key in sorted(found)]
+
+    def _named(self, rule: Object) -> Iterator[ResourceInfo]:
+        groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
+        if any("*" in name for name in (*groups, *versions)):
+            return
+        for group in sorted(groups):
+            for version in sorted(versions):
+                for plural in sorted(rule.get("resources") or ()):
+                    info = self._resources.find(group, version, plural)
+                    if info is not None and self._types.knows(info.definition):
+                        yield info
+
+    def _type(self, info: ResourceInfo) -> Type:
+        return _struct(self._types.schema(info.definition))
+
+
+class _Fields(Mapping[str, "Type"]):
+    """The fields of a struct; each becomes a type when it is asked for, since structs may hold
+    themselves."""
+
+    def __init__(self, schema: Schema) -> None:
+        from apiserver_app.cel.schema import escaped
+
+        self._fields = {
+            name: one for key, one in schema.fields.items() if (name := escaped(key))
+        }  # fmt: skip
+
+    def __getitem__(self, name: str) -> Type:
+        return _type(self._fields[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
+def _struct(schema: Schema) -> Type:
+    from apiserver_app.cel.types import DYN, Type
+
+    return DYN if schema.open else Type("object", (), _Fields(schema))
+
+
+def _type(field: Field) -> Type:
+    from apiserver_app.cel import types
+
+    if field.kind == "struct":
+        return _struct(field.schema) if field.schema is not None else types.DYN
+    if field.kind in ("list", "map"):
+        item = types.DYN if field.item is None else _type(field.item)
+        return types.list_of(item) if field.kind == "list" else types.map_of(types.STRING, item)
+    simple = {
+        "boolean": types.BOOL, "integer": types.INT, "number": types.DOUBLE,
+        "string": types.STRING, "quantity": types.STRING, "bytes": types.BYTES,
+        "time": types.TIMESTAMP, "microtime": types.TIMESTAMP,
+    }  # fmt: skip
+    return simple.get(field.kind, types.DYN)
+
+
+def _shown(info: ResourceInfo) -> str:
+    """As a group, version and kind print themselves."""
+    return f"{info.group}/{info.version}, Kind={info.kind}"
