@@ -18,12 +18,20 @@ from apiserver_app.machinery.client import Client
 
 
 async def ensure(
-    client: Client, version: str, now: int, ca_pem: str, serves: Callable[[str], bool]
+    client: Client,
+    version: str,
+    now: int,
+    ca_pem: str,
+    serves: Callable[[str], bool],
+    tokens: bool = False,
 ) -> list[str]:
-    """Create what is missing of what is served; why some of it could not be."""
+    """Create what is missing of what is served; why some of it could not be. With `tokens` nodes
+    may join by bootstrap tokens."""
+    wanted = bootstrap.objects(version, now, client_ca=ca_pem)
+    wanted += bootstrap.joining(ca_pem) if tokens else []
     there: dict[str, set[str]] = {}
     refusals: list[str] = []
-    for resource, namespace, obj in bootstrap.objects(version, now, client_ca=ca_pem):
+    for resource, namespace, obj in wanted:
         if not serves(resource):
             continue
         if resource not in there:

@@ -154,7 +154,7 @@ class Cluster:
         loopback, state = self._loopback(), self.state
         refusals = await bootstrap.ensure(
             loopback, state.version, state.epoch, self.inputs.ca_pem,
-            self.resources.by_key.__contains__,
+            self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,
         )  # fmt: skip
         told: Object = {}
         if refusals:  # the server's own plugins refuse what it begins with

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from apiserver_app.auth.data import cast, cluster_roles, controller_roles, flow_control
+from apiserver_app.auth.data import joining as joins
 from apiserver_app.auth.data.notation import rules
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -120,6 +121,31 @@ def _binding(kind: str, metadata: Object, role: tuple[str, str], subjects: Seque
         binding["subjects"] = [_subject(text) for text in subjects]
     binding["roleRef"] = {"apiGroup": _RBAC, "kind": role[0], "name": role[1]}
     return binding
+
+
+def joining(client_ca: str) -> list[Item]:
+    """What kubeadm adds where bootstrap tokens are known: nodes may join by one."""
+    data = {"kubeconfig": joins.kubeconfig(f"https://{SERVICE_IP}:443", client_ca)}
+    named = {"name": joins.INFO, "namespace": joins.PUBLIC}
+    items: list[Item] = [("configmaps", joins.PUBLIC, _object("v1", "ConfigMap", named, data=data))]
+    for name, namespace, lines in (
+        (joins.INFO_ROLE, joins.PUBLIC, joins.INFO_RULES), (joins.GET_NODES, "", joins.NODE_RULES),
+    ):  # fmt: skip
+        kind = "Role" if namespace else "ClusterRole"
+        role = _object(f"{_RBAC}/v1", kind, {"name": name})
+        if namespace:
+            role["metadata"]["namespace"] = namespace
+        role["rules"] = rules(lines)
+        items.append((f"{kind.lower()}s.{_RBAC}", namespace, role))
+    metadata = {"name": joins.INFO_ROLE, "namespace": joins.PUBLIC}
+    bound = _binding("RoleBinding", metadata, ("Role", joins.INFO_ROLE), [joins.ANYBODY])
+    items.append((f"rolebindings.{_RBAC}", joins.PUBLIC, bound))
+    for name, (role_name, subject) in joins.BINDINGS.items():
+        bound = _binding(
+            "ClusterRoleBinding", {"name": name}, ("ClusterRole", role_name), [subject]
+        )
+        items.append((f"clusterrolebindings.{_RBAC}", "", bound))
+    return items
 
 
 def _subject(text: str) -> Object:

@@ -21,5 +21,5 @@ class DenyServiceExternalIPs(Plugin):
         new = set((attributes.obj.get("spec") or {}).get("externalIPs") or ())
         old = set(((attributes.old or {}).get("spec") or {}).get("externalIPs") or ())
         if new - old:
-            raise forbidden(attributes, "use of external IPs is denied by admission control")
+            raise forbidden(attributes, "Use of external IPs is denied by admission control")
         return Verdict("allow", "no new external address")

@@ -326,7 +326,7 @@ def test_a_service_keeps_its_external_addresses_but_gets_no_new_ones() -> None:
     old: Object = {"metadata": metadata, "spec": {"externalIPs": ["1.2.3.4"]}}
     new: Object = {"metadata": metadata, "spec": {"externalIPs": ["1.2.3.4", "5.6.7.8"]}}
     cluster.send("services", old, old=old, operation=UPDATE)
-    message = 'services "s" is forbidden: use of external IPs is denied by admission control'
+    message = 'services "s" is forbidden: Use of external IPs is denied by admission control'
     assert refused(cluster, "services", new, old=old, operation=UPDATE).message == message
 
 
