@@ -25,7 +25,7 @@ from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.flowcontrol import control as flowcontrol
-from apiserver_app.flowcontrol import statuses
+from apiserver_app.flowcontrol import producing, statuses
 from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths, startup
@@ -167,6 +167,9 @@ class Cluster:
         for followed in filter(self.resources.by_key.__contains__, statuses.FOLLOWED):
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
             self.kernel.spawn(f"apf/{followed}", task, background=True)
+        producer = self.client("system:apiserver", producing.AGENT, ("system:masters",))
+        kept = producing.keep(producer, self.cache, self.kernel, state.version, state.epoch)
+        self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
         self.kernel.spawn("etcd/compactor", self._compact(), background=True)
         await self._until_nodes_take_pods()
