@@ -1,10 +1,12 @@
 """What a container finds below /: its image's files, what the kubelet writes, its volumes.
 
 Config maps, secrets and fields of the pod are laid out as they are now and again after a minute,
-as the kubelet's sync does; tokens are asked for when a container is first looked into.
+as the kubelet's sync does; tokens are asked for when a container is first looked into, and again
+when four fifths of their life, or a day, are over.
 
 Models kubernetes pkg/volume/{configmap,secret,projected,downwardapi,emptydir,hostpath} and
-pkg/kubelet/kubelet_pods.go (ensureHostsFile), pkg/kubelet/network/dns.
+pkg/kubelet/kubelet_pods.go (ensureHostsFile), pkg/kubelet/network/dns,
+pkg/kubelet/token/token_manager.go (requiresRefresh).
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from controllers_app.kubelet import clocktext, environment
 from controllers_app.kubelet.network import DNS_ADDRESS, DOMAIN
 from controllers_app.kubelet.shell import tools
 from controllers_app.kubelet.shell.files import File, Files, Folder, Link, Node, copy, mounted, tree
+from controllers_app.kubelet.volumes import NotMountable
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
 
 SYNC_SECONDS = 60
 MODE = 0o644
+TOKEN_SECONDS, TOKEN_SECONDS_MAX = 3600, 24 * 3600
 FOLDERS = (
     "/bin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/dev", "/etc", "/home", "/lib", "/opt",
     "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/var/log", "/var/run",
@@ -196,6 +200,9 @@ def refresh(cell: Cell) -> None:
             continue
         if cell.now - folder.mtime >= SYNC_SECONDS * SECOND:
             _fill(cell, spec, folder)
+            kubelet = cell.station.kubelet
+            if kubelet is not None and any(_is_due(cell, *one) for one in _tokens(spec, folder)):
+                kubelet.kernel.spawn(f"{kubelet.lane}/tokens", tokens_of(cell), background=True)
 
 
 def _fill(cell: Cell, spec: Object, folder: Folder) -> None:
@@ -208,13 +215,15 @@ def _fill(cell: Cell, spec: Object, folder: Folder) -> None:
     files = Files(payload)
     group = pod_context(cell).get("fsGroup")
     for path, data, mode in _content(cell, spec):
+        written = cell.now
         if path in tokens:
             kept = Files(old).find("/" + path) if old is not None else None
-            data = kept.data if isinstance(kept, File) else data
+            if isinstance(kept, File):
+                data, written = kept.data, kept.mtime
             mode = 0o600 if group is not None or owner_of(cell)[0] else mode
         mode |= 0o440 if group is not None else 0
         owner = (owner_of(cell)[0] if path in tokens else 0, group or 0)
-        files.put("/" + path, File(data, mode, cell.now, owner), cell.now)
+        files.put("/" + path, File(data, mode, written, owner), cell.now)
     if old is not None and (not payload.entries and "projected" not in spec):
         return  # what it named is gone: what was mounted stays
     if old is not None and _same(old, payload):
@@ -298,18 +307,36 @@ def token_paths(spec: Object) -> dict[str, Object]:
 
 
 async def tokens_of(cell: Cell) -> None:
-    """Ask for the tokens of the pod's mounted volumes that nobody read so far."""
+    """Ask for the tokens of the pod's mounted volumes that nobody read so far, and again for
+    those whose life is mostly over. While no new one can be had, the old one stays."""
     kubelet = cell.station.kubelet
     mounted = {one["name"] for one in cell.spec.get("volumeMounts") or ()}
     for spec in cell.pod["spec"].get("volumes") or ():
         folder = cell.station.volumes.get(meta.uid_of(cell.pod), {}).get(spec["name"])
         if folder is None or spec["name"] not in mounted or kubelet is None:
             continue
-        for path, wanted in token_paths(spec).items():
-            found = Files(folder).find("/" + path)
-            if isinstance(found, File) and not found.data:
+        for found, wanted in list(_tokens(spec, folder)):
+            if not _is_due(cell, found, wanted):
+                continue
+            try:
                 token = await kubelet.volumes.token(cell.pod, wanted)
-                written = File(token.encode(), found.mode, cell.now, found.owner)
-                data = _data_of(folder)
-                if data is not None:
-                    Files(data).put("/" + path, written, cell.now)
+            except NotMountable:
+                continue
+            written = File(token.encode(), found.mode, cell.now, found.owner)
+            data = _data_of(folder)
+            if data is not None:
+                Files(data).put("/" + wanted["path"], written, cell.now)
+
+
+def _tokens(spec: Object, folder: Folder) -> Iterator[tuple[File, Object]]:
+    """The files of a volume that hold tokens, and what is asked for each."""
+    for path, wanted in token_paths(spec).items():
+        found = Files(folder).find("/" + path)
+        if isinstance(found, File):
+            yield found, wanted
+
+
+def _is_due(cell: Cell, found: File, wanted: Object) -> bool:
+    """Whether a token is missing, or has lived four fifths of its life, or a day."""
+    lives = min(wanted.get("expirationSeconds", TOKEN_SECONDS) * 0.8, TOKEN_SECONDS_MAX)
+    return not found.data or cell.now - found.mtime >= lives * SECOND

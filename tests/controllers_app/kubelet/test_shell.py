@@ -127,6 +127,20 @@ def test_the_account_token_and_the_clusters_files_are_there(box: Session) -> Non
     assert "KUBERNETES_SERVICE_HOST=10.96.0.1\n" in execute(box, "env")[0]
 
 
+def test_a_token_is_renewed_when_four_fifths_of_its_life_are_over() -> None:
+    box = cluster(nodes=1)
+    asked = {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}}
+    mount = {"volumeMounts": [{"name": "mine", "mountPath": "/mine"}]}
+    create(box, pod(container={"command": ["sleep", "infinity"], **mount}, image="busybox",
+                    volumes=[{"name": "mine", "projected": {"sources": [asked]}}]))  # fmt: skip
+    first = execute(box, "cat", "/mine/token")[0]
+    box.wait(470)
+    assert execute(box, "cat", "/mine/token")[0] == first
+    box.wait(20)
+    second = execute(box, "cat", "/mine/token")[0]
+    assert second.count(".") == 2 and second != first
+
+
 def test_names_of_services_are_found(box: Session) -> None:
     said, code = execute(box, "nslookup", "kubernetes")
     assert "Name:\tkubernetes.default.svc.cluster.local\nAddress: 10.96.0.1\n" in said
