@@ -141,7 +141,9 @@ def test_a_custom_object_stands_among_the_objects_with_its_kind(
 
     expect(sight.page.locator(".tree .row[title='CronTab mine']")).to_be_visible()
     sight.button("API server").click()
-    sight.says(sight.gate("routing"), "apiextensions-apiserver")
+    sight.says(sight.gate("routing"), "extensions")
+    sight.gate("routing").get_by_role("button", name="Routing").first.click()
+    sight.says(sight.headline, "apiextensions-apiserver answers this itself.")
     assert_laid_out(sight)
 
 

@@ -89,7 +89,11 @@ export const shortTry = (name) =>
 export const shortUser = (name) => name.replace('system:serviceaccount:kube-system:', '…:');
 
 /** @type {Record<string, string>} */
-const SERVERS = { 'kube-aggregator': 'aggregator', 'apiextensions-apiserver': 'extensions' };
+const SERVERS = {
+  'kube-aggregator': 'aggregator',
+  'kube-apiserver': 'kube',
+  'apiextensions-apiserver': 'extensions',
+};
 
 /** The servers a request was offered, the one that answers set off. */
 export function junction(/** @type {string[]} */ chain, /** @type {string} */ set) {
@@ -97,7 +101,11 @@ export function junction(/** @type {string[]} */ chain, /** @type {string} */ se
     'div.junction',
     { title: chain.join(' › ') },
     chain.map((name, i) => [
-      h(name === set ? 'span.set' : 'span', null, SERVERS[name] || name),
+      h(
+        name === set ? 'span.set' : 'span',
+        null,
+        chain.length < 3 && name === set ? name : SERVERS[name] || name,
+      ),
       i < chain.length - 1 ? h('span', { 'aria-hidden': 'true' }, '›') : null,
     ]),
   );
