@@ -21,13 +21,18 @@ SYSTEM = ("-n", "kube-system")
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Iterator[Kubectl]:
-    """A cluster of its own, where nothing is installed."""
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A cluster of its own: others say that there is no metrics API."""
     where = tmp_path_factory.mktemp("aggregated") / "data"
     with Demo(where, "--speed", "max", driver=REAL) as demo:
-        kubectl = Kubectl(kubectls.newest(), demo.data_dir, home)
-        kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
-        yield kubectl
+        yield demo
+
+
+@pytest.fixture(scope="module")
+def fresh(alone: Demo, home: Path) -> Kubectl:
+    kubectl = Kubectl(kubectls.newest(), alone.data_dir, home)
+    kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+    return kubectl
 
 
 @pytest.mark.seconds_max(300)
@@ -82,11 +87,9 @@ def test_the_product_api_says_how_the_server_was_built(cluster: Demo, kubectl: K
 
 @pytest.mark.seconds_max(300)
 @pytest.mark.parametrize("program", kubectls.programs(), ids=lambda path: path.name)
-def test_every_kubectl_can_say_top(
-    program: Path, cluster: Demo, home: Path, kubectl: Kubectl
-) -> None:
-    kubectl("apply", "-f", MANIFEST)
-    kubectl("wait", "--for=condition=Available", f"apiservice/{METRICS}", "--timeout=30s")
-    one = Kubectl(program, cluster.data_dir, home)
+def test_every_kubectl_can_say_top(program: Path, alone: Demo, home: Path, fresh: Kubectl) -> None:
+    fresh("apply", "-f", MANIFEST)
+    fresh("wait", "--for=condition=Available", f"apiservice/{METRICS}", "--timeout=30s")
+    one = Kubectl(program, alone.data_dir, home)
     assert re.search(r"(?m)^node-1 +\d+m", one("top", "node"))
     assert re.search(r"(?m)^metrics-server-\S+ +\d+m", one("top", "pod", *SYSTEM))
