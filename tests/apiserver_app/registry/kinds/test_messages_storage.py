@@ -20,7 +20,7 @@ Row = tuple[str, Object, list[str]]
 
 
 def plain(kind: str, **fields: object) -> Object:
-    return strategies.named(kind, STORAGE, namespace=None, **fields)
+    return strategies.named(kind, STORAGE, "web", namespace=None, **fields)
 
 
 def driver(**fields: object) -> Object:
@@ -36,12 +36,12 @@ def attachment(**spec: object) -> Object:
 
 def runtime(**fields: object) -> Object:
     parts = {"handler": "gvisor", **fields}
-    return strategies.named("RuntimeClass", "node.k8s.io/v1", namespace=None, **parts)
+    return strategies.named("RuntimeClass", "node.k8s.io/v1", "web", namespace=None, **parts)
 
 
 def role(kind: str = "ClusterRole", **fields: object) -> Object:
     namespace = None if kind == "ClusterRole" else "default"
-    return strategies.named(kind, RBAC, namespace=namespace, **fields)
+    return strategies.named(kind, RBAC, "web", namespace=namespace, **fields)
 
 
 def tolerating(*tolerations: object) -> Object:
