@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import urllib.parse
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ def test_a_watch_in_the_pod_sees_what_kubectl_changes(etcdctl: Etcdctl) -> None:
                          "--rev", str(_revision(etcdctl) + 1))  # fmt: skip
     try:
         kubectl("-n", "etcd", "create", "configmap", "seen", "--from-literal=a=b")
-        assert watch.stdout is not None
+        assert isinstance(watch.stdout, io.TextIOWrapper)
         assert [watch.stdout.buffer.readline() for _ in range(2)] == [
             b"PUT\n", b"/registry/configmaps/etcd/seen\n",
         ]  # fmt: skip
