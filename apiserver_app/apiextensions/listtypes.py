@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.apiextensions import govalues, paths
+from apiserver_app.apiextensions import govalues, structural
 from apiserver_app.apiextensions.structural import Node
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
@@ -20,28 +20,20 @@ from apiserver_app.machinery.errors import FieldError
 def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
     """What stands twice in sets and maps of a value."""
     found: list[FieldError] = []
-    _validate(value, node, path, found)
+    if node is not None:
+        _validate(value, node, path, found)
     return found
 
 
-def _validate(value: Any, node: Node | None, path: str, found: list[FieldError]) -> None:
-    if node is None:
-        return
-    if isinstance(value, dict):
-        for name, item in value.items():
-            child = node.properties.get(name)
-            if child is not None:
-                _validate(item, child, paths.child(path, name), found)
-            elif node.additional is not None:
-                _validate(item, node.additional, paths.key(path, name), found)
-    elif isinstance(value, list):
+def _validate(value: Any, node: Node, path: str, found: list[FieldError]) -> None:
+    if isinstance(value, list):
         if node.list_type == "set":
             for index in _twice(value):
                 found.append(errors.duplicate(f"{path}[{index}]", govalues.shown(value[index])))
         elif node.list_type == "map":
             _validate_keys(value, node.list_keys, path, found)
-        for index, item in enumerate(value):
-            _validate(item, node.items, f"{path}[{index}]", found)
+    for item, child, at in structural.below(value, node, path):
+        _validate(item, child, at, found)
 
 
 def _validate_keys(

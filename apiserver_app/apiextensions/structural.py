@@ -9,8 +9,10 @@ convert,unfold}.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from apiserver_app.apiextensions import paths
 
 Schema = Mapping[str, Any]
 
@@ -57,6 +59,21 @@ class Node:
         self.items: Node | None = None
         self.additional: Node | None = None
         self.any_additional = False  # additionalProperties without a schema
+
+
+def below(value: Any, node: Node, path: str) -> Iterator[tuple[Any, Node, str]]:
+    """What has a schema of its own in a value, in its order: (value, node, path)."""
+    if isinstance(value, list):
+        if node.items is not None:
+            for index, item in enumerate(value):
+                yield item, node.items, f"{path}[{index}]"
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            child = node.properties.get(name)
+            if child is not None:
+                yield item, child, paths.child(path, name)
+            elif node.additional is not None:
+                yield item, node.additional, paths.key(path, name)
 
 
 def build(source: Schema) -> Node:

@@ -14,7 +14,7 @@ from typing import Any
 from apiserver_app.cel import operators
 from apiserver_app.cel.checker import TYPE_NAMES, qualified
 from apiserver_app.cel.errors import CostExceeded, EvaluationError
-from apiserver_app.cel.folds import FOLDS
+from apiserver_app.cel.folds import FOLDS, decided
 from apiserver_app.cel.functions import FUNCTIONS, NO_OVERLOAD, Function
 from apiserver_app.cel.tree import (
     Bind,
@@ -248,26 +248,7 @@ def _put(out: list[Any], value: Any, optional: bool) -> None:
 
 def _logical(terms: list[Step], decisive: bool) -> Step:
     """`||` when `decisive` is true, `&&` when it is false: that value wins over any error."""
-
-    def logical(env: Env) -> bool:
-        failed: EvaluationError | None = None
-        for term in terms:
-            try:
-                value: object = term(env)
-            except CostExceeded:
-                raise
-            except EvaluationError as error:
-                failed = failed or error
-                continue
-            if value is decisive:
-                return decisive
-            if type(value) is not bool:
-                failed = failed or EvaluationError(NO_OVERLOAD)
-        if failed is not None:
-            raise failed
-        return not decisive
-
-    return logical
+    return lambda env: decided(env, terms, decisive)
 
 
 def _conditional(test: Step, yes: Step, no: Step) -> Step:

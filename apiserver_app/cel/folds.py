@@ -7,7 +7,7 @@ Models cel-go parser/macro.go, ext/comprehensions.go and interpreter/interpretab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from apiserver_app.cel.errors import CostExceeded, EvaluationError
@@ -48,25 +48,30 @@ def _rounds(env: Scope, ranged: Any, names: Names, cost: int) -> Iterator[Any]:
         raise EvaluationError(NO_OVERLOAD)
 
 
+def decided(env: Any, steps: Iterable[Step], decisive: bool) -> bool:
+    """Or when `decisive` is true, and when it is false: that value wins over any error."""
+    failed: EvaluationError | None = None
+    for step in steps:
+        try:
+            value: object = step(env)
+        except CostExceeded:
+            raise
+        except EvaluationError as error:
+            failed = failed or error
+            continue
+        if value is decisive:
+            return decisive
+        if type(value) is not bool:
+            failed = failed or EvaluationError(NO_OVERLOAD)
+    if failed is not None:
+        raise failed
+    return not decisive
+
+
 def _quantified(decisive: bool, cost: int) -> Callable[..., bool]:
     def run(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> bool:
-        failed: EvaluationError | None = None
         env.spend(1)
-        for _ in _rounds(env, ranged, names, cost):
-            try:
-                value: object = body(env)
-            except CostExceeded:
-                raise
-            except EvaluationError as error:
-                failed = failed or error
-                continue
-            if value is decisive:
-                return decisive
-            if type(value) is not bool:
-                failed = failed or EvaluationError(NO_OVERLOAD)
-        if failed is not None:
-            raise failed
-        return not decisive
+        return decided(env, (body for _ in _rounds(env, ranged, names, cost)), decisive)
 
     return run
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from apiserver_app.apiextensions import paths
+from apiserver_app.apiextensions import paths, structural
 from apiserver_app.apiextensions.structural import Node
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
@@ -21,25 +21,16 @@ _EMPTY = "must not be empty"
 def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
     """What is wrong with the resources embedded in a value."""
     found: list[FieldError] = []
-    _validate(value, node, path, found)
+    if node is not None:
+        _validate(value, node, path, found)
     return found
 
 
-def _validate(value: Any, node: Node | None, path: str, found: list[FieldError]) -> None:
-    if node is None:
-        return
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            _validate(item, node.items, f"{path}[{index}]", found)
-    elif isinstance(value, dict):
-        if node.embedded:
-            _resource(value, path, found)
-        for name, item in value.items():
-            child = node.properties.get(name)
-            if child is not None:
-                _validate(item, child, paths.child(path, name), found)
-            elif node.additional is not None:
-                _validate(item, node.additional, paths.key(path, name), found)
+def _validate(value: Any, node: Node, path: str, found: list[FieldError]) -> None:
+    if node.embedded and isinstance(value, dict):
+        _resource(value, path, found)
+    for item, child, at in structural.below(value, node, path):
+        _validate(item, child, at, found)
 
 
 def _resource(value: dict[str, Any], path: str, found: list[FieldError]) -> None:
