@@ -113,7 +113,7 @@ class LocalClient:
         return LocalWatch(
             self._cluster, call.info, self.component,
             outcome.selection.selects(strategy), outcome.selection.node(), namespace,
-            listoptions.parse_revision(resource_version), call.audit,
+            listoptions.parse_revision(resource_version), call.audit, call.name,
         )  # fmt: skip
 
     async def _object(
@@ -165,13 +165,15 @@ class LocalWatch:
         namespace: str,
         after: int,
         audit: Event | None = None,
+        named: str = "",
     ) -> None:
         self._audit = audit
         self._cluster = cluster
         self._events: kernel.Mailbox[WatchEvent] = kernel.Mailbox(cluster.kernel)
         self._subscription = Subscription(
             name, info.storage, info.etcd_prefix(namespace), selects, self._sink,
-            node=node if info.storage == "pods" else None, on_end=self._events.close,
+            node=node if info.storage == "pods" else None, named=named,
+            on_end=self._events.close,
         )  # fmt: skip
         # what a webhook would have to convert is seen as it is stored
         converts = info.custom is not None and info.custom.webhook is None

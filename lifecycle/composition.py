@@ -25,7 +25,7 @@ from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.flowcontrol import control as flowcontrol
-from apiserver_app.flowcontrol import producing, statuses
+from apiserver_app.flowcontrol import estimating, producing, statuses
 from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths, startup
@@ -170,6 +170,7 @@ class Cluster:
         producer = self.client("system:apiserver", producing.AGENT, ("system:masters",))
         kept = producing.keep(producer, self.cache, self.kernel, state.version, state.epoch)
         self.kernel.spawn("apf/keep", kept, background=True)
+        self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
         self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
         self.kernel.spawn("etcd/compactor", self._compact(), background=True)
         await self._until_nodes_take_pods()
@@ -248,7 +249,11 @@ class Cluster:
                 inputs.flags,
                 self.cache,
                 self.kernel,
-                lambda info: self.store.count(info.etcd_prefix()),
+                estimating.Estimator(
+                    lambda info: self.store.count(info.etcd_prefix()),
+                    self.cache.watchers,
+                    kinds.minor_of(state.version),
+                ),
             ),
             audit=self._audit(),
             features=self.features,

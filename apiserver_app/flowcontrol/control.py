@@ -2,70 +2,51 @@
 
 `admit` gives a place at once while seats are free, and something to be awaited when they are not;
 `leave` gives the place back. Requests that last (exec, logs, port forwards) are not counted; a
-watch is until it has begun.
+watch is until it has begun. Every 10 s the levels' limits follow what was asked of them.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/{apf_controller,apf_filter}.go,
-pkg/util/flowcontrol/request/list_work_estimator.go and
-pkg/server/filters/{priority-and-fairness,maxinflight}.go.
+Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/{apf_controller,apf_filter}.go
+and pkg/server/filters/{priority-and-fairness,maxinflight}.go.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable
 
 from apiserver_app.flags import Flags
+from apiserver_app.flowcontrol import borrowing
+from apiserver_app.flowcontrol.borrowing import Bounds
 from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS, Schemas
-from apiserver_app.flowcontrol.levels import Level, Refused, Shape, Taken, deal
+from apiserver_app.flowcontrol.estimating import ONE, Estimator, Work
+from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Shape, deal
+from apiserver_app.flowcontrol.tallies import Tally
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import Place
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
-from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
 
 EXEMPT, CATCH_ALL = "exempt", "catch-all"
 LASTING = frozenset(("attach", "exec", "proxy", "log", "portforward"))
 KNOWN_MAX = 4096
-OBJECTS_PER_SEAT = 100
 WAIT_SECONDS_MAX = 15.0  # a quarter of the time a request is given
 SHARES_DEFAULT = 30
 QUEUES_DEFAULT, HAND_DEFAULT, LENGTH_DEFAULT = 64, 8, 50
 READS = frozenset(("get", "list", "watch"))
 
 
-@dataclass(slots=True)
-class Flow:
-    """What all requests of one sort share."""
-
-    schema: str
-    level: Level
-    distinguisher: str
-    hand: tuple[int, ...]
-    detail: Object
-    uids: tuple[str, str]
-    single: Place  # of a request that takes one seat and did not wait
-
-
 class Control:
-    """`count` says how many objects of a resource there are: a list is as wide as they are many."""
+    """Levels and schemas of one server with so many seats."""
 
-    def __init__(
-        self,
-        reader: Reader,
-        kernel: Kernel,
-        count: Callable[[ResourceInfo], int],
-        seats: int,
-    ) -> None:
+    def __init__(self, reader: Reader, kernel: Kernel, estimator: Estimator, seats: int) -> None:
         self.levels: dict[str, Level] = {}
         self.schemas = Schemas()
-        self.executing = {"mutating": 0, "readOnly": 0}
-        self.rejected: dict[tuple[str, str, str], int] = {}  # level, schema, why
-        self.dispatched: dict[tuple[str, str], int] = {}
+        self.tallies: dict[tuple[str, str], Tally] = {}  # by level and schema
+        self.fair_fraction = 0.0
         self._reader = reader
         self._kernel = kernel
-        self._count = count
+        self._estimator = estimator
         self._seats = seats
         self._generation = (-1, -1)
         self._known: dict[tuple[object, ...], Flow] = {}
@@ -76,17 +57,26 @@ class Control:
             return UNCOUNTED
         flow = self._flow(user, call)
         call.flow = flow.uids
-        wide = call.verb == "list" or call.verb == "watch"
-        seats = self._width(flow.level, call) if wide and call.info is not None else 1
-        if flow.level.take(seats):
-            if seats == 1:
-                return flow.single
-            return Place({**flow.detail, "seats": seats}, Taken(flow.level, seats))
-        return self._wait(flow, seats, user, call)
+        level = flow.level
+        work, watches = self._estimator.of(call, level.shape.widest)
+        if watches is not None:
+            flow.tally.watches.add(watches)
+        flow.tally.widths.add(work.seats)
+        request = level.take(flow, work, user.name, call)
+        if request is None:
+            return self._wait(flow, work, user, call)
+        return Place(flow.detail if work is ONE else _told(flow, work, watches), request)
 
     def leave(self, place: Place) -> None:
         if place.taken is not None:
             place.taken.level.leave(place.taken)
+
+    async def lend(self) -> None:
+        """Adjust the limits again and again, for as long as the server runs."""
+        while True:
+            await self._kernel.sleep(borrowing.PERIOD_SECONDS, background=True)
+            self.refresh()
+            self._adjust()
 
     def refresh(self) -> None:
         """Follow the configuration objects, if they changed."""
@@ -95,16 +85,12 @@ class Control:
             self._generation = generation
             self._digest()
 
-    async def _wait(self, flow: Flow, seats: int, user: User, call: Call) -> Place:
+    async def _wait(self, flow: Flow, work: Work, user: User, call: Call) -> Place:
         level = flow.level
-        about = (user.name, call.verb, call.path)
         try:
-            taken = await level.wait(
-                seats, flow.hand, flow.schema, flow.distinguisher, about, _patience(call)
-            )
+            request = await level.wait(flow, work, user.name, call, _patience(call))
         except Refused as refused:
-            key = (level.name, flow.schema, refused.why)
-            self.rejected[key] = self.rejected.get(key, 0) + 1
+            flow.tally.refused(refused.why)
             error = level.refused()
             error.about = {
                 **flow.detail, "word": "429", "why": refused.why, "executing": level.executing,
@@ -112,21 +98,11 @@ class Control:
             }  # fmt: skip
             raise error from refused
         detail = {
-            **flow.detail, "seats": seats, "queue": taken.index, "position": taken.position,
-            "waited": taken.waited,
+            **_told(flow, work, None), "position": request.position, "waited": request.waited,
         }  # fmt: skip
-        return Place(detail, taken)
-
-    def _width(self, level: Level, call: Call) -> int:
-        assert call.info is not None
-        if call.name:
-            return 1
-        if call.verb == "watch":
-            initial = call.param("sendInitialEvents") == "true"
-            if not initial and call.param("resourceVersion") not in ("", "0"):
-                return 1
-        wide = -(-self._count(call.info) // OBJECTS_PER_SEAT)
-        return max(1, min(wide, level.shape.widest))
+        if request.queue is not None:
+            detail["queue"] = request.queue.index
+        return Place(detail, request)
 
     def _flow(self, user: User, call: Call) -> Flow:
         self.refresh()
@@ -155,11 +131,12 @@ class Control:
         detail: Object = {
             "word": level.name, "flowSchema": name, "priorityLevel": level.name,
         }  # fmt: skip
-        if shape.limit is not None:
-            detail["limit"] = shape.limit
-        uids = (meta.uid_of(schema), level.uid)
-        single = Place(detail, Taken(level, 1))
-        return Flow(name, level, told, hand, detail, uids, single)
+        if not shape.exempt:
+            detail["limit"], own = level.account.current, shape.bounds.nominal
+            if detail["limit"] != own:
+                detail["nominal"] = own
+        tally = self.tallies.setdefault((level.name, name), Tally())
+        return Flow(name, level, told, hand, tally, detail, (meta.uid_of(schema), level.uid))
 
     # -- configuration --------------------------------------------------------------------------
 
@@ -182,19 +159,37 @@ class Control:
                 level.reshape(shape)
             level.uid = meta.uid_of(one) if one["metadata"].get("uid") else ""
         self.schemas.digest(self._reader.list(SCHEMAS), specs)
+        self._adjust()
+
+    def _adjust(self) -> None:
+        """Let the levels lend each other what they have no use for."""
+        before = [one.account.current for one in self.levels.values()]
+        self.fair_fraction = borrowing.adjust(
+            {name: level.account for name, level in self.levels.items()}
+        )
+        if before == [one.account.current for one in self.levels.values()]:
+            return
+        self._known.clear()  # what they tell of their limits is true no more
+        for level in self.levels.values():
+            level.dispatch()
 
     def _shape(self, level: Object, total: int) -> Shape:
         spec = level["spec"]
-        if spec.get("type") == "Exempt":
-            return Shape(None)
-        limit = -(-self._seats * _shares(level) // total) if total else 1
-        response = (spec.get("limited") or {}).get("limitResponse") or {}
+        exempt = spec.get("type") == "Exempt"
+        given = (spec.get("exempt") if exempt else spec.get("limited")) or {}
+        nominal = -(-self._seats * _shares(level) // total) if total else 1
+        lends = borrowing.percent_of(nominal, int(given.get("lendablePercent") or 0))
+        borrows = self._seats
+        if given.get("borrowingLimitPercent") is not None:
+            borrows = borrowing.percent_of(nominal, int(given["borrowingLimitPercent"]))
+        bounds = Bounds(nominal, nominal - lends, nominal + borrows)
+        response = given.get("limitResponse") or {}
         queuing = response.get("queuing") or {}
-        if response.get("type") != "Queue":
-            return Shape(limit)
+        if exempt or response.get("type") != "Queue":
+            return Shape(bounds, exempt=exempt)
         queues = queuing.get("queues") or QUEUES_DEFAULT
         hand = min(queuing.get("handSize") or HAND_DEFAULT, queues)
-        return Shape(limit, queues, hand, queuing.get("queueLengthLimit") or LENGTH_DEFAULT)
+        return Shape(bounds, queues, hand, queuing.get("queueLengthLimit") or LENGTH_DEFAULT)
 
 
 UNCOUNTED = Place({"word": "lasting", "why": "requests that last take no seat"}, None)
@@ -231,6 +226,16 @@ def _shares(level: Object) -> int:
     return SHARES_DEFAULT
 
 
+def _told(flow: Flow, work: Work, watches: int | None) -> Object:
+    """What the trace is told of a request that is more than one seat for a moment."""
+    detail = {**flow.detail, "seats": work.seats}
+    if work.extra:
+        detail["afterwards"] = work.extra
+    if watches is not None:
+        detail["watches"] = watches
+    return detail
+
+
 def _patience(call: Call) -> float:
     """A quarter of the time that the request is given, at most a quarter of a minute."""
     text = call.param("timeout").removesuffix("s") if call.verb != "watch" else ""
@@ -243,19 +248,22 @@ class MaxInFlight:
     """What stands here when flow control is switched off: two plain limits, one for writes."""
 
     def __init__(self, kernel: Kernel, reads: int, writes: int) -> None:
-        self._levels = {
-            False: Level(kernel, "readOnly", Shape(reads or None)),
-            True: Level(kernel, "mutating", Shape(writes or None)),
+        self._flows = {
+            changes: Flow(word, _plain_level(kernel, word, limit), "", (), Tally())
+            for changes, word, limit in ((False, "readOnly", reads), (True, "mutating", writes))
         }
         self.levels: dict[str, Level] = {}  # no priority levels
-        self.rejected: dict[tuple[str, str, str], int] = {}
+        self.tallies: dict[tuple[str, str], Tally] = {}
+        self.fair_fraction = 0.0
 
     def admit(self, user: User, call: Call) -> Place | Awaitable[Place]:
         if call.subresource in LASTING or call.verb == "watch":
             return UNCOUNTED
-        level = self._levels[call.verb not in READS]
-        if level.take(1):
-            return Place({"word": f"{level.executing} in flight"}, Taken(level, 1))
+        flow = self._flows[call.verb not in READS]
+        level = flow.level
+        request = level.take(flow, ONE, user.name, call)
+        if request is not None:
+            return Place({"word": f"{level.executing} in flight"}, request)
         if "system:masters" in user.groups:
             return Place({"word": "over the limit", "why": "of system:masters"}, None)
         error = level.refused()
@@ -269,12 +277,19 @@ class MaxInFlight:
     def refresh(self) -> None:
         """It follows nothing."""
 
+    async def lend(self) -> None:
+        """Nobody lends."""
+
+
+def _plain_level(kernel: Kernel, name: str, limit: int) -> Level:
+    return Level(kernel, name, Shape(Bounds(limit, limit, limit), exempt=not limit))
+
 
 def build(
-    given: Flags, reader: Reader, kernel: Kernel, count: Callable[[ResourceInfo], int]
+    given: Flags, reader: Reader, kernel: Kernel, estimator: Estimator
 ) -> Control | MaxInFlight:
     """What --enable-priority-and-fairness and --max-*requests-inflight ask for."""
     reads, writes = given.max_requests_inflight, given.max_mutating_requests_inflight
     if given.enable_priority_and_fairness and reads + writes > 0:
-        return Control(reader, kernel, count, reads + writes)
+        return Control(reader, kernel, estimator, reads + writes)
     return MaxInFlight(kernel, reads, writes)

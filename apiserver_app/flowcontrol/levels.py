@@ -1,11 +1,10 @@
 """One priority level: its seats, and the queues of those who wait for one.
 
-A request takes as many seats as it is wide and gives them back when it is answered. While seats
-are free nobody waits. When none is, a request is put into one of the queues that its flow was
-dealt (shuffle sharding), the one with the least to do; it is refused when that one is full. A free
-seat goes to the queue whose oldest request would be finished first in a fair world (fair queuing).
-
-Not modelled: borrowing seats from other levels, and the extra latency of writes that many watch.
+A request takes as many seats as it is wide and gives them back when it is answered, or when the
+watches that heard of it are done. It belongs to one of the queues that its flow was dealt (shuffle
+sharding), the one with the least to do; it is refused when that one is full. A free seat goes to
+the queue whose oldest request would be finished first in a fair world (fair queuing). How many
+seats there are follows from what the levels lend each other.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go
 and pkg/util/shufflesharding/shufflesharding.go.
@@ -16,50 +15,59 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from apiserver_app.flowcontrol.borrowing import Account, Bounds
+from apiserver_app.flowcontrol.estimating import SERVICE_SECONDS, WIDEST, Work
+from apiserver_app.flowcontrol.tallies import Tally
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
 
-SERVICE_SECONDS = 0.003  # what a request is taken to last until it has
 MESSAGE = "Too many requests, please try again later."
 
 
-@dataclass(slots=True)
-class Waiter:
-    """One request in a queue."""
+@dataclass(slots=True, eq=False)
+class Flow:
+    """What all requests of one sort share: their schema, who is told apart, and their queues."""
 
-    flow: str  # of which schema
+    schema: str
+    level: Level
     distinguisher: str
-    seats: int
-    arrived: int  # µs
-    progress: float  # how far the level was when it came
-    signal: Signal
-    about: tuple[str, str, str]  # user, verb, path
-    granted: bool = False
+    hand: tuple[int, ...]
+    tally: Tally
+    detail: dict[str, Any] = field(default_factory=dict)
+    uids: tuple[str, str] = ("", "")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Queue:
-    waiting: deque[Waiter] = field(default_factory=deque)
+    index: int = 0
+    waiting: deque[Request] = field(default_factory=deque)
     executing: int = 0
-    seats: int = 0
+    seats: int = 0  # of those who are served
+    waiting_seats: int = 0
+    work: float = 0.0  # of those who wait, in seat-seconds
     next_dispatch: float = 0.0  # seat-seconds
 
-    def work(self) -> float:
-        return sum(one.seats for one in self.waiting) * SERVICE_SECONDS
 
-
-@dataclass(slots=True)
-class Taken:
-    """Seats that a request has; given back by `Level.leave`."""
+@dataclass(slots=True, eq=False)
+class Request:
+    """One that is served or waits. Its seats are given back by `Level.leave`."""
 
     level: Level
+    flow: Flow
+    work: Work
+    user: str
+    call: Any
     seats: int
+    arrived: int  # µs
+    progress: float = 0.0  # how far the level was when it came
     queue: Queue | None = None
-    since: int = 0
-    index: int = -1
     position: int = 0  # in its queue when it came, from 1
+    since: int = 0  # that it is served, µs
     waited: int = 0  # µs
+    signal: Signal | None = None  # of one that waits
+    granted: bool = False
 
 
 class Refused(Exception):
@@ -72,126 +80,221 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a level is configured. `limit` is None where there is none."""
+    """How a level is configured. `queues` is 0 where who finds no seat is refused."""
 
-    limit: int | None
-    queues: int = 0  # none: who finds no seat is refused
+    bounds: Bounds
+    queues: int = 0
     hand: int = 0
     length: int = 0
+    exempt: bool = False
 
     @property
     def widest(self) -> int:
         """How many seats one request may take."""
-        if self.limit is None or not self.queues:
+        own = self.bounds.nominal
+        if not self.queues:
             return WIDEST
-        return min(WIDEST, max(1, min(-(-self.limit * 15 // 100), self.limit // self.hand)))
-
-
-WIDEST = 10
+        return min(WIDEST, max(1, min(-(-own * 15 // 100), own // self.hand)))
 
 
 class Level:
     def __init__(self, kernel: Kernel, name: str, shape: Shape) -> None:
         self.name = name
         self.shape = shape
+        self.account = Account(kernel, shape.bounds, exempt=shape.exempt)
         self.uid = ""
         self.seats = 0  # in use
         self.executing = 0
         self.waiting = 0
+        self.waiting_seats = 0
         self.dispatched = self.rejected = self.timed_out = self.cancelled = 0
-        self.queues = [Queue() for _ in range(shape.queues)]
+        self.queues = [Queue(index) for index in range(shape.queues)]
+        self.served: dict[Request, None] = {}
+        self.progress = 0.0  # virtual time: seat-seconds that each queue with work has got
+        self.latest_dispatch = self.latest_start = 0.0
         self._kernel = kernel
         self._dealt = 0  # how many were put into a queue
         self._next = 0  # where the search for the next queue begins
-        self._progress = 0.0
+        self._active = 0  # queues with work
         self._synced = kernel.now
         self._backoff = Backoff()
 
     def reshape(self, shape: Shape) -> None:
         """Take on another configuration; nobody who waits loses the place."""
         self.shape = shape
+        self.account.bounds = shape.bounds
         while len(self.queues) < shape.queues:
-            self.queues.append(Queue())
+            self.queues.append(Queue(len(self.queues)))
         while len(self.queues) > shape.queues and not self.queues[-1].waiting:
             self.queues.pop()
-        self._dispatch()
+        self.dispatch()
 
-    def take(self, seats: int) -> bool:
-        """Whether that many seats are free now; they are taken then."""
+    def take(self, flow: Flow, work: Work, user: str, call: Any) -> Request | None:
+        """The seats for it, when that many are free now and nobody waits."""
+        seats = work.seats
         if self.waiting or not self._fits(seats):
-            return False
-        self.seats += seats
-        self.executing += 1
-        self.dispatched += 1
-        return True
+            return None
+        request = Request(self, flow, work, user, call, seats, self._kernel.now)
+        if self.shape.queues:
+            self._enter(request)
+            flow.tally.passed += 1
+        self._serve(request)
+        return request
 
     async def wait(
-        self, seats: int, hand: Sequence[int], flow: str, distinguisher: str,
-        about: tuple[str, str, str], seconds_max: float,
-    ) -> Taken:  # fmt: skip
+        self, flow: Flow, work: Work, user: str, call: Any, seconds_max: float
+    ) -> Request:
         """Stand in a queue until there are seats. Raises Refused."""
         if not self.shape.queues:
             self.rejected += 1
             raise Refused("concurrency-limit")
-        self._sync()
-        index = self._choose(hand)
-        queue = self.queues[index]
-        if len(queue.waiting) >= self.shape.length:
+        kernel = self._kernel
+        request = Request(self, flow, work, user, call, work.seats, kernel.now)
+        queue = self._enter(request)
+        if len(queue.waiting) >= self.shape.length and self.seats >= self.account.current:
             self.rejected += 1
             raise Refused("queue-full")
-        kernel = self._kernel
-        waiter = Waiter(
-            flow, distinguisher, seats, kernel.now, self._progress, Signal(kernel), about
-        )
-        if not queue.waiting and not queue.executing:
-            queue.next_dispatch = self._progress
-        queue.waiting.append(waiter)
-        self.waiting += 1
-        position = len(queue.waiting)
-        taken = Taken(self, seats, queue, kernel.now, index, position)
-        entered = False
-        self._dispatch()
+        self._queue(request, queue)
+        self.dispatch()
+        entered = request.granted
         try:
-            await waiter.signal.wait(seconds_max)
-            entered = waiter.granted
+            assert request.signal is not None
+            await request.signal.wait(seconds_max)
+            entered = request.granted
         finally:
             if not entered:  # in vain, or whoever asked has gone away
-                self._abandon(queue, waiter, taken)
+                self._abandon(request, queue)
+            flow.tally.waited[entered].add((kernel.now - request.arrived) / SECOND)
         if not entered:
             self.timed_out += 1
             raise Refused("time-out")
-        taken.waited, taken.since = kernel.now - waiter.arrived, kernel.now
-        return taken
+        request.waited = kernel.now - request.arrived
+        return request
 
-    def leave(self, taken: Taken) -> None:
-        """Give the seats back; whoever is next gets them."""
-        self.seats -= taken.seats
-        self.executing -= 1
-        if taken.queue is not None or self.waiting:
+    def leave(self, request: Request) -> None:
+        """It was answered: its seats go to whoever is next, perhaps after a while."""
+        queue, now = request.queue, self._kernel.now
+        if queue is not None:
             self._sync()
-        queue = taken.queue
+        self.executing -= 1
+        del self.served[request]
+        tally = request.flow.tally
+        tally.serving -= 1
+        lasted = (now - request.since) / SECOND
+        watches = request.call is not None and request.call.verb == "watch"
+        (tally.watched if watches else tally.served).add(lasted)
         if queue is not None:
             queue.executing -= 1
-            queue.seats -= taken.seats
-            lasted = (self._kernel.now - taken.since) / SECOND
-            queue.next_dispatch -= (SERVICE_SECONDS - lasted) * taken.seats
+            if not queue.executing and not queue.waiting:
+                self._active -= 1
+            queue.next_dispatch -= (SERVICE_SECONDS - lasted) * request.work.initial
             _bound(queue)
-        if self.waiting:
-            self._dispatch()
+        if request.work.extra:
+            self._kernel.call_at(now + request.work.extra, self._linger, request)
+        else:
+            self._release(request)
 
     def refused(self) -> errors.ApiError:
         """The answer to who was refused just now."""
         self._backoff.record(self._kernel.now // SECOND)
         return errors.plain(429, "TooManyRequests", MESSAGE, self._backoff.seconds)
 
+    def dispatch(self) -> None:
+        """Give free seats to those who wait, the next in fairness first."""
+        while self.waiting and self.seats < self.account.current:
+            queue = self._fairest()
+            if queue is None:
+                return
+            request = queue.waiting[0]
+            if not self._fits(request.seats):
+                request.flow.tally.unaccommodated += 1
+                return
+            self._unqueue(request, queue)
+            request.granted = True
+            self._serve(request)
+            assert request.signal is not None
+            request.signal.set()
+
     # -- inside ---------------------------------------------------------------------------------
 
-    def _abandon(self, queue: Queue, waiter: Waiter, taken: Taken) -> None:
-        if waiter.granted:
-            self.leave(taken)
+    def _linger(self, request: Request) -> None:
+        """The watches that heard of it are done."""
+        self._sync()
+        self._release(request)
+
+    def _release(self, request: Request) -> None:
+        self.seats -= request.seats
+        request.flow.tally.serving_seats -= request.seats
+        if request.queue is not None:
+            request.queue.seats -= request.seats
+        self.account.demand.set(self.seats + self.waiting_seats)
+        if self.waiting:
+            self._sync()
+            self.dispatch()
+
+    def _enter(self, request: Request) -> Queue:
+        """Find its queue."""
+        self._sync()
+        request.progress = self.progress
+        queue = request.queue = self.queues[self._choose(request.flow.hand)]
+        return queue
+
+    def _serve(self, request: Request) -> None:
+        self.seats += request.seats
+        self.executing += 1
+        self.dispatched += 1
+        self.served[request] = None
+        request.since = self._kernel.now
+        self.account.demand.set(self.seats + self.waiting_seats)
+        tally = request.flow.tally
+        tally.dispatched += 1
+        tally.serving += 1
+        tally.serving_seats += request.seats
+        queue = request.queue
+        if queue is None:
             return
-        queue.waiting.remove(waiter)
-        self.waiting -= 1
+        if not queue.executing and not queue.waiting:
+            self._active += 1
+            if not request.granted:
+                queue.next_dispatch = self.progress
+        queue.executing += 1
+        queue.seats += request.seats
+        self._next = queue.index
+        self.latest_dispatch, self.latest_start = self.progress, queue.next_dispatch
+        queue.next_dispatch += request.work.seat_seconds
+        _bound(queue)
+
+    def _queue(self, request: Request, queue: Queue) -> None:
+        if not queue.waiting and not queue.executing:
+            queue.next_dispatch = self.progress
+            self._active += 1
+        queue.waiting.append(request)
+        request.position = len(queue.waiting)
+        request.signal = Signal(self._kernel)
+        self._waits(request, queue, 1)
+        request.flow.tally.lengths.add(len(queue.waiting))
+
+    def _unqueue(self, request: Request, queue: Queue) -> None:
+        queue.waiting.remove(request)
+        self._waits(request, queue, -1)
+        if not queue.executing and not queue.waiting:
+            self._active -= 1
+
+    def _waits(self, request: Request, queue: Queue, sign: int) -> None:
+        seats = sign * request.seats
+        queue.waiting_seats += seats
+        queue.work = queue.work + sign * request.work.seat_seconds if queue.waiting else 0.0
+        self.waiting += sign
+        self.waiting_seats += seats
+        request.flow.tally.waiting += sign
+        request.flow.tally.waiting_seats += seats
+        self.account.demand.set(self.seats + self.waiting_seats)
+
+    def _abandon(self, request: Request, queue: Queue) -> None:
+        if request.granted:
+            self.leave(request)
+            return
+        self._unqueue(request, queue)
         self.rejected += 1
         self.cancelled += 1
         _bound(queue)
@@ -199,41 +302,25 @@ class Level:
     def _choose(self, hand: Sequence[int]) -> int:
         offset = self._dealt % len(hand)
         self._dealt += 1
+        if not self.waiting:
+            return hand[offset]
         turned = [*hand[offset:], *hand[:offset]]
-        return min(turned, key=lambda index: self.queues[index].work())
+        return min(turned, key=lambda index: self.queues[index].work)
 
     def _sync(self) -> None:
-        """Advance the level's progress by what its queues did since the last look."""
+        """Advance the level's virtual time by what its queues did since the last look."""
         now = self._kernel.now
+        if now == self._synced:
+            return
         passed, self._synced = now - self._synced, now
-        active = [one for one in self.queues if one.waiting or one.executing]
-        if active and passed > 0:
-            asked = sum(one.seats + sum(w.seats for w in one.waiting) for one in active)
-            limit = self.shape.limit or asked
-            self._progress += min(asked, limit) / len(active) * passed / SECOND
-
-    def _dispatch(self) -> None:
-        """Give free seats to those who wait, the next in fairness first."""
-        while self.waiting:
-            queue = self._fairest()
-            if queue is None or not self._fits(queue.waiting[0].seats):
-                return
-            waiter = queue.waiting.popleft()
-            self.waiting -= 1
-            self.seats += waiter.seats
-            self.executing += 1
-            self.dispatched += 1
-            queue.executing += 1
-            queue.seats += waiter.seats
-            queue.next_dispatch += SERVICE_SECONDS * waiter.seats
-            _bound(queue)
-            waiter.granted = True
-            waiter.signal.set()
+        if self._active:
+            asked = min(self.seats + self.waiting_seats, self.account.current)
+            self.progress += asked / self._active * passed / SECOND
 
     def _fits(self, seats: int) -> bool:
-        limit = self.shape.limit
-        if limit is None:
+        if self.shape.exempt:
             return True
+        limit = self.account.current
         if self.shape.queues and self.seats >= limit:  # with no seats at all nothing is served
             return False
         return self.seats + seats <= limit or (seats > limit and not self.executing)
@@ -244,15 +331,12 @@ class Level:
         finish = 0.0
         count = len(self.queues)
         for step in range(count):
-            index = (self._next + 1 + step) % count
-            queue = self.queues[index]
+            queue = self.queues[(self._next + 1 + step) % count]
             if not queue.waiting:
                 continue
-            end = queue.next_dispatch + SERVICE_SECONDS * queue.waiting[0].seats
+            end = queue.next_dispatch + queue.waiting[0].work.seat_seconds
             if best is None or end < finish:
-                best, finish, found = queue, end, index
-        if best is not None:
-            self._next = found
+                best, finish = queue, end
         return best
 
 

@@ -54,14 +54,23 @@ class FlowControl(Protocol):
         """Follow the configuration objects now."""
         ...
 
+    async def lend(self) -> None:
+        """Let levels lend each other seats, for as long as the server runs."""
+        ...
+
     @property
     def levels(self) -> Mapping[str, Any]:
         """Priority levels by name."""
         ...
 
     @property
-    def rejected(self) -> Mapping[tuple[str, str, str], int]:
-        """How many were refused, by level, schema and why."""
+    def tallies(self) -> Mapping[tuple[str, str], Any]:
+        """What was counted of each flow schema, by level and schema."""
+        ...
+
+    @property
+    def fair_fraction(self) -> float:
+        """How much of what it could use each level gets."""
         ...
 
 

@@ -20,20 +20,21 @@ SORTS_MAX = 20_000  # counted apart; whatever comes beyond is not
 Sort = tuple[str, str, str, str, str, str]
 
 
-class Durations:
-    """One histogram."""
+class Histogram:
+    """How many values lie up to each of the bounds, and above them all."""
 
-    __slots__ = ("buckets", "count", "total")
+    __slots__ = ("bounds", "buckets", "count", "total")
 
-    def __init__(self) -> None:
-        self.buckets = [0] * (len(BUCKETS) + 1)
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.buckets = [0] * (len(bounds) + 1)
         self.count = 0
         self.total = 0.0
 
-    def add(self, seconds: float) -> None:
-        self.buckets[bisect_left(BUCKETS, seconds)] += 1
+    def add(self, value: float) -> None:
+        self.buckets[bisect_left(self.bounds, value)] += 1
         self.count += 1
-        self.total += seconds
+        self.total += value
 
 
 class Counters:
@@ -41,7 +42,7 @@ class Counters:
 
     def __init__(self) -> None:
         self.requests: dict[tuple[Sort, bool, int], int] = {}
-        self.durations: dict[Sort, Durations] = {}
+        self.durations: dict[Sort, Histogram] = {}
         self.in_flight = {False: 0, True: 0}  # by whether it changes something
 
     def reset(self) -> None:
@@ -58,7 +59,7 @@ class Counters:
         if found is None:
             if len(self.durations) >= SORTS_MAX:
                 return
-            found = self.durations[sort] = Durations()
+            found = self.durations[sort] = Histogram(BUCKETS)
         found.add(micros / SECOND)
 
 

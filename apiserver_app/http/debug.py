@@ -31,7 +31,9 @@ _REQUESTS = (
     "FlowDistingsher", "ArriveTime", "InitialSeats", "FinalSeats", "AdditionalLatency",
     "StartTime",
 )  # fmt: skip
-_DETAILS = ("UserName", "Verb", "APIPath")
+_DETAILS = (
+    "UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource",
+)  # fmt: skip
 
 
 def dump(cluster: ClusterContext, name: str, *, details: bool) -> str | None:
@@ -58,22 +60,51 @@ def _level(level: Any) -> Sequence[object]:
 
 
 def _queues(level: Any) -> Iterable[Sequence[object]]:
-    for index, queue in enumerate(level.queues):
-        seats = sum(one.seats for one in queue.waiting)
+    for queue in level.queues:
+        initial = sum(one.work.initial for one in queue.waiting)
         yield (
-            level.name, index, len(queue.waiting), queue.executing, queue.seats,
-            f"{queue.next_dispatch:.8f}ss", seats, seats, f"{queue.work():.8f}ss",
+            level.name, queue.index, len(queue.waiting), queue.executing, queue.seats,
+            f"{queue.next_dispatch:.8f}ss", initial, queue.waiting_seats, f"{queue.work:.8f}ss",
         )  # fmt: skip
 
 
 def _requests(level: Any, details: bool) -> Iterable[Sequence[object]]:
-    for index, queue in enumerate(level.queues):
+    for queue in level.queues:
         for place, one in enumerate(queue.waiting):
-            row = (
-                level.name, one.flow, index, place, one.distinguisher,
-                meta.rfc3339_micro(one.arrived), one.seats, 0, "0s", "0001-01-01T00:00:00Z",
-            )  # fmt: skip
-            yield (*row, *one.about) if details else row
+            yield _request(one, place, details)
+        for one in level.served:
+            if one.queue is queue:
+                yield _request(one, -1, details)
+    for one in level.served:
+        if one.queue is None:
+            yield _request(one, -1, details)
+
+
+def _request(one: Any, place: int, details: bool) -> Sequence[object]:
+    started = meta.rfc3339_micro(one.since) if one.since else "0001-01-01T00:00:00Z"
+    row = (
+        one.level.name, one.flow.schema, -1 if one.queue is None else one.queue.index, place,
+        one.flow.distinguisher, meta.rfc3339_micro(one.arrived), one.work.initial,
+        one.work.final, _duration(one.work.extra), started,
+    )  # fmt: skip
+    if not details:
+        return row
+    call = one.call
+    group, version, plural = call.asked
+    if call.info is not None:
+        group, version, plural = call.info.group, call.info.version, call.info.plural
+    served = f"{group}/{version}" if group else version
+    return (
+        *row, one.user, call.verb, call.path, call.namespace, call.name, served, plural,
+        call.subresource,
+    )  # fmt: skip
+
+
+def _duration(micros: int) -> str:
+    """As Go prints one below a second."""
+    if not micros:
+        return "0s"
+    return f"{micros / 1000:g}ms" if micros >= 1000 else f"{micros}µs"
 
 
 def _bool(value: bool) -> str:

@@ -9,7 +9,7 @@ import orjson
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import debug, discovery, health, metrics, openapi
+from apiserver_app.http import debug, discovery, exposition, health, metrics, openapi
 from apiserver_app.machinery import errors, kinds
 
 _JSON = "application/json"
@@ -42,7 +42,7 @@ class PathHandler:
         if root == "/openapi":
             return self._describe(path, call)
         if path == "/metrics":
-            return _document(metrics.render(self._cluster), metrics.CONTENT_TYPE)
+            return _document(metrics.render(self._cluster), exposition.CONTENT_TYPE)
         if root == "/debug":
             return self._debug(path, call)
         if path == "/openid/v1/jwks":

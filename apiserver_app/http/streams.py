@@ -218,7 +218,7 @@ def open_watch(
     reply.listen(cancel=lambda _: stream.close())
     subscription = Subscription(
         call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,
-        node=selection.node() if info.storage == "pods" else None, outside=True,
+        node=selection.node() if info.storage == "pods" else None, named=call.name, outside=True,
         on_end=stream.end,
     )  # fmt: skip
     stream.subscription = subscription

@@ -48,7 +48,9 @@ Sink = Callable[[str, Change, Object], None]
 class Subscription:
     """One open watch. `sink(type, change, object)` is called for what it selects."""
 
-    __slots__ = ("node", "on_end", "outside", "prefix", "readers", "selects", "sink", "storage")
+    __slots__ = (
+        "named", "node", "on_end", "outside", "prefix", "readers", "selects", "sink", "storage",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class Subscription:
         sink: Sink,
         *,
         node: str | None = None,
+        named: str = "",
         outside: bool = False,
         on_end: Callable[[], None] | None = None,
     ) -> None:
@@ -68,6 +71,7 @@ class Subscription:
         self.prefix = prefix
         self.selects = selects
         self.sink = sink
+        self.named = named  # the one object that it selects
         self.node = node  # set when it selects pods of one node: found without asking the rest
         self.outside = outside
 
@@ -197,6 +201,18 @@ class WatchCache:
         group = self._group(watch)
         if watch in group:
             group.remove(watch)
+
+    def watchers(self, info: ResourceInfo, namespace: str, name: str) -> int:
+        """How many watches may hear of a change, by resource, namespace and name; those of the
+        pods of one node are not looked for.
+
+        Models staging/src/k8s.io/apiserver/pkg/util/flowcontrol/watch_tracker.go.
+        """
+        group = self._watches.get(info.storage, ())
+        if not group:
+            return 0
+        prefixes = (info.etcd_prefix(), info.etcd_prefix(namespace))
+        return sum(one.prefix in prefixes and one.named in ("", name) for one in group)
 
     def serve(self, info: ResourceInfo) -> None:
         """Know a custom resource by its name."""

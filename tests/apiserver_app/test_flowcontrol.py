@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
-from apiserver_app.flowcontrol import levels
+from apiserver_app.flowcontrol import estimating, levels
+from apiserver_app.flowcontrol.borrowing import Bounds
+from apiserver_app.flowcontrol.tallies import Tally
+from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.meta import Credential
 from lifecycle.trace.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import PODS, bare_session, configmap, header
 
@@ -92,7 +96,10 @@ def narrow(**response: Any) -> Session:
         "metadata": {"name": "narrow"},
         "spec": {
             "type": "Limited",
-            "limited": {"nominalConcurrencyShares": 1, "limitResponse": response},
+            "limited": {
+                "nominalConcurrencyShares": 1, "borrowingLimitPercent": 0,
+                "limitResponse": response,
+            },
         },
     }  # fmt: skip
     assert session.request("POST", LEVELS, level).status == 201
@@ -126,6 +133,13 @@ def crowd(session: Session, count: int) -> list[Answer]:
 def queuing(queues: int, hand: int, length: int) -> dict[str, Any]:
     shape = {"queues": queues, "handSize": hand, "queueLengthLimit": length}
     return {"type": "Queue", "queuing": shape}
+
+
+def endless(level: levels.Level) -> None:
+    """A request that never ends."""
+    flow = levels.Flow("narrow", level, "", (0,), Tally())
+    call = Call("list", PODS, Credential(), "kubectl")
+    assert level.take(flow, estimating.ONE, "teacher", call) is not None
 
 
 def details(session: Session) -> list[dict[str, Any]]:
@@ -180,7 +194,7 @@ def test_seats_are_given_back_and_a_watch_keeps_none() -> None:
 def test_who_waits_too_long_is_refused() -> None:
     session = narrow(**queuing(1, 1, 50))
     level = session.cluster.context.flow.levels["narrow"]
-    assert level.take(1)  # a request that never ends
+    endless(level)
     answer = session.request("GET", PODS, user="teacher")
     assert answer.status == 429
     assert details(session)[-1]["why"] == "time-out"
@@ -195,16 +209,16 @@ def test_a_flow_is_dealt_a_hand_of_different_queues() -> None:
 
 def test_a_free_seat_goes_to_the_flow_that_had_least() -> None:
     kernel = kernels.Kernel()
-    level = levels.Level(kernel, "x", levels.Shape(1, 2, 1, 50))
+    level = levels.Level(kernel, "x", levels.Shape(Bounds(1, 1, 1), 2, 1, 50))
     served: list[str] = []
 
-    async def one(flow: str, index: int) -> None:
-        if level.take(1):
-            taken = levels.Taken(level, 1)
-        else:
-            taken = await level.wait(1, (index,), flow, flow, ("u", "get", "/"), 15)
+    async def one(name: str, index: int) -> None:
+        flow = levels.Flow(name, level, name, (index,), Tally())
+        taken = level.take(flow, estimating.ONE, "u", None)
+        if taken is None:
+            taken = await level.wait(flow, estimating.ONE, "u", None, 15)
         await kernel.sleep(0.1)
-        served.append(flow)
+        served.append(name)
         level.leave(taken)
 
     for flow in ("elephant",) * 6 + ("mouse",):
@@ -229,7 +243,7 @@ def test_without_fairness_there_are_two_plain_limits() -> None:
 def test_the_dumps_show_levels_queues_and_who_waits() -> None:
     session = narrow(**queuing(2, 1, 50))
     level = session.cluster.context.flow.levels["narrow"]
-    assert level.take(1)
+    endless(level)
     session.request("GET", PODS, user="teacher", settle=False)
     rows = {}
     for name in ("dump_priority_levels", "dump_queues", "dump_requests?includeRequestDetails=1"):
@@ -237,7 +251,10 @@ def test_the_dumps_show_levels_queues_and_who_waits() -> None:
         rows[name] = [line.split() for line in text.splitlines() if line.startswith("narrow,")]
     assert rows["dump_priority_levels"][0][4:6] == ["1,", "1,"]
     assert sum(int(row[2].rstrip(",")) for row in rows["dump_queues"]) == 1
-    assert rows["dump_requests?includeRequestDetails=1"][0][-3:] == ["teacher,", "list,", PODS]
+    asked = rows["dump_requests?includeRequestDetails=1"]
+    waiting, serving = sorted(asked, key=lambda row: row[3], reverse=True)
+    assert waiting[10:] == ["teacher,", "list,", f"{PODS},", "default,", ",", "v1,", "pods,"]
+    assert (waiting[3], serving[3]) == ("0,", "-1,")
 
 
 def test_a_schema_says_whether_its_level_is_there() -> None:

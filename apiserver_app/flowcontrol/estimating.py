@@ -1,0 +1,98 @@
+"""How much work a request is: how many seats it takes while it is served, and for how long the
+watches that hear of it keep some of them busy.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/request/{width,
+list_work_estimator,mutating_work_estimator,config}.go and pkg/util/flowcontrol/watch_tracker.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from apiserver_app.handlers import readpath
+from apiserver_app.handlers.call import Call
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import ResourceInfo
+
+WIDEST = 10
+OBJECTS_PER_SEAT = 100
+WATCHES_PER_SEAT = 10
+EVENT_MICROS = 5000  # that one group of watches is busy with an event
+SERVICE_SECONDS = 0.003  # what a request is taken to last until it has
+_CHANGES = frozenset(("create", "update", "patch", "delete"))
+_SNAPSHOTLESS = readpath.SNAPSHOTS_SINCE - 1  # snapshots of the cache are not thought of
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """`initial` seats while it is served; `final` ones for `extra` µs after it was answered."""
+
+    initial: int = 1
+    final: int = 0
+    extra: int = 0
+
+    @property
+    def seats(self) -> int:
+        return self.initial if self.initial > self.final else self.final
+
+    @property
+    def seat_seconds(self) -> float:
+        return self.initial * SERVICE_SECONDS + self.final * self.extra / SECOND
+
+
+ONE = Work()
+
+
+class Estimator:
+    """`objects` says how many of a resource there are, `watches` how many hear of a change to
+    (resource, namespace, name)."""
+
+    def __init__(
+        self,
+        objects: Callable[[ResourceInfo], int],
+        watches: Callable[[ResourceInfo, str, str], int],
+        minor: int,
+    ) -> None:
+        self._objects = objects
+        self._watches = watches
+        self._minor = min(minor, _SNAPSHOTLESS)
+        self._lists_in_watches = minor == 32 or minor >= 34  # the feature WatchList
+
+    def of(self, call: Call, widest: int) -> tuple[Work, int | None]:
+        """The work, and of a change how many watches hear of it."""
+        info, verb = call.info, call.verb
+        if info is None:
+            return ONE, None
+        if verb in _CHANGES:
+            if call.subresource == "token" and info.plural == "serviceaccounts":
+                return ONE, None
+            count = self._watches(info, call.namespace, call.name)
+            return (ONE if count < WATCHES_PER_SEAT else _heard(count, widest)), count
+        if verb == "list" or (verb == "watch" and self._lists_in_watches):
+            return self._list(call, info, widest), None
+        return ONE, None
+
+    def _list(self, call: Call, info: ResourceInfo, widest: int) -> Work:
+        if call.name:
+            return ONE
+        if call.verb == "watch" and call.param("sendInitialEvents") not in ("true", "1"):
+            return ONE
+        stored = self._objects(info)
+        text = call.param("limit")
+        limit = min(int(text), stored) if text.isdigit() and int(text) else stored
+        if readpath.of(call, self._minor).by == readpath.CACHE:
+            looked_at = stored
+        elif call.param("labelSelector") or call.param("fieldSelector"):
+            looked_at = stored + limit
+        else:
+            looked_at = 2 * limit
+        seats = -(-looked_at // OBJECTS_PER_SEAT)
+        return Work(min(seats, widest)) if seats > 1 else ONE
+
+
+def _heard(count: int, widest: int) -> Work:
+    """The same area, narrower and longer, when it would be too wide."""
+    wanted = -(-count // WATCHES_PER_SEAT)
+    final = min(wanted, widest)
+    return Work(1, final, wanted * EVENT_MICROS // final)

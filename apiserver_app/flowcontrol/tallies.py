@@ -1,0 +1,54 @@
+"""What flow control counts for /metrics, by flow schema.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/metrics/metrics.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.handlers.counters import Histogram
+
+SECONDS = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
+LENGTHS = (0.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0)
+WATCHES = (0.0, 1.0, 10.0, 100.0, 1000.0, 10000.0)
+WIDTHS = (1.0, 2.0, 4.0, 10.0)
+
+
+class Tally:
+    """Of the requests of one flow schema on one level."""
+
+    __slots__ = (
+        "dispatched", "lengths", "passed", "rejected", "served", "serving", "serving_seats",
+        "unaccommodated", "waited", "waiting", "waiting_seats", "watched", "watches", "widths",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.dispatched = self.unaccommodated = 0
+        self.passed = 0  # through an empty queue, without waiting
+        self.serving = self.serving_seats = self.waiting = self.waiting_seats = 0
+        self.rejected: dict[str, int] = {}  # by why
+        self.waited = {True: Histogram(SECONDS), False: Histogram(SECONDS)}  # by success
+        self.served = Histogram(SECONDS)
+        self.watched = Histogram(SECONDS)  # the beginnings of watches
+        self.lengths = Histogram(LENGTHS)  # of the queue, with the request in it
+        self.watches = Histogram(WATCHES)
+        self.widths = Histogram(WIDTHS)
+
+    def refused(self, why: str) -> None:
+        self.rejected[why] = self.rejected.get(why, 0) + 1
+
+    @property
+    def all_waits(self) -> Histogram:
+        """The waits of those who were served, with those of nothing at all."""
+        return _with(self.waited[True], 0.0, self.passed)
+
+    @property
+    def all_lengths(self) -> Histogram:
+        return _with(self.lengths, 1.0, self.passed)
+
+
+def _with(one: Histogram, value: float, times: int) -> Histogram:
+    out = Histogram(one.bounds)
+    out.add(value)
+    out.buckets = [had + times * more for had, more in zip(one.buckets, out.buckets, strict=True)]
+    out.count, out.total = one.count + times, one.total + times * value
+    return out
