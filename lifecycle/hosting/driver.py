@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.http.server import Reply, Request
-from lifecycle.hosting import memory
+from lifecycle.hosting import masking, memory
 from lifecycle.hosting.clusterhost import ClusterHost, Message
 from lifecycle.hosting.control import ControlError, Controls
 
@@ -125,7 +125,8 @@ class Driver:
             if number in self._requests:
                 kernel.spawn(f"request {number}", server.serve(request, reply), lane=0, span=0)
 
-        host.offer("request", [number, method, path, query, headers, body, tls], start)
+        told = masking.headers(headers), masking.body(path, body)
+        host.offer("request", [number, method, path, query, *told, tls], start)
 
     def _pass(self, kind: str, number: int, what: bytes | str | int) -> None:
         """What the client of an open stream sent, or how much it took: an input like a request."""
