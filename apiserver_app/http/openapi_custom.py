@@ -25,6 +25,9 @@ _NOT_IN_V2 = frozenset((
     "nullable", "oneOf", "anyOf", "allOf", "not", "x-kubernetes-validations",
     "x-kubernetes-int-or-string",
 ))  # fmt: skip
+_INSIDE = ("properties", "items")  # which kubectl cannot cope with where more fields may be
+_GVK = "x-kubernetes-group-version-kind"
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 
 def schemas(
@@ -41,29 +44,50 @@ def schemas(
     return out
 
 
-def in_v2(schema: Any) -> Any:
-    """A schema without what Swagger 2.0 has not."""
-    if not isinstance(schema, dict):
-        return schema
+def in_v2(schema: Json) -> Json:
+    """The schema of a kind without what Swagger 2.0 has not. Where fields that are not known are
+    kept nothing is said of the others: kubectl takes what is named for all there is."""
+    if schema.get(_PRESERVE):
+        return {"type": "object", _GVK: schema[_GVK]}
+    return _inner_in_v2(schema)
+
+
+def _inner_in_v2(schema: Json) -> Json:
     if schema.get("x-kubernetes-int-or-string"):
         return {"x-kubernetes-int-or-string": True, **_described(schema)}
     out = {key: value for key, value in schema.items() if key not in _NOT_IN_V2}
-    if schema.get("nullable"):
-        for key in ("type", "items", "properties", "additionalProperties", "required"):
+    if schema.get("nullable") or schema.get(_PRESERVE):
+        for key in _INSIDE:
             out.pop(key, None)
-    if schema.get("x-kubernetes-preserve-unknown-fields") and not schema.get("properties"):
-        out.pop("type", None)
+        if schema.get("nullable") or schema.get("type") == "object":
+            out.pop("type", None)
+    if out.get("type") == "array" and "items" not in out:
+        del out["type"]
+    _forget_nullable(out)
     if "properties" in out:
-        out["properties"] = {name: in_v2(one) for name, one in out["properties"].items()}
+        out["properties"] = {name: _inner_in_v2(one) for name, one in out["properties"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(out.get(key), dict):
-            out[key] = in_v2(out[key])
+            out[key] = _inner_in_v2(out[key])
     if "allOf" in schema and "$ref" in schema["allOf"][0]:
         out["$ref"] = schema["allOf"][0]["$ref"]
     if "$ref" in out:
         name = out["$ref"].removeprefix(openapi_schemas.V3_PREFIX)
         out["$ref"] = openapi_schemas.V2_PREFIX + name.removeprefix(openapi_schemas.V2_PREFIX)
     return out
+
+
+def _forget_nullable(out: Json) -> None:
+    """What may be null cannot be required of a client that knows no null."""
+    properties, values = out.get("properties") or {}, out.get("additionalProperties")
+    required = [name for name in out.get("required") or ()
+                if not (properties.get(name) or {}).get("nullable")]  # fmt: skip
+    if isinstance(values, dict) and values.get("nullable"):
+        required = []
+    if required:
+        out["required"] = required
+    else:
+        out.pop("required", None)
 
 
 def _described(schema: Mapping[str, Any]) -> Json:
@@ -83,7 +107,7 @@ def _kind(info: ResourceInfo, source: Mapping[str, Any], texts: Mapping[str, str
     }
     out: Json = {**source, "type": "object"}
     out["properties"] = {name: properties[name] for name in sorted(properties)}
-    out["x-kubernetes-group-version-kind"] = [_gvk(info, info.kind)]
+    out[_GVK] = [_gvk(info, info.kind)]
     return out
 
 
@@ -108,7 +132,7 @@ def _list(info: ResourceInfo, texts: Mapping[str, str]) -> Json:
             "apiVersion": words["apiVersion"], "items": items, "kind": words["kind"],
             "metadata": metadata,
         },
-        "x-kubernetes-group-version-kind": [_gvk(info, info.list_kind)],
+        _GVK: [_gvk(info, info.list_kind)],
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from controllers_app.runtime.expectations import Expectations
 
 JOBS = "jobs.batch"
 TRACKING = "batch.kubernetes.io/job-tracking"
+LOST = "pods/"  # before the key of a pod that no job counts any more
 BACKOFF_SECONDS_BASE = 10.0
 BACKOFF_SECONDS_MAX = 600.0
 PODS_PER_SYNC_MAX = 500
@@ -61,6 +62,8 @@ class JobController(Controller):
         self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
 
     async def reconcile(self, key: str) -> Result | None:
+        if key.startswith(LOST):
+            return await self._release(key.removeprefix(LOST))
         job = self._jobs.get(key)
         if job is None:
             self._expected.forget(key)
@@ -233,6 +236,16 @@ class JobController(Controller):
             if error.code not in (404, 422):
                 raise
 
+    async def _release(self, key: str) -> Result:
+        """Let a pod go that would wait for ever to be counted."""
+        pod = self._pods.get(key)
+        if pod is None or not _is_tracked(pod):
+            return Result("is gone, or has no finalizer")
+        if self._is_counted(pod):
+            return Result("has a job that counts it")
+        await self._remove_finalizer(pod)
+        return Result("has no job that would count it: takes its finalizer off")
+
     # -- the status -----------------------------------------------------------------------------
 
     async def _write(self, state: State) -> None:
@@ -317,14 +330,19 @@ class JobController(Controller):
     def _deleted(self, job: Object, revision: int) -> None:
         self._expected.forget(meta.key_of(job))
         self.queue.add(meta.key_of(job), revision)
+        for key, pod in self._pods.owned_by(meta.uid_of(job)).items():
+            if _is_tracked(pod):
+                self.queue.add(LOST + key, revision)
 
     def _pod_added(self, pod: Object, revision: int) -> None:
+        self._lose(pod, revision)
         key = self._owner_key(pod)
         if key:
             self._expected.creation_observed(key)
             self.queue.add(key, revision)
 
     def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
+        self._lose(pod, revision)
         key = self._owner_key(pod)
         if key:
             if meta.is_deleting(pod) and not meta.is_deleting(old):
@@ -336,6 +354,22 @@ class JobController(Controller):
         if key:
             self._expected.deletion_observed(key, meta.uid_of(pod))
             self.queue.add(key, revision)
+
+    def _lose(self, pod: Object, revision: int) -> None:
+        """A pod that goes, or is nobody's, and that no job will count."""
+        if not _is_tracked(pod) or self._is_counted(pod):
+            return
+        if meta.is_deleting(pod) or meta.controller_of(pod) is None:
+            self.queue.add(LOST + meta.key_of(pod), revision)
+
+    def _is_counted(self, pod: Object) -> bool:
+        """Its job goes on, or it is not a job's at all."""
+        controller = meta.controller_of(pod)
+        if controller is not None and controller["kind"] != "Job":
+            return True
+        key = self._owner_key(pod)
+        job = self._jobs.get(key) if key else None
+        return job is not None and not is_over(job)
 
     def _owner_key(self, pod: Object) -> str:
         controller = meta.controller_of(pod)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from apiserver_app.http import openapi_custom
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import DEFINITIONS, NAME, session_with_crontabs
 from tests.apiserver_app.cluster import MERGE
+
+Json = dict[str, Any]
+KEEP = "x-kubernetes-preserve-unknown-fields"
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +61,33 @@ def test_version_2_has_custom_resources_too(session: Session) -> None:
     accept = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
     protobuf = session.request("GET", "/openapi/v2", headers={"accept": accept})
     assert b"com.example.stable.v1.CronTab" in protobuf.text
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted"),
+    [
+        # kubectl takes the properties it is told of for all there are
+        (
+            {"type": "object", KEEP: True, "properties": {"a": {"type": "string"}}},
+            {KEEP: True},
+        ),
+        ({"type": "array", "nullable": True, "items": {"type": "string"}}, {}),
+        (
+            {
+                "type": "object",
+                "required": ["a", "b"],
+                "properties": {"a": {"type": "string", "nullable": True}, "b": {"type": "string"}},
+            },
+            {"type": "object", "required": ["b"], "properties": {"a": {}, "b": {"type": "string"}}},
+        ),
+    ],
+)
+def test_version_2_forbids_nothing_that_the_definition_allows(schema: Json, wanted: Json) -> None:
+    whole = {"type": "object", "properties": {"spec": schema}}
+    assert openapi_custom.in_v2(whole)["properties"]["spec"] == wanted
+
+
+def test_version_2_names_no_field_of_a_kind_that_keeps_all() -> None:
+    gvk = {"x-kubernetes-group-version-kind": [{"group": "g", "kind": "K", "version": "v1"}]}
+    whole = {"type": "object", KEEP: True, "properties": {"a": {"type": "string"}}, **gvk}
+    assert openapi_custom.in_v2(whole) == {"type": "object", **gvk}

@@ -127,3 +127,22 @@ def test_indexes_are_written_as_ranges() -> None:
     assert jobindexes.add("0", 1) == "0,1"
     assert jobindexes.count("0-3,7,9-10") == 7
     assert jobindexes.free("0-1", [3], 5) == [2, 4]
+
+
+def test_pods_of_a_deleted_job_go_although_nobody_counts_them(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("jobs.batch", job(parallelism=2))
+    lab.bind(running(lab)[0], "node-1")
+    lab.delete("jobs.batch", "pi", propagationPolicy="Background")
+    lab.run(2)
+    lab.finish_deletes()
+    lab.run(2)
+    assert lab.names("pods") == []
+
+
+def test_a_pod_that_outlives_its_job_is_let_go_of(lab: Lab) -> None:
+    lab.create("jobs.batch", job())
+    lab.delete("jobs.batch", "pi", propagationPolicy="Orphan")
+    lab.run(2)
+    [pod] = lab.all("pods")
+    assert not pod["metadata"].get("finalizers")
