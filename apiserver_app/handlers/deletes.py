@@ -106,12 +106,12 @@ async def finish(
             await conversions.before_write(cluster, info, marked)
             stored = cluster.storage.update(info, marked, old, dry_run=dry_run)
         await gates.etcd(
-            cluster, dry_run, None, key=key, rev=meta.revision_of(stored),
-            unchanged=stored is old,
+            cluster, dry_run, None, op="update", key=key,
+            rev=meta.revision_of(stored), unchanged=stored is old,
         )  # fmt: skip
         return Outcome(200, obj=stored)
     gone = old if dry_run else cluster.storage.remove(info, old)
-    await gates.etcd(cluster, dry_run, None, key=key, rev=meta.revision_of(gone))
+    await gates.etcd(cluster, dry_run, None, op="delete", key=key, rev=meta.revision_of(gone))
     if info.key in RETURNS_OBJECT:
         return Outcome(200, obj=gone)
     return Outcome(200, obj=deleted_status(info, old))

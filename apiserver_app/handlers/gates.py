@@ -20,6 +20,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, managedfields, meta, patches
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import generic
 from apiserver_app.registry.strategy import Context, Strategy
 
 GENERATED_NAME_MAX = 58  # what is left of generateName before five random characters
@@ -354,21 +355,24 @@ async def etcd(
     dry_run: bool,
     error: ApiError | None,
     *,
+    op: str,
     key: str,
     rev: int = 0,
     unchanged: bool = False,
 ) -> None:
-    """Tell how the transaction went. It was carried out, or not, before this."""
+    """Tell how a call of the storage interface went. It was carried out, or not, before this."""
     if error is not None:
-        detail: Object = {"word": error.reason, "key": key, "message": error.message}
-        await _deny(cluster, "etcd", error, detail)
-    elif dry_run:
-        detail = {"word": "dry run", "key": key, "why": DRY_RUN}
-        await cluster.probe.hop("gate", "etcd", "skip", detail)
+        about = {"word": error.reason or str(error.code), "call": generic.CALLS[op], "key": key}
+        await _deny(cluster, "etcd", error, {**about, **error.about, "message": error.message})
+        return
+    detail: Object = {"word": str(rev), "call": generic.CALLS[op], "key": key}
+    if dry_run:
+        detail.update(word="dry run", why=DRY_RUN)
     elif unchanged:
-        await cluster.probe.hop("gate", "etcd", "skip", {"word": "no change", "key": key})
+        detail["word"] = "no change"
     else:
-        await cluster.probe.hop("gate", "etcd", "allow", {"word": str(rev), "key": key, "rev": rev})
+        detail["rev"] = rev
+    await cluster.probe.hop("gate", "etcd", "allow" if "rev" in detail else "skip", detail)
 
 
 # what the storage does then, as upstream's DryRunnableStorage

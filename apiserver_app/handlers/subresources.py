@@ -78,7 +78,7 @@ async def bind(cluster: ClusterContext, call: Call) -> Outcome:
     obj = _bound(cluster, old, binding, key, str(target["name"]))
     dry_run = attributes.dry_run
     stored = cluster.storage.update(info, obj, old, subresource="binding", dry_run=dry_run)
-    await gates.etcd(cluster, dry_run, None, key=key, rev=meta.revision_of(stored))
+    await gates.etcd(cluster, dry_run, None, op="update", key=key, rev=meta.revision_of(stored))
     return Outcome(201, obj=gates.created_status())
 
 

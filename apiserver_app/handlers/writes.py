@@ -79,11 +79,12 @@ async def _create(
     if not (metadata.get("name") or metadata.get("generateName")):
         nameless = errors.required("metadata.name", "name or generateName is required")
         await gates.validation(cluster, info, "", [nameless])
+    generated = not metadata.get("name")
     revised = metadata.get("resourceVersion") not in (None, "", "0") and not dry_run
     gates.before_create(cluster, ctx, info, obj)
     strategy.prepare_for_create(ctx, obj)
     detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}
-    if metadata.get("generateName"):
+    if generated:
         detail["generateName"] = metadata["generateName"]
     if granted:
         detail["grants"] = granted
@@ -103,9 +104,12 @@ async def _create(
             raise errors.ApiError(500, "", REVISED)
         stored = cluster.storage.create(info, obj, dry_run=dry_run)
     except errors.ApiError as error:
-        await gates.etcd(cluster, dry_run, error, key=_key(info, obj))
+        await gates.etcd(cluster, dry_run, error, op="create", key=_key(info, obj))
         raise
-    await gates.etcd(cluster, dry_run, None, key=_key(info, obj), rev=meta.revision_of(stored))
+    await gates.etcd(
+        cluster, dry_run, None, op="create", key=_key(info, obj),
+        rev=meta.revision_of(stored),
+    )  # fmt: skip
     return Outcome(201, obj=stored)
 
 
@@ -235,7 +239,10 @@ async def _update(
     call.gate = "etcd"
     if gates.is_finished(info, obj, old):
         gone = cluster.storage.remove(info, old) if not dry_run else old
-        await gates.etcd(cluster, dry_run, None, key=_key(info, old), rev=meta.revision_of(gone))
+        await gates.etcd(
+            cluster, dry_run, None, op="delete", key=_key(info, old),
+            rev=meta.revision_of(gone),
+        )  # fmt: skip
         return Outcome(200, obj=gone)
     await conversions.before_write(cluster, info, obj)
     try:
@@ -243,12 +250,12 @@ async def _update(
             info, obj, old, subresource=call.subresource, dry_run=dry_run
         )
     except errors.ApiError as error:
-        await gates.etcd(cluster, dry_run, error, key=_key(info, old))
+        await gates.etcd(cluster, dry_run, error, op="update", key=_key(info, old))
         raise
     unchanged = stored is old
     await gates.etcd(
-        cluster, dry_run, None, key=_key(info, old), rev=meta.revision_of(stored),
-        unchanged=unchanged,
+        cluster, dry_run, None, op="update", key=_key(info, old),
+        rev=meta.revision_of(stored), unchanged=unchanged,
     )  # fmt: skip
     return Outcome(200, obj=stored)
 

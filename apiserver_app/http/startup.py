@@ -22,6 +22,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
 from apiserver_app.machinery import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry.kinds import upstream
 
 # (name, its group, the first minor version that has it), in the order of installation
 PROVIDERS: tuple[tuple[str, str, int], ...] = (
@@ -76,6 +77,7 @@ def summary(cluster: ClusterContext, given: flags.Flags) -> Object:
         "servers": _servers(cluster),
         "routes": _base_routes(given),
         "providers": [[one["name"], len(one["resources"])] for one in _providers(cluster)],
+        "strategies": upstream.described(cluster.resources.built_in, cluster.strategies),
     }
 
 

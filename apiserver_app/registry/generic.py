@@ -31,6 +31,8 @@ from apiserver_app.store.errors import CompactedError
 
 EVENT_TTL_SECONDS = 3600
 REQUEST_BYTES_MAX = 3 << 19  # 1.5 MiB, etcd's --max-request-bytes
+# what a write is to upstream's storage.Interface
+CALLS = {"create": "Create", "update": "GuaranteedUpdate", "delete": "Delete"}
 
 
 # the fields of ObjectMeta in the order in which upstream writes them
@@ -82,6 +84,16 @@ class Selection:
         return None
 
 
+@dataclass(slots=True)
+class Fault:
+    """Somebody wants etcd to answer the next writes with an error."""
+
+    message: str
+    resource: str = ""  # "" is any
+    op: str = ""  # create, update or delete; "" is any
+    times: int = 1
+
+
 class Storage:
     """Reads and writes of one cluster's objects."""
 
@@ -96,6 +108,7 @@ class Storage:
         self.cache = cache
         self.probe = probe
         self._lease_for_event = lease_for_event
+        self.faults: list[Fault] = []
 
     def get(self, info: ResourceInfo, namespace: str, name: str) -> tuple[Object, bytes]:
         """The object and its bytes; 404 when there is none."""
@@ -153,8 +166,9 @@ class Storage:
         metadata = obj["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
         key = info.etcd_key(namespace, name)
-        if self.store.get(key) is not None:
-            raise errors.already_exists(info.group, info.plural, name)
+        there = self.store.get(key)
+        if there is not None:
+            raise self._taken(info, name, there)
         if dry_run:
             return obj
         lease = self._lease_for_event() if info.storage == "events" else 0
@@ -193,6 +207,7 @@ class Storage:
         name, namespace = metadata["name"], metadata.get("namespace", "")
         prev, key = meta.revision_of(old), info.etcd_key(namespace, name)
         self._check_unchanged(info, key, name, prev)
+        self._fail_if_told(info, key, "delete")
         self._tell(self.store.revision + 1, info, "delete", namespace, name, prev, "")
         self.store.delete(key, expect=prev)
         return meta.with_path(old, ("metadata", "resourceVersion"), str(self.store.revision))
@@ -235,14 +250,37 @@ class Storage:
         value = encode(obj)
         if len(value) > REQUEST_BYTES_MAX:
             raise errors.ApiError(500, "", "etcdserver: request is too large")
+        self._fail_if_told(info, key, op)
         self._tell(self.store.revision + 1, info, op, namespace, name, prev, subresource)
         self.store.put(key, value, expect=prev, lease=lease, payload=obj)
 
     def _check_unchanged(self, info: ResourceInfo, key: str, name: str, prev: int) -> None:
         """Nothing is told of a write before it is sure to happen: the record names its revision."""
         entry = self.store.get(key)
-        if (entry.mod_revision if entry is not None else 0) != prev:
-            raise errors.conflict(info.group, info.plural, name, errors.MODIFIED)
+        found = entry.mod_revision if entry is not None else 0
+        if found != prev:
+            error = errors.conflict(info.group, info.plural, name, errors.MODIFIED)
+            error.about = {"expected": prev, "found": found}
+            raise error
+
+    def _taken(self, info: ResourceInfo, name: str, there: etcd.Entry) -> errors.ApiError:
+        """Who finds the name taken looks whether that object is about to go."""
+        error = errors.already_exists(info.group, info.plural, name)
+        if meta.is_deleting(self.cache.decoded(there)):
+            error.message = f"object is being deleted: {error.message}"
+        error.about = {"expected": 0, "found": there.mod_revision}
+        return error
+
+    def _fail_if_told(self, info: ResourceInfo, key: str, op: str) -> None:
+        """A fault stands in the way of the transaction, so nothing is written."""
+        for fault in self.faults:
+            if fault.resource in ("", info.key) and fault.op in ("", op):
+                fault.times -= 1
+                if not fault.times:
+                    self.faults.remove(fault)
+                error = errors.ApiError(500, "", fault.message)
+                error.about = {"call": CALLS[op], "key": key, "injected": True}
+                raise error
 
     def _tell(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-ACTIONS = ("pause", "resume", "step", "step-request", "speed", "breakpoint", "role")
+ACTIONS = ("pause", "resume", "step", "step-request", "speed", "breakpoint", "role", "fault")
 
 
 class BreakpointSerializer(serializers.Serializer[Any]):
@@ -27,6 +27,16 @@ class ControlSerializer(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=("controllers", "scheduler", "kubelet"), required=False)
     do = serializers.ChoiceField(choices=("start", "stop", "fail", "wake"), required=False)
     component = serializers.CharField(required=False, max_length=64)
+    resource = serializers.CharField(
+        required=False, max_length=253, help_text="of a fault: whose writes fail; none is all"
+    )
+    op = serializers.ChoiceField(choices=("create", "update", "delete"), required=False)
+    message = serializers.CharField(
+        required=False, max_length=500, help_text="of a fault: what etcd answers"
+    )
+    times = serializers.IntegerField(
+        required=False, min_value=0, max_value=1000, help_text="how many writes fail; 0 ends all"
+    )
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         needed = {"speed": ("speed",), "breakpoint": ("set",), "role": ("role", "do")}

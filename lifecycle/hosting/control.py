@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from apiserver_app.http import startup
 from apiserver_app.machinery.probe import KINDS
-from apiserver_app.registry import watchcache
+from apiserver_app.registry import generic, watchcache
 from apiserver_app.store.errors import StoreError
 from lifecycle.etcdctl import worlds
 from lifecycle.hosting.clock import parse_speed
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lifecycle.hosting.driver import Driver
 
 BREAKPOINTS_MAX = 32
+FAULT = "etcdserver: request timed out"
+FAULTS_MAX, FAULT_TIMES_MAX, FAULT_CHARACTERS_MAX = 16, 1000, 500
 CONSOLE_CHARACTERS_MAX = 65_536
 Args = dict[str, Any]
 
@@ -44,6 +46,7 @@ class Controls:
             "speed": self._speed,
             "breakpoints": self._breakpoints,
             "role": self._role,
+            "fault": self._fault,
             "objects": self._objects,
             "object_at": self._object_at,
             "console": self._console,
@@ -130,6 +133,26 @@ class Controls:
             raise ControlError(str(error)) from error
 
     # -- etcd -----------------------------------------------------------------------------------
+
+    def _fault(self, host: ClusterHost, args: Args) -> None:
+        """Have etcd answer the next writes of a resource with an error; 0 times: no more faults."""
+        resource, op = str(args.get("resource", "")), str(args.get("op", ""))
+        message, times = str(args.get("message") or FAULT), args.get("times", 1)
+        if resource and resource not in host.cluster.resources.by_key:
+            raise ControlError(f'there is no resource "{resource}"')
+        if op and op not in generic.CALLS:
+            raise ControlError(f'op must be one of {", ".join(generic.CALLS)}, not "{op}"')
+        if not isinstance(times, int) or not 0 <= times <= FAULT_TIMES_MAX:
+            raise ControlError(f"times must be a number up to {FAULT_TIMES_MAX}")
+        faults = host.cluster.context.storage.faults
+        if times and len(faults) >= FAULTS_MAX:
+            raise ControlError(f"there are {FAULTS_MAX} faults already")
+        told = {"resource": resource, "op": op, "times": times, "message": message}
+        self._told(host, "fault", told)
+        if times:
+            faults.append(generic.Fault(message[:FAULT_CHARACTERS_MAX], resource, op, times))
+        else:
+            faults.clear()
 
     def _console(self, host: ClusterHost, args: Args) -> Args:
         """Run one etcdctl command line."""

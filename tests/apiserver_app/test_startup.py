@@ -9,11 +9,13 @@ import pytest
 
 from apiserver_app import flags
 from apiserver_app.http import startup
+from apiserver_app.machinery import kinds
+from apiserver_app.registry.kinds import upstream
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import bare_session, pod
 
 CHAIN = ["apiextensions-apiserver", "kube-apiserver", "kube-aggregator"]
-SUMMARY_BYTES_MAX = 6000
+SUMMARY_BYTES_MAX = 11_000
 # of the version that courses on the source have (1.19), as far as they are still there
 PROVIDERS_OF_1_19 = [
     "authentication", "authorization", "autoscaling", "batch", "certificates", "coordination",
@@ -71,6 +73,19 @@ def test_providers_install_in_upstreams_order_with_apps_behind(told: dict[str, A
     assert names[0] == "core"
     assert dict(told["providers"])["apps"] == 5
     assert dict(told["providers"])["internal.apiserver"] == 0
+
+
+def test_each_stored_kind_has_its_strategy_by_upstreams_name(told: dict[str, Any]) -> None:
+    strategies = {resource: (name, own) for resource, name, own in told["strategies"]}
+    assert strategies["pods"][0] == "podStrategy"
+    assert set(strategies["pods"][1]) == {
+        "PrepareForCreate", "Validate", "PrepareForUpdate", "ValidateUpdate",
+    }  # fmt: skip
+    assert strategies["configmaps"] == ("strategy", ["Validate", "ValidateUpdate"])
+    assert strategies["replicasets.apps"][0] == "rsStrategy"
+    assert "bindings" not in strategies  # which is never stored
+    served = {one.key for version in ("1.33", "1.36") for one in kinds.Resources(version).all}
+    assert set(upstream.NAMES) <= served
 
 
 def test_the_base_routes_stand_in_order_and_say_what_is_switched_off() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.machinery import errors
+from apiserver_app.registry import generic
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
@@ -59,19 +59,57 @@ def test_a_status_in_a_new_object_is_dropped_and_the_kind_prepares_its_own(
     assert (made["metadata"]["generation"], made["status"]) == (1, {})
 
 
-def test_an_error_of_the_store_is_the_answer_and_nothing_is_there(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: Any, **__: Any) -> Any:
-        raise errors.internal("etcdserver: request timed out")
+def test_an_error_of_the_store_is_the_answer_and_nothing_is_there(session: Session) -> None:
+    said = "etcdserver: request timed out"
+    session.cluster.context.storage.faults.append(generic.Fault(said, "configmaps"))
 
-    with monkeypatch.context() as patched:
-        patched.setattr(session.cluster.context.storage, "create", broken)
-        answer = session.request("POST", CONFIGMAPS, configmap("a"))
-    assert answer.status == 500
-    assert "etcdserver: request timed out" in answer.json()["message"]
+    answer = session.request("POST", CONFIGMAPS, configmap("a"))
+
+    assert (answer.status, answer.json()["message"]) == (500, said)
     assert last_gates(session)[-1] == ("etcd", "deny")
+    told = last_etcd(session)
+    assert (told["call"], told["injected"]) == ("Create", True)
     assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
+    assert session.request("POST", CONFIGMAPS, configmap("a")).status == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [("POST", "Create"), ("PUT", "GuaranteedUpdate"), ("DELETE", "Delete")],
+)
+def test_each_write_names_its_call_of_the_storage_interface(
+    session: Session, method: str, call: str
+) -> None:
+    if method != "POST":
+        session.request("POST", CONFIGMAPS, configmap("a"))
+    path = CONFIGMAPS if method == "POST" else f"{CONFIGMAPS}/a"
+    body = {**configmap("a"), "data": {"b": "c"}} if method != "DELETE" else None
+    assert session.request(method, path, body).status < 300
+    assert last_etcd(session)["call"] == call
+
+
+def test_a_fault_of_another_operation_or_resource_does_no_harm(session: Session) -> None:
+    faults = session.cluster.context.storage.faults
+    faults += [generic.Fault("x", "pods"), generic.Fault("y", op="delete", times=2)]
+    assert session.request("POST", CONFIGMAPS, configmap("a")).status == 201
+    assert session.request("DELETE", f"{CONFIGMAPS}/a").json()["message"] == "y"
+    assert session.request("DELETE", f"{CONFIGMAPS}/a").json()["message"] == "y"
+    assert session.request("DELETE", f"{CONFIGMAPS}/a").status == 200
+
+
+def test_a_name_is_taken_as_long_as_its_last_owner_goes(session: Session) -> None:
+    held = configmap("a")
+    held["metadata"]["finalizers"] = ["example.com/wait"]
+    session.request("POST", CONFIGMAPS, held)
+    session.request("DELETE", f"{CONFIGMAPS}/a")
+
+    answer = session.request("POST", CONFIGMAPS, configmap("a"))
+
+    said = 'object is being deleted: configmaps "a" already exists'
+    assert (answer.status, answer.json()["message"]) == (409, said)
+    told = last_etcd(session)
+    found = session.request("GET", f"{CONFIGMAPS}/a").json()["metadata"]["resourceVersion"]
+    assert (told["expected"], told["found"]) == (0, int(found))
 
 
 def test_a_stored_object_is_told_with_its_key_and_revision(session: Session) -> None:

@@ -50,6 +50,11 @@ def test_unknown_cluster_is_not_found(demo: Demo) -> None:
             "role",
             {"role": "scheduler", "do": "stop"},
         ),
+        (
+            {"action": "fault", "resource": "pods", "op": "create", "times": 2},
+            "fault",
+            {"resource": "pods", "op": "create", "times": 2},
+        ),
     ],
 )
 def test_control_actions_cross_the_port(
@@ -66,6 +71,7 @@ def test_control_actions_cross_the_port(
         ({"action": "speed"}, "speed needs speed"),
         ({"action": "role", "role": "scheduler"}, "role needs do"),
         ({"action": "breakpoint", "set": [{"id": "x"}]}, "This field is required"),
+        ({"action": "fault", "times": -1}, "greater than or equal to 0"),
         ({"action": "pause"}, "not today"),
         (b"{", "JSON parse error"),
     ],

@@ -6,6 +6,7 @@ import { askedBlocks } from './asked.js';
 import { code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 import { SOURCES, classText, pluginSource, whatBlocks } from './gates.js';
 import { authorizerBlocks, readFrom, reasons } from './reasons.js';
+import { stepBlocks } from './steps.js';
 import { classOf } from '../startup.js';
 
 /** @typedef {import('./index.js').Model} Model */
@@ -41,7 +42,10 @@ export function explainDenied(model, span, row, record, crumb, words) {
     : otherWhy(model, row, record, message, words);
   const tabs = [tab(words, 'why', why)];
   if (isAuthorization) tabs.push(tab(words, 'rules', ruleBlocks(detail, words)));
-  else tabs.push(tab(words, 'what', whatBlocks(model, span, row.gate, words)));
+  else {
+    tabs.push(tab(words, 'steps', stepBlocks(model, span, row.gate, words)));
+    tabs.push(tab(words, 'what', whatBlocks(model, span, row.gate, words)));
+  }
   tabs.push(tab(words, 'object', [p(words, 'object.refused')]));
   tabs.push(tab(words, 'raw', [json(record), ...(close ? [json(close)] : [])]));
   return explanation({
@@ -71,7 +75,8 @@ function titleOf(row, record, params, words) {
       : words.t('denied.nobody', params);
   }
   if (record.kind === 'plugin') return words.t('denied.plugin', params);
-  const key = `denied.${row.gate}`;
+  const own = `denied.${row.gate}.${record.detail?.word || ''}`;
+  const key = words.has(own) ? own : `denied.${row.gate}`;
   return words.t(words.has(key) ? key : 'denied.other', params);
 }
 

@@ -8,6 +8,7 @@ import { askedBlocks } from './asked.js';
 import { asYaml, code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 import { explainDenied } from './denied.js';
 import { reasons } from './reasons.js';
+import { stepBlocks } from './steps.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -74,7 +75,7 @@ export function explainGate(model, span, gate, words, plugin = 0) {
   const params = paramsOf(model, span, row, record);
   const title = isPlugin
     ? pluginTitle(record, params, words)
-    : gateTitle(gate, row.detail.apiservice ? 'passed' : verdict, params, words);
+    : gateTitle(gate, titleVerdict(span, row, verdict), params, words);
   const why = isPlugin
     ? pluginWhy(model.index, record, params, words)
     : gateWhy(model.index, row, params, words);
@@ -86,6 +87,7 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     title,
     tabs: [
       tab(words, 'why', why),
+      tab(words, 'steps', isPlugin ? [] : stepBlocks(model, span, gate, words)),
       tab(words, 'what', whatBlocks(model, span, gate, words)),
       tab(words, 'object', objectBlocks(model, span, record, words)),
       tab(words, 'raw', record ? [json(record)] : [p(words, 'raw.none')]),
@@ -122,6 +124,12 @@ function paramsOf(model, span, row, record) {
     plugin: record?.plugin || '',
     plugins: changed.map((/** @type {any} */ r) => r.plugin).join(', '),
   };
+}
+
+/** @param {Span} span @param {any} row @param {string} verdict */
+function titleVerdict(span, row, verdict) {
+  if (row.detail.apiservice) return 'passed';
+  return row.gate === 'etcd' && span.cls === 'read' && !row.record ? 'read' : verdict;
 }
 
 /** @param {string} gate @param {string} verdict @param {any} params @param {Words} words */
@@ -342,6 +350,7 @@ export function explainRequest(model, span, words) {
     }),
     tabs: [
       tab(words, 'why', answeredBlocks(model, span, write, words)),
+      tab(words, 'steps', stepBlocks(model, span, '', words)),
       tab(words, 'what', whatBlocks(model, span, 'authentication', words).slice(1)),
       tab(words, 'object', objectBlocks(model, span, null, words)),
       tab(words, 'raw', [json(span.open), ...(answered ? [json(close)] : [])]),

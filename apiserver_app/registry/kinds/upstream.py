@@ -1,0 +1,96 @@
+"""What upstream calls the strategy of each kind, and which of its steps a kind does itself here.
+
+For the trace and the page only: nothing is decided by these names.
+
+Models the types of kubernetes pkg/registry/*/*/strategy.go, kube-aggregator
+pkg/registry/apiservice/strategy.go and apiextensions-apiserver pkg/registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.registry.strategy import Strategy
+
+CUSTOM = "customResourceStrategy"
+PLAIN = "strategy"  # what upstream calls it where the package's name says the rest
+NAMES = {
+    "endpoints": "endpointsStrategy",
+    "events": "eventStrategy",
+    "limitranges": "limitrangeStrategy",
+    "namespaces": "namespaceStrategy",
+    "nodes": "nodeStrategy",
+    "persistentvolumeclaims": "persistentvolumeclaimStrategy",
+    "persistentvolumes": "persistentvolumeStrategy",
+    "pods": "podStrategy",
+    "podtemplates": "podTemplateStrategy",
+    "replicationcontrollers": "rcStrategy",
+    "resourcequotas": "resourcequotaStrategy",
+    "services": "svcStrategy",
+    "apiservices.apiregistration.k8s.io": "apiServerStrategy",
+    "daemonsets.apps": "daemonSetStrategy",
+    "deployments.apps": "deploymentStrategy",
+    "replicasets.apps": "rsStrategy",
+    "statefulsets.apps": "statefulSetStrategy",
+    "horizontalpodautoscalers.autoscaling": "autoscalerStrategy",
+    "cronjobs.batch": "cronJobStrategy",
+    "jobs.batch": "jobStrategy",
+    "certificatesigningrequests.certificates.k8s.io": "csrStrategy",
+    "leases.coordination.k8s.io": "leaseStrategy",
+    "endpointslices.discovery.k8s.io": "endpointSliceStrategy",
+    "events.events.k8s.io": "eventStrategy",
+    "ingressclasses.networking.k8s.io": "ingressClassStrategy",
+    "ingresses.networking.k8s.io": "ingressStrategy",
+    "ipaddresses.networking.k8s.io": "ipAddressStrategy",
+    "networkpolicies.networking.k8s.io": "networkPolicyStrategy",
+    "servicecidrs.networking.k8s.io": "serviceCIDRStrategy",
+    "poddisruptionbudgets.policy": "podDisruptionBudgetStrategy",
+    "flowschemas.flowcontrol.apiserver.k8s.io": "flowSchemaStrategy",
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io":
+        "priorityLevelConfigurationStrategy",
+    "priorityclasses.scheduling.k8s.io": "priorityClassStrategy",
+    "csidrivers.storage.k8s.io": "csiDriverStrategy",
+    "csinodes.storage.k8s.io": "csiNodeStrategy",
+    "csistoragecapacities.storage.k8s.io": "csiStorageCapacityStrategy",
+    "storageclasses.storage.k8s.io": "storageClassStrategy",
+    "volumeattachments.storage.k8s.io": "volumeAttachmentStrategy",
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": "mutatingAdmissionPolicyStrategy",
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io":
+        "MutatingAdmissionPolicyBindingStrategy",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io":
+        "mutatingWebhookConfigurationStrategy",
+    "validatingadmissionpolicies.admissionregistration.k8s.io":
+        "validatingAdmissionPolicyStrategy",
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io":
+        "validatingAdmissionPolicyBindingStrategy",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io":
+        "validatingWebhookConfigurationStrategy",
+}  # fmt: skip
+# steps that a kind may do in a way of its own, and what does them here
+_STEPS = (
+    ("PrepareForCreate", "prepare_for_create"),
+    ("Validate", "validate"),
+    ("PrepareForUpdate", "prepare_for_update"),
+    ("ValidateUpdate", "validate_update"),
+)
+
+
+def described(
+    resources: Iterable[ResourceInfo], of: dict[tuple[str, str, str], Strategy]
+) -> list[list[object]]:
+    """[resource, upstream's name, steps that are the kind's own] of everything that is stored."""
+    out: dict[str, list[object]] = {}
+    for info in resources:
+        if info.storage and info.key not in out:
+            strategy = of[info.group, info.version, info.plural]
+            out[info.key] = [info.key, NAMES.get(info.key, PLAIN), own(strategy)]
+    return list(out.values())
+
+
+def own(strategy: Strategy) -> list[str]:
+    """Upstream's names of the steps in which the kind differs from all others."""
+    kind = type(strategy)
+    return [
+        name for name, method in _STEPS if getattr(kind, method) is not getattr(Strategy, method)
+    ]

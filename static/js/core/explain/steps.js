@@ -1,0 +1,44 @@
+// @ts-check
+/** The steps inside a gate in words: the strategy's at `prepare`, etcd's at `etcd`. */
+import { storageSteps, strategySteps } from '../steps.js';
+import { h, p } from './blocks.js';
+
+/** @typedef {import('./index.js').Model} Model */
+/** @typedef {import('./index.js').Block} Block */
+/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../index.js').Span} Span */
+/** @typedef {import('../steps.js').Step} Step */
+
+const STRATEGY = ['prepare', 'validation'];
+const READS = ['get', 'list', 'watch'];
+
+/**
+ * What happened inside a gate, step by step; nothing for a gate that has no steps of its own.
+ * @param {Model} model @param {Span} span @param {string} gate  '' for the request as a whole
+ * @param {Words} words @returns {Block[]}
+ */
+export function stepBlocks(model, span, gate, words) {
+  const { verb } = /** @type {any} */ (span.open);
+  const isRead = READS.includes(verb);
+  if (STRATEGY.includes(gate)) {
+    const steps = strategySteps(model.index, span, model.state.seq);
+    return steps.length ? [p(words, 'steps.strategy'), tree(steps, words)] : [];
+  }
+  if (gate !== 'etcd' && gate !== '' && !(isRead && gate === 'routing')) return [];
+  const steps = storageSteps(span, model.state.seq);
+  if (!steps.length) return [];
+  return [h(words.t('steps.storage')), tree(steps, words), p(words, 'steps.storageWhat')];
+}
+
+/** @param {Step[]} steps @param {Words} words @returns {Block} */
+function tree(steps, words) {
+  return {
+    type: 'tree',
+    items: steps.map(({ depth, verdict, call, key, params, said }) => ({
+      depth,
+      verdict,
+      title: [{ text: words.has(`call.${call}`) ? words.t(`call.${call}`) : call, as: 'b' }],
+      small: [key ? words.t(`step.${key}`, params) : '', said].filter(Boolean).join(' · '),
+    })),
+  };
+}

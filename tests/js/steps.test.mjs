@@ -1,0 +1,221 @@
+// Facts about the steps inside a gate: which storage calls a request made, what its strategy said.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { History } from '../../static/js/core/history.js';
+import { storageSteps, strategySteps } from '../../static/js/core/steps.js';
+
+const KEY = '/registry/pods/default/a';
+const PATH = '/api/v1/namespaces/default/pods';
+const BUILT = { strategies: [['pods', 'podStrategy', ['PrepareForCreate', 'Validate']]] };
+const ROUTED = { word: 'kube-apiserver' };
+const gate = (name, detail = {}, verdict = 'allow') => ({
+  kind: 'gate',
+  gate: name,
+  verdict,
+  detail,
+});
+const etcd = (detail, verdict = 'allow') => gate('etcd', { key: KEY, ...detail }, verdict);
+const answer = (code) => ({ kind: 'response', code, reason: '', message: '', rev: 0 });
+const object = { metadata: { name: 'a', generation: 1 }, status: { phase: 'Pending' } };
+const write = (op, rev, prev) => ({
+  kind: 'write',
+  rev,
+  op,
+  prev,
+  resource: 'pods',
+  namespace: 'default',
+  name: 'a',
+  subresource: '',
+  object,
+});
+
+/** The trace of one request, and its steps. */
+function told(verb, records, ask = {}) {
+  const history = new History();
+  const open = { client: 'kubectl', outside: true, parent: 0, verb, path: PATH, resource: 'pods' };
+  const all = [
+    { kind: 'component', name: 'apiserver', state: 'starting', detail: BUILT },
+    { kind: 'request', ...open, subresource: '', namespace: 'default', name: 'a', ...ask },
+    gate('routing', ROUTED),
+    ...records,
+  ];
+  history.append(all.map((one, i) => ({ seq: i + 1, t: i, span: i ? 2 : 0, ...one })));
+  return { index: history.index, span: history.index.spans.get(2), seq: history.last };
+}
+
+const calls = (verb, records, ask) => {
+  const { span, seq } = told(verb, records, ask);
+  const line = (one) => `${'.'.repeat(one.depth)}${one.call} ${one.verdict} ${one.key}`;
+  return storageSteps(span, seq).map(line);
+};
+
+test('a create is encoded and put once, and its answer is not read again', () => {
+  assert.deepEqual(
+    calls('create', [write('create', 9, 0), etcd({ call: 'Create', rev: 9 }), answer(201)]),
+    [
+      'Create allow ',
+      '.Versioner allow unversioned',
+      '.encode allow encode',
+      '.put change putNew',
+      '.Get skip readBack',
+      'decorate skip decorate',
+      'respond allow respond',
+    ],
+  );
+});
+
+test('a create of a taken name asks whether that object is about to go', () => {
+  const taken = { call: 'Create', word: 'AlreadyExists', expected: 0, found: 7, message: 'exists' };
+  const said = calls('create', [etcd(taken, 'deny'), answer(409)]);
+  assert.deepEqual(said.slice(3, 5), ['.put deny putStale', '.Get allow deleting']);
+  assert.equal(said.at(-1), 'respond deny respond');
+});
+
+test('an injected error leaves the transaction undone', () => {
+  const failed = { call: 'Create', word: '500', injected: true, message: 'etcdserver: timed out' };
+  const { span, seq } = told('create', [etcd(failed, 'deny'), answer(500)]);
+  const put = storageSteps(span, seq).find((one) => one.call === 'put');
+  assert.deepEqual(
+    [put.verdict, put.key, put.said],
+    ['deny', 'putInjected', 'etcdserver: timed out'],
+  );
+});
+
+test('a dry run goes no further than its wrapper', () => {
+  const said = calls('create', [etcd({ call: 'Create', word: 'dry run' }, 'skip'), answer(201)]);
+  assert.deepEqual(said.slice(0, 4), [
+    'Create skip ',
+    '.DryRunnableStorage skip dryRun',
+    '.Get allow free',
+    '.put skip left',
+  ]);
+});
+
+test('whoever was too slow reads again inside the same GuaranteedUpdate', () => {
+  const slow = { call: 'GuaranteedUpdate', word: 'Conflict', expected: 4, found: 6 };
+  const { span, seq } = told('patch', [
+    etcd(slow, 'deny'),
+    write('update', 8, 6),
+    etcd({ call: 'GuaranteedUpdate', rev: 8 }),
+    answer(200),
+  ]);
+  const steps = storageSteps(span, seq);
+  assert.equal(steps.filter((one) => one.call === 'GuaranteedUpdate').length, 1);
+  assert.equal(steps[0].verdict, 'allow');
+  const puts = steps.filter((one) => one.call === 'put');
+  assert.deepEqual(
+    puts.map((one) => [one.verdict, one.params.expected]),
+    [
+      ['deny', '4'],
+      ['change', '6'],
+    ],
+  );
+  assert.equal(steps.filter((one) => one.call === 'Get')[1].key, 'readAgain');
+});
+
+test('an update that changes nothing is not put', () => {
+  const same = etcd({ call: 'GuaranteedUpdate', word: 'no change' }, 'skip');
+  assert.ok(calls('update', [same, answer(200)]).includes('.put skip same'));
+});
+
+test('a delete with a grace period is an update, and the delete is left to another', () => {
+  const marked = [write('update', 8, 5), etcd({ call: 'GuaranteedUpdate', rev: 8 }), answer(200)];
+  const said = calls('delete', marked);
+  assert.equal(said[0], 'GuaranteedUpdate allow ');
+  assert.ok(said.includes('Delete skip later'));
+  const gone = calls('delete', [write('delete', 9, 8), etcd({ call: 'Delete', rev: 9 })]);
+  assert.deepEqual(gone.slice(0, 3), ['Get allow ', 'Delete allow ', '.delete change putDelete']);
+  assert.equal(gone.at(-1), 'respond wait respondWait');
+});
+
+test('what is not there is found missing by a Get', () => {
+  const missing = gate('etcd', { word: '404', message: 'pods "a" not found' }, 'deny');
+  assert.deepEqual(calls('patch', [missing, answer(404)]).slice(0, 2), [
+    'GuaranteedUpdate deny ',
+    '.Get deny absent',
+  ]);
+  assert.equal(calls('delete', [missing, answer(404)])[0], 'Get deny ');
+});
+
+test('an eviction writes the budget, the condition and the end of the pod', () => {
+  const said = calls(
+    'create',
+    [
+      { ...write('update', 7, 3), resource: 'poddisruptionbudgets.policy' },
+      write('update', 8, 5),
+      write('update', 9, 8),
+      etcd({ call: 'GuaranteedUpdate', rev: 9 }),
+      answer(201),
+    ],
+    { subresource: 'eviction' },
+  );
+  assert.equal(said.filter((one) => one.startsWith('GuaranteedUpdate')).length, 3);
+});
+
+test('a read is one call, and the trace says whether it reached etcd', () => {
+  const { span, seq } = told('get', [
+    gate('routing', { ...ROUTED, read: { by: 'etcd', why: 'the latest is wanted' } }),
+    answer(200),
+  ]);
+  span.records.shift();
+  const [first, last] = storageSteps(span, seq);
+  assert.deepEqual([first.call, first.key], ['Get', 'fromEtcd']);
+  assert.equal(first.said, 'the latest is wanted');
+  assert.equal(last.call, 'respond');
+});
+
+test('a list has the objects counted first, for flow control', () => {
+  const wide = gate('flowcontrol', { seats: 3 });
+  const { span, seq } = told('list', [wide, answer(200)], { name: '' });
+  const [count, list] = storageSteps(span, seq);
+  assert.deepEqual([count.call, count.params.n, list.call], ['Count', 3, 'GetList']);
+});
+
+test('the strategy of a pod is asked in upstream’s order', () => {
+  const { index, span, seq } = told('create', [
+    gate('decode'),
+    gate('prepare', { name: 'a-x7', generateName: 'a-', uid: 'u' }, 'change'),
+    gate('validation', { word: 'legal' }),
+    write('create', 9, 0),
+  ]);
+  const steps = strategySteps(index, span, seq);
+  assert.deepEqual(
+    steps.map((one) => `${one.call} ${one.verdict} ${one.key}`),
+    [
+      'podStrategy allow strategy',
+      'ObjectTyper allow typer',
+      'NamespaceScoped allow scoped',
+      'GenerateName change named',
+      'PrepareForCreate change prepare.own',
+      'Validate allow validate.own',
+      'Canonicalize noop canonical',
+    ],
+  );
+  assert.equal(steps[4].said, 'generation: 1, phase: Pending');
+});
+
+test('a kind without rules of its own says so, and what is not reached waits', () => {
+  const { index, span, seq } = told(
+    'update',
+    [gate('decode'), gate('prepare', { word: 'unchanged name' })],
+    { subresource: 'status' },
+  );
+  const steps = strategySteps(index, span, seq);
+  assert.equal(steps[0].call, 'podStatusStrategy');
+  assert.ok(!steps.some((one) => one.call === 'GenerateName'));
+  assert.deepEqual(
+    steps.slice(-2).map((one) => one.verdict),
+    ['wait', 'wait'],
+  );
+});
+
+test('a refusal counts the fields, and nothing is brought into one form', () => {
+  const { index, span, seq } = told('create', [
+    gate('decode'),
+    gate('prepare', { name: 'a', uid: 'u' }, 'change'),
+    gate('validation', { errors: [{}, {}] }, 'deny'),
+  ]);
+  const steps = strategySteps(index, span, seq);
+  assert.deepEqual(steps.at(-2).params, { n: 2 });
+  assert.equal(steps.at(-1).verdict, 'wait');
+});
