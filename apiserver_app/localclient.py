@@ -62,7 +62,7 @@ class LocalClient:
             "kind": f"{info.kind}List",
             "apiVersion": info.api_version,
             "metadata": {"resourceVersion": str(page.revision)},
-            "items": [storage.object(info, entry) for entry in page.entries],
+            "items": storage.objects(info, page),
         }
 
     async def create(

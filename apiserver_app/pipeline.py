@@ -218,7 +218,7 @@ class Pipeline:
             "kind": f"{info.kind}List",
             "apiVersion": info.api_version,
             "metadata": {"resourceVersion": str(page.revision)},
-            "items": [self.cluster.storage.object(info, entry) for entry in page.entries],
+            "items": self.cluster.storage.objects(info, page),
         }
 
     async def _impersonate(self, call: Call) -> None:

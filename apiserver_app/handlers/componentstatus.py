@@ -29,12 +29,12 @@ def get(cluster: ClusterContext, call: Call) -> Outcome:
 def page(cluster: ClusterContext, call: Call, selection: Selection) -> Outcome:
     assert call.info is not None
     selects = selection.selects(cluster.strategy(call.info))
+    found = [one for one in _statuses(cluster) if selects is None or selects(one)]
     entries = [
         Entry(f"/componentstatuses/{one['metadata']['name']}", orjson.dumps(one), 0, 0, 0)
-        for one in _statuses(cluster)
-        if selects is None or selects(one)
+        for one in found
     ]
-    return Outcome(200, page=Page(entries, cluster.store.revision, "", None))
+    return Outcome(200, page=Page(entries, cluster.store.revision, "", None, found))
 
 
 def _statuses(cluster: ClusterContext) -> list[Object]:

@@ -63,7 +63,7 @@ async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
         info, cluster.strategy(info), selection,
         limit=asked.limit, token=asked.token, revision=asked.revision,
     )  # fmt: skip
-    items = [cluster.storage.object(info, entry) for entry in page.entries]
+    items = cluster.storage.objects(info, page)
     for item in items:
         now = cluster.storage.find(info, meta.namespace_of(item), meta.name_of(item))
         if now is not None:  # what it owned may have gone with another

@@ -1,8 +1,8 @@
 """What the server serves, as clients ask for it: plain and aggregated discovery, `/version`, `/`.
 
-Documents are built when first asked for and kept as bytes until what is served changes. A client
-that asks for an aggregated version other than those served gets the plain document, never another
-version.
+Documents are built when first asked for, as JSON, YAML or protobuf, and kept as bytes until what is
+served changes. A client that asks for an aggregated version other than those served gets the plain
+document, never another version.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/discovery (root.go, group.go,
 version.go, aggregated/) and pkg/server/routes/version.go.
@@ -14,10 +14,9 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import orjson
-
 from apiserver_app.http import encode, negotiation
-from apiserver_app.machinery import kinds
+from apiserver_app.http.negotiation import Accepted
+from apiserver_app.machinery import errors, kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.apiservices import Services
 
@@ -63,26 +62,28 @@ class Discovery:
         self._services = services
         self._address = address
         self._groups: dict[str, list[str]] = {}
-        self._built: dict[tuple[str, str], Document] = {}
+        self._built: dict[tuple[str, Accepted | None], Document] = {}
         self._generation = (-1, -1)
 
-    def document(self, path: str, accept: str = "") -> Document | None:
-        """The document at a path, or nothing when there is none."""
+    def document(self, path: str, accept: str = "", *, pretty: bool = False) -> Document | None:
+        """The document at a path, or nothing when there is none; 406 when it cannot be sent in
+        any form that is asked for. `pretty` for people."""
         if self._generation != self._now():
             self._forget()
         path = "/" + path.strip("/")
-        form = ""
+        accepted: Accepted | None = Accepted(pretty=True)
         if path.startswith("/api"):
-            form = negotiation.discovery_version(accept) if path in ("/api", "/apis") else ""
-            if not form and negotiation.negotiate(accept).is_yaml:
-                form = "yaml"
+            whole = negotiation.discovery(accept) if path in ("/api", "/apis") else None
+            accepted = whole or negotiation.plainly(accept)
+            if accepted is not None and pretty:
+                accepted = accepted._replace(pretty=True)
         elif path not in ("/", "/version"):
             return None
-        found = self._built.get((path, form))
+        found = self._built.get((path, accepted))
         if found is None:
-            found = self._build(path, form)
+            found = self._build(path, accepted)
             if found is not None:
-                self._built[path, form] = found
+                self._built[path, accepted] = found
         return found
 
     def _forget(self) -> None:
@@ -97,20 +98,19 @@ class Discovery:
     def _now(self) -> tuple[int, int]:
         return self._resources.generation, self._services.generation if self._services else 0
 
-    def _build(self, path: str, form: str) -> Document | None:
-        if form in ("v2", "v2beta1"):
+    def _build(self, path: str, accepted: Accepted | None) -> Document | None:
+        if accepted is not None and accepted.convert:
             groups = [""] if path == "/api" else [name for name in self._groups if name]
-            body = encode.document(self._aggregated(groups, form))
-            etag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
-            return Document(negotiation.discovery_type(form), body, etag)
-        obj = self._plain(path)
-        if obj is None:
+            obj = self._aggregated(groups, accepted.convert_version)
+            etag = f'"{hashlib.sha512(encode.document(obj)).hexdigest().upper()}"'
+            body = encode.negotiated(obj, accepted)
+            return Document(negotiation.discovery_type(accepted), body, etag)
+        plain = self._plain(path)
+        if plain is None:
             return None
-        if path in ("/", "/version"):
-            return Document(negotiation.JSON, encode.pretty(orjson.dumps(obj)))
-        if form == "yaml":
-            return Document(negotiation.YAML, encode.as_yaml(obj))
-        return Document(negotiation.JSON, encode.document(obj))
+        if accepted is None:
+            raise errors.not_acceptable(negotiation.SERVED)
+        return Document(accepted.media_type, encode.negotiated(plain, accepted))
 
     def _plain(self, path: str) -> Object | None:
         parts = path.split("/")[1:]

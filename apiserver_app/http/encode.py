@@ -1,6 +1,6 @@
 """Objects, lists and watch events as bytes. Stored bytes are spliced in, never decoded again.
 
-Every document is compact JSON with a newline behind it, as Go's encoder leaves it.
+A document of JSON is compact, with a newline behind it, as Go's encoder leaves it.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json and
 apiserver/pkg/endpoints/handlers/watch.go.
@@ -14,6 +14,8 @@ from typing import Any
 import orjson
 import yaml
 
+from apiserver_app.http.negotiation import Accepted
+from apiserver_app.machinery import protoencode
 from apiserver_app.machinery.meta import Object
 
 _TYPES = {
@@ -22,6 +24,15 @@ _TYPES = {
 }
 _YAML_WIDTH = 2**31 - 1  # lines are never folded
 _GO_ESCAPES = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
+
+
+def negotiated(obj: Object, accepted: Accepted) -> bytes:
+    """One object in the form that was agreed on."""
+    if accepted.is_protobuf:
+        return protoencode.encode(obj)
+    if accepted.is_yaml:
+        return as_yaml(obj)
+    return pretty(orjson.dumps(obj)) if accepted.pretty else document(obj)
 
 
 def document(obj: Any) -> bytes:
@@ -98,12 +109,11 @@ def watch_line(kind: str, value: bytes) -> bytes:
     return b"".join((_TYPES[kind], go_escaped(value), b"}\n"))
 
 
-def bookmark(
-    kind: str, api_version: str, resource_version: str, initial_end: bool = False
-) -> bytes:
-    """A BOOKMARK event: an object of the watched kind that carries only the revision."""
-    body = bookmarked(kind, api_version, resource_version, initial_end)
-    return watch_line("BOOKMARK", orjson.dumps(body))
+def watch_event(kind: str, obj: Object, accepted: Accepted) -> bytes:
+    """One event of a watch, in the form that was agreed on."""
+    if accepted.is_protobuf:
+        return protoencode.watch_event(kind, protoencode.encode(obj))
+    return watch_line(kind, orjson.dumps(obj))
 
 
 def bookmarked(

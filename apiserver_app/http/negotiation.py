@@ -1,29 +1,34 @@
-"""What an Accept header asks for and what the server will send: JSON or YAML, whole or converted.
+"""What an Accept header asks for and what the server will send: JSON, YAML or protobuf, whole or
+converted.
 
-Protobuf answers are not served, so a client that names protobuf first gets its next choice, and
-one that names nothing else is refused. Parsed headers are remembered in a bounded cache, since
-clients send the same few.
+Custom resources and Tables have no protobuf: a client that names protobuf first gets its next
+choice, and one that names nothing else is refused. Parsed headers are remembered in a bounded
+cache, since clients send the same few.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go,
-handlers/rest.go (AllowsMediaTypeTransform) and discovery/aggregated/negotiation.go.
+handlers/rest.go (AllowsMediaTypeTransform), discovery/aggregated/negotiation.go and
+github.com/munnerz/goautoneg.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from apiserver_app.machinery import errors
 
 JSON = "application/json"
 YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+SERVED = (JSON, YAML, PROTOBUF)
+STREAMED = (JSON, PROTOBUF)
 STREAM_SUFFIX = ";stream=watch"
 
 _CACHE_ENTRIES = 256
 _META_VERSIONS = ("v1", "v1beta1")
 _DISCOVERY_VERSIONS = ("v2", "v2beta1")
-_CONVERSIONS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
 _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -40,8 +45,17 @@ class Accepted(NamedTuple):
         return self.media_type == YAML
 
     @property
+    def is_protobuf(self) -> bool:
+        return self.media_type == PROTOBUF
+
+    @property
     def is_table(self) -> bool:
         return self.convert == "Table"
+
+    @property
+    def stream_type(self) -> str:
+        """The Content-Type of a watch."""
+        return self.media_type if self.media_type == JSON else self.media_type + STREAM_SUFFIX
 
 
 class Clause(NamedTuple):
@@ -53,41 +67,75 @@ class Clause(NamedTuple):
     quality: float
 
 
+# (media type, kind, group and version of the form asked for, or None) -> whether it can be sent
+Allows = Callable[[str, "tuple[str, str, str] | None"], bool]
+
+
 @functools.lru_cache(_CACHE_ENTRIES)
-def negotiate(accept: str, watch: bool = False) -> Accepted:
-    """The form in which to answer; ApiError 406 when none of those asked for can be sent."""
+def negotiate(accept: str, watch: bool = False, custom: bool = False) -> Accepted:
+    """The form in which to answer about a resource; ApiError 406 when none of those asked for can
+    be sent. `custom` resources are protobuf by their metadata only."""
+    found = _negotiate(accept, _custom_form if custom else _form, server_version="v1")
+    if found is None:
+        raise errors.not_acceptable(SERVED)
+    if watch and found.is_yaml:
+        raise errors.not_acceptable([name + STREAM_SUFFIX for name in STREAMED])
+    return found
+
+
+@functools.lru_cache(_CACHE_ENTRIES)
+def plainly(accept: str) -> Accepted | None:
+    """The form of what cannot be converted: a Status, a discovery document."""
+    return _negotiate(accept, lambda _, target: target is None)
+
+
+@functools.lru_cache(_CACHE_ENTRIES)
+def discovery(accept: str) -> Accepted | None:
+    """The form of aggregated discovery a client takes, however much it prefers the plain one."""
+    if not accept:
+        return None
+    return _negotiate(accept, _discovery_form)
+
+
+def _form(media_type: str, target: tuple[str, str, str] | None) -> bool:
+    if target is None:
+        return True
+    kind, group, version = target
+    if group != "meta.k8s.io" or version not in _META_VERSIONS:
+        return False
+    return kind in _PARTIAL or (kind == "Table" and media_type != PROTOBUF)
+
+
+def _custom_form(media_type: str, target: tuple[str, str, str] | None) -> bool:
+    return media_type != PROTOBUF if target is None else _form(media_type, target)
+
+
+def _discovery_form(media_type: str, target: tuple[str, str, str] | None) -> bool:
+    if target is None:
+        return False
+    kind, group, version = target
+    return (kind, group) == _DISCOVERY and version in _DISCOVERY_VERSIONS
+
+
+_DISCOVERY = ("APIGroupDiscoveryList", "apidiscovery.k8s.io")
+
+
+def _negotiate(accept: str, allows: Allows, server_version: str = "") -> Accepted | None:
     if not accept:
         return Accepted()
-    served = (JSON,) if watch else (JSON, YAML)
     for clause in clauses(accept):
-        for media_type in served:
+        for media_type in SERVED:
             if _matches(clause, media_type):
-                found = _accept(clause.params, media_type, watch)
+                found = _accept(clause.params, media_type, allows, server_version)
                 if found is not None:
                     return found
-    raise errors.not_acceptable([name + STREAM_SUFFIX if watch else name for name in served])
+    return None
 
 
-@functools.lru_cache(_CACHE_ENTRIES)
-def discovery_version(accept: str) -> str:
-    """The version of aggregated discovery a client takes before the plain one, or nothing."""
-    for clause in clauses(accept):
-        if not _matches(clause, JSON):
-            continue
-        params = clause.params
-        kind = (params.get("g", ""), params.get("as", ""))
-        if not any(kind) and not params.get("v"):
-            return ""
-        if kind == ("apidiscovery.k8s.io", "APIGroupDiscoveryList"):
-            version = params.get("v", "")
-            if version in _DISCOVERY_VERSIONS:
-                return version
-    return ""
-
-
-def discovery_type(version: str) -> str:
+def discovery_type(accepted: Accepted) -> str:
     """The Content-Type of an aggregated discovery document: the client's own words."""
-    return f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    version, kind = accepted.convert_version, accepted.convert
+    return f"{accepted.media_type};g={_DISCOVERY[1]};v={version};as={kind}"
 
 
 def wants_pretty(params: Mapping[str, Sequence[str]], agent: str) -> bool:
@@ -100,22 +148,45 @@ def wants_pretty(params: Mapping[str, Sequence[str]], agent: str) -> bool:
 
 def clauses(accept: str) -> list[Clause]:
     """The entries of an Accept header, the most wanted first, as goautoneg sorts them."""
-    found = [clause for clause in map(_clause, _split(accept, ",")) if clause is not None]
-    found.sort(key=lambda clause: (-clause.quality, clause.type == "*", clause.subtype == "*"))
+    found: list[Clause] = []
+    for part in accept.split(","):
+        clause = _clause(part.strip(" "))
+        if clause is None:
+            continue
+        found.append(clause)
+        at = len(found) - 1
+        while at and _before(found[at], found[at - 1]):
+            found[at - 1], found[at] = found[at], found[at - 1]
+            at -= 1
     return found
 
 
-def _accept(params: Mapping[str, str], media_type: str, watch: bool) -> Accepted | None:
-    stream = params.get("stream", "")
-    if stream and not (watch and stream == "watch"):
+def _before(one: Clause, other: Clause) -> bool:
+    """Its rule is no order: what names a type passes what does not, however little wanted."""
+    return (
+        one.quality > other.quality
+        or (one.type != "*" and other.type == "*")
+        or (one.subtype != "*" and other.subtype == "*")
+    )
+
+
+def _accept(
+    params: Mapping[str, str], media_type: str, allows: Allows, server_version: str
+) -> Accepted | None:
+    stream, server = params.get("stream", ""), params.get("sv", "")
+    if stream and (media_type == YAML or stream != "watch"):
         return None
-    kind, group, version = (params.get(name, "") for name in ("as", "g", "v"))
+    if server and server != server_version:
+        return None
     pretty = params.get("pretty") == "1"
-    if not (kind or group or version):
+    target = None
+    if "as" in params or "g" in params or "v" in params:
+        target = (params.get("as", ""), params.get("g", ""), params.get("v", ""))
+    if not allows(media_type, target):
+        return None
+    if target is None:
         return Accepted(media_type, pretty=pretty)
-    if group == "meta.k8s.io" and version in _META_VERSIONS and kind in _CONVERSIONS:
-        return Accepted(media_type, kind, version, pretty)
-    return None
+    return Accepted(media_type, target[0], target[2], pretty)
 
 
 def _matches(clause: Clause, media_type: str) -> bool:
@@ -127,43 +198,32 @@ def _matches(clause: Clause, media_type: str) -> bool:
 
 
 def _clause(text: str) -> Clause | None:
-    name, *rest = _split(text, ";") or [""]
-    if name == "*":
-        name = "*/*"
-    kind, slash, subtype = name.partition("/")
-    if not slash or "/" in subtype:
+    name, _, rest = text.partition(";")
+    kind, _, subtype = name.partition("/")
+    kind, subtype = kind.strip(" "), subtype.strip(" ") if subtype else ""
+    if not subtype:
+        if kind != "*":
+            return None
+        subtype = "*"
+    if "/" in subtype:
         return None
     params: dict[str, str] = {}
     quality = 1.0
-    for part in rest:
-        key, equals, value = part.partition("=")
-        key, value = key.strip(), value.strip().strip('"')
-        if not equals:
+    for part in rest.split(";"):
+        key, _, value = part.partition("=")
+        if not value or "=" in value:
             continue
+        key = key.strip(" ")
         if key == "q":
             quality = _quality(value)
         else:
-            params[key] = value
-    return Clause(kind.strip(), subtype.strip(), params, quality)
+            params[key] = value.strip(" ")
+    return Clause(kind, subtype, params, quality)
 
 
 def _quality(text: str) -> float:
+    """What cannot be read is not wanted."""
     try:
-        return float(text)
+        return 0.0 if text.strip() != text else float(text)
     except ValueError:
-        return 1.0
-
-
-def _split(text: str, at: str) -> list[str]:
-    """Split outside of quotes; parts are stripped, empty ones left out."""
-    if '"' not in text:
-        return [part.strip() for part in text.split(at) if part.strip()]
-    parts, start, quoted = [], 0, False
-    for index, char in enumerate(text):
-        if char == '"':
-            quoted = not quoted
-        elif char == at and not quoted:
-            parts.append(text[start:index])
-            start = index + 1
-    parts.append(text[start:])
-    return [part.strip() for part in parts if part.strip()]
+        return 0.0

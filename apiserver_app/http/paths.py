@@ -9,7 +9,15 @@ import orjson
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import debug, discovery, exposition, health, metrics, openapi
+from apiserver_app.http import (
+    debug,
+    discovery,
+    exposition,
+    health,
+    metrics,
+    negotiation,
+    openapi,
+)
 from apiserver_app.machinery import errors, kinds
 
 _JSON = "application/json"
@@ -52,7 +60,9 @@ class PathHandler:
         return None
 
     def _discover(self, path: str, call: Call) -> Outcome | None:
-        found = self._discovery.document(path, call.headers.get("accept", ""))
+        pretty = negotiation.wants_pretty(call.params, call.agent)
+        accept = call.headers.get("accept", "")
+        found = self._discovery.document(path, accept, pretty=pretty)
         return found and _answer(*found.answer(call.headers.get("if-none-match", "")))
 
     def _describe(self, path: str, call: Call) -> Outcome | None:

@@ -1,4 +1,4 @@
-"""An Outcome as bytes: whole, as a Table, as metadata only, as JSON or YAML.
+"""An Outcome as bytes: whole, as a Table, as metadata only; as JSON, YAML or protobuf.
 
 Stored bytes are sent as they are wherever nothing has to be converted.
 
@@ -11,6 +11,7 @@ responsewriters/writers.go.
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -20,7 +21,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import encode, negotiation
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.http.tables import table as tables
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, protoencode
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import convert
 
@@ -39,7 +40,9 @@ def outcome(
     if found.content_type:
         assert found.value is not None
         return found.code, [("Content-Type", found.content_type), *found.headers], found.value
-    if found.page is not None:
+    if accepted.is_protobuf:
+        body = _protobuf(cluster, call, found, accepted)
+    elif found.page is not None:
         body = _page(cluster, call, found, accepted)
     else:
         body = _object(cluster, call, found, accepted)
@@ -74,19 +77,30 @@ def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accep
     return encode.document(partial(obj, accepted.convert_version))
 
 
+def _protobuf(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
+    obj, page, info = found.obj, found.page, call.info
+    if page is None:
+        assert obj is not None
+        if accepted.convert and obj.get("kind") != "Status":
+            obj = partial(obj, accepted.convert_version)
+        return protoencode.encode(obj)
+    assert info is not None
+    objects = cluster.storage.objects(info, page)
+    if accepted.convert:
+        return protoencode.encode(_partial_list(info, found, objects, accepted))
+    metadata = encode.list_metadata(str(page.revision), page.continue_token, page.remaining)
+    return protoencode.encode_list(
+        info.api_version, f"{info.kind}List", metadata, objects, info.kind
+    )
+
+
 def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
     page, info = found.page, call.info
     assert page is not None and info is not None
-    if accepted.convert == "PartialObjectMetadata":
-        raise errors.ApiError(
-            406, "NotAcceptable",
-            "you requested PartialObjectMetadata, but the requested object is a list "
-            f"(*{info.version}.{info.list_kind})",
-        )  # fmt: skip
     revision, token = str(page.revision), page.continue_token
     if not accepted.convert:
         if convert.is_converted(info):
-            objects = [cluster.storage.object(info, entry) for entry in page.entries]
+            objects = cluster.storage.objects(info, page)
             if info.custom is not None:
                 found_ = [orjson.dumps(obj) for obj in objects]
                 return encode.custom_list(
@@ -98,20 +112,33 @@ def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepte
         return encode.list_document(
             f"{info.kind}List", info.api_version, items, revision, token, page.remaining
         )
-    objects = [cluster.storage.object(info, entry) for entry in page.entries]
+    objects = cluster.storage.objects(info, page)
     metadata = encode.list_metadata(revision, token, page.remaining)
     if accepted.is_table:
         return tables.document(
             info.key, objects, metadata, cluster.kernel.now, version=accepted.convert_version,
             include_object=tables.include_object(call.params), custom=info.custom,
         ) + b"\n"  # fmt: skip
-    listed = {
+    return encode.document(_partial_list(info, found, objects, accepted))
+
+
+def _partial_list(
+    info: ResourceInfo, found: Outcome, objects: list[Object], accepted: Accepted
+) -> Object:
+    page, version = found.page, accepted.convert_version
+    assert page is not None
+    if accepted.convert == "PartialObjectMetadata":
+        raise errors.ApiError(
+            406, "NotAcceptable",
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            f"(*{info.version}.{info.list_kind})",
+        )  # fmt: skip
+    return {
         "kind": "PartialObjectMetadataList",
-        "apiVersion": f"meta.k8s.io/{accepted.convert_version}",
-        "metadata": metadata,
-        "items": [partial(obj, accepted.convert_version) for obj in objects],
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": encode.list_metadata(str(page.revision), page.continue_token, page.remaining),
+        "items": [partial(obj, version) for obj in objects],
     }
-    return encode.document(listed)
 
 
 def partial(obj: Object, version: str) -> Object:
@@ -131,9 +158,20 @@ def _untyped(value: bytes, info: ResourceInfo) -> bytes:
 
 def accepted(accept: str, call: Call) -> Accepted:
     """The form of the answer; 406 when none that is asked for can be sent."""
-    watch = call.verb == "watch"
-    if call.info is None:
+    watch, info = call.verb == "watch", call.info
+    if info is None:
         return negotiation.Accepted()
-    found = negotiation.negotiate(accept, watch)
+    plain = "protobuf" in accept and not (
+        info.custom is None and protoencode.knows(info.api_version, info.kind)
+    )
+    found = negotiation.negotiate(accept, watch, plain)
     pretty: Any = negotiation.wants_pretty(call.params, call.agent)
     return found._replace(pretty=True) if pretty and not watch else found
+
+
+def of_refusal(headers: Mapping[str, str], call: Call | None) -> Accepted | None:
+    """The form of a Status; nothing when none that is asked for can be sent."""
+    found = negotiation.plainly(headers.get("accept", ""))
+    params = call.params if call is not None else {}
+    pretty = negotiation.wants_pretty(params, headers.get("user-agent", ""))
+    return found._replace(pretty=True) if pretty and found else found

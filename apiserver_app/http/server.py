@@ -102,14 +102,14 @@ class Server:
                 body = b""
             reply.head(status, statuses.merged(self._headers(call), more), body)
         except errors.ApiError as error:
-            status, more, body = statuses.render(error)
+            status, more, body = statuses.render(error, render.of_refusal(headers, call))
             reply.head(status, statuses.merged(self._headers(call), more), body)
         except Exception as error:  # the edge of the process: a bug must not hang a client
             self.cluster.on_bug(f"{request.method} {request.path}", error)
             if call is not None and call.audit is not None:
                 call.audit.panicked(str(error), self.cluster.kernel.now)
             failure = errors.internal(f"{type(error).__name__}: {error}")
-            status, more, body = statuses.render(failure)
+            status, more, body = statuses.render(failure, render.of_refusal(headers, call))
             reply.head(status, statuses.merged(self._headers(call), more), body)
 
     def _call(self, request: Request, headers: dict[str, str]) -> Call:
@@ -189,9 +189,10 @@ def _headers_of(request: Request) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in request.headers:
         name = name.lower()
-        if name in _LISTS and name in headers:
-            value = f"{headers[name]}, {value}"
-        headers[name] = value
+        if name not in headers:
+            headers[name] = value
+        elif name in _LISTS:  # of others the first counts
+            headers[name] = f"{headers[name]}, {value}"
     return headers
 
 

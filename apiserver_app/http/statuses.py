@@ -1,7 +1,6 @@
 """Refusals as answers, and the headers every answer carries.
 
-The one place where an ApiError becomes a status code, headers and bytes. A Status is always JSON
-unless YAML was asked for.
+The one place where an ApiError becomes a status code, headers and bytes.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters and
 pkg/endpoints/filters/{audit_init,cachecontrol,warning}.go.
@@ -12,30 +11,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
-from apiserver_app.http import encode, negotiation
+from apiserver_app.http import encode
+from apiserver_app.http.negotiation import Accepted
 from apiserver_app.machinery.errors import ApiError
 
 Headers = list[tuple[str, str]]
 
+_JSON, _UNASKED = Accepted(), Accepted(pretty=True)
 TEXT = "text/plain; charset=utf-8"
 NO_CACHE = "no-cache, private"
 WARNING_TOTAL_MAX = 4096  # of all texts of one answer, as upstream bounds them
 WARNING_TEXT_MAX = 256  # of each text once the bound above is passed
 
 
-def render(
-    error: ApiError, *, yaml: bool = False, pretty: bool = False
-) -> tuple[int, Headers, bytes]:
-    """The refusal as a Status: code, its own headers and body."""
+def render(error: ApiError, accepted: Accepted | None = _JSON) -> tuple[int, Headers, bytes]:
+    """The refusal as a Status: code, its own headers and body. Who accepts nothing that there is
+    gets JSON, for people."""
     if error.plain:
         return error.code, _plain_headers(error), f"{error.message}\n".encode()
-    headers = [("Content-Type", negotiation.YAML if yaml else negotiation.JSON)]
+    accepted = accepted or _UNASKED
+    headers = [("Content-Type", accepted.media_type)]
     if error.retry_after:
         headers.append(("Retry-After", str(error.retry_after)))
     headers.extend(error.headers)
-    return error.code, headers, _body(error.status(), yaml, pretty)
+    return error.code, headers, encode.negotiated(error.status(), accepted)
 
 
 def _plain_headers(error: ApiError) -> Headers:
@@ -100,15 +99,3 @@ def warning(text: str) -> str:
         text = "".join(char if char.isprintable() else " " for char in text)
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'299 - "{quoted}"'
-
-
-def watch_error(error: ApiError) -> bytes:
-    """The ERROR event with which a watch ends."""
-    return encode.watch_line("ERROR", orjson.dumps(error.status()))
-
-
-def _body(status: dict[str, Any], yaml: bool, pretty: bool) -> bytes:
-    if yaml:
-        return encode.as_yaml(status)
-    body = encode.document(status)
-    return encode.pretty(body) if pretty else body

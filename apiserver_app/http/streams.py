@@ -1,4 +1,4 @@
-"""A watch as a stream of lines: what is there already, what happens, bookmarks, and its end.
+"""A watch as a stream of events: what is there already, what happens, bookmarks, and its end.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go.
 """
@@ -9,12 +9,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import orjson
-
 from apiserver_app.handlers import conversions, listoptions
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import encode, render, statuses
+from apiserver_app.http import encode, render
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.http.tables import table as tables
 from apiserver_app.machinery import errors
@@ -96,21 +94,33 @@ class Stream:
         self._waiting.clear()
 
     def send(self, kind: str, obj: Object, value: bytes | None = None) -> None:
-        if self.open:
-            self._reply.body(encode.watch_line(kind, value or self._bytes(obj)), True)
+        if not self.open:
+            return
+        if value is not None and not self._accepted.is_protobuf:
+            self._reply.body(encode.watch_line(kind, value), True)
+            return
+        served = convert.to_served(self._info, obj)
+        if self._accepted.is_table:
+            self._reply.body(encode.watch_line(kind, self._table(served)), True)
+        else:
+            self._send(kind, served)
+
+    def _send(self, kind: str, obj: Object) -> None:
+        accepted = self._accepted
+        if accepted.convert and kind != "ERROR":
+            obj = render.partial(obj, accepted.convert_version)
+        self._reply.body(encode.watch_event(kind, obj, accepted), True)
 
     def bookmark(self, *, initial_end: bool = False) -> None:
         if not self.open:
             return
         revision = str(self._cluster.store.revision)
         kind, version = self._info.kind, self._info.api_version
+        marked = encode.bookmarked(kind, version, revision, initial_end)
         if self._accepted.is_table:
-            marked = encode.bookmarked(kind, version, revision, initial_end)
             self._reply.body(encode.watch_line("BOOKMARK", self._table(marked, initial_end)), True)
-            return
-        if self._accepted.convert.startswith("PartialObjectMetadata"):
-            kind, version = "PartialObjectMetadata", f"meta.k8s.io/{self._accepted.convert_version}"
-        self._reply.body(encode.bookmark(kind, version, revision, initial_end), True)
+        else:
+            self._send("BOOKMARK", marked)
 
     def initial(self, selection: Selection, selects: Selects | None) -> None:
         """What is there already, as ADDED events."""
@@ -147,7 +157,8 @@ class Stream:
 
     def fail(self, error: errors.ApiError) -> None:
         """The ERROR event, and the end."""
-        self._reply.body(statuses.watch_error(error), True)
+        if self.open:
+            self._send("ERROR", error.status())
         self.end()
 
     def end(self, timer: object = ()) -> None:
@@ -172,15 +183,6 @@ class Stream:
 
     def _converts(self) -> bool:
         return bool(self._accepted.convert) or convert.is_converted(self._info)
-
-    def _bytes(self, obj: Object) -> bytes:
-        info, accepted = self._info, self._accepted
-        obj = convert.to_served(info, obj)
-        if accepted.is_table:
-            return self._table(obj)
-        if accepted.convert:
-            return orjson.dumps(render.partial(obj, accepted.convert_version))
-        return orjson.dumps(obj)
 
     def _table(self, obj: Object, initial_end: bool = False) -> bytes:
         """A Table of one row. The mark of the initial events' end is told with its metadata, even
@@ -214,7 +216,7 @@ def open_watch(
     if selects is not None and convert.is_converted(info) and not asks:
         plain = selects
         selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
-    reply.head(200, [*headers, ("Content-Type", accepted.media_type)], b"", more=True)
+    reply.head(200, [*headers, ("Content-Type", accepted.stream_type)], b"", more=True)
     reply.listen(cancel=lambda _: stream.close())
     subscription = Subscription(
         call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,

@@ -30,8 +30,11 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 # kinds every group has
 _META_KINDS = frozenset(
-    ("DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "Status", "List")
-)
+    (
+        "DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "Status", "List",
+        "APIVersions", "APIGroup", "APIGroupList", "APIResourceList", "PartialObjectMetadata",
+    )
+)  # fmt: skip
 _PACKAGES = {"": "core", "internal.apiserver.k8s.io": "apiserverinternal", "meta.k8s.io": "meta"}
 
 

@@ -50,6 +50,7 @@ class Page(NamedTuple):
     revision: int
     continue_token: str
     remaining: int | None
+    computed: list[Object] | None = None  # of what is not stored: the objects
 
 
 @dataclass(slots=True)
@@ -124,6 +125,12 @@ class Storage:
     def object(self, info: ResourceInfo, entry: etcd.Entry) -> Object:
         """The object of an entry, in the version that `info` serves."""
         return convert.to_served(info, self.cache.decoded(entry))
+
+    def objects(self, info: ResourceInfo, page: Page) -> list[Object]:
+        """The objects of a page, in the version that `info` serves."""
+        if page.computed is not None:
+            return page.computed
+        return [self.object(info, entry) for entry in page.entries]
 
     def page(
         self,

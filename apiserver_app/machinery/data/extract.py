@@ -134,6 +134,8 @@ def _flags(
         return _flags_of_go(type_, go_type, omitempty)
     if type_.startswith(("[]", "map<")):
         return "!" if _always(name, field, known) else ""
+    if name in facts.ALL_POINTERS:
+        return "*"
     if not facts.described(name):
         return "?" if field not in known["required"] else "!"
     named = facts.NAMED.get((kind, field), "")

@@ -9,7 +9,10 @@ from __future__ import annotations
 ROOTS = (
     "meta.v1.DeleteOptions", "meta.v1.Status", "meta.v1.PatchOptions", "meta.v1.CreateOptions",
     "meta.v1.UpdateOptions", "meta.v1.ListMeta", "meta.v1.List", "runtime.Unknown",
-    "runtime.RawExtension", "runtime.TypeMeta",
+    "runtime.RawExtension", "runtime.TypeMeta", "meta.v1.APIVersions", "meta.v1.APIGroup",
+    "meta.v1.APIGroupList", "meta.v1.APIResourceList", "meta.v1.PartialObjectMetadata",
+    "meta.v1.PartialObjectMetadataList", "meta.v1beta1.PartialObjectMetadataList",
+    "apidiscovery.v2.APIGroupDiscoveryList", "apidiscovery.v2beta1.APIGroupDiscoveryList",
 )  # fmt: skip
 
 _PREFIXES = (
@@ -36,7 +39,9 @@ _DESCRIBED = (
     "apps.v1.", "authentication.v1.", "authorization.v1.", "autoscaling.v1.", "autoscaling.v2.",
     "batch.v1.", "certificates.v1.", "coordination.v1.", "core.v1.", "discovery.v1.", "events.v1.",
     "flowcontrol.v1.", "networking.v1.", "policy.v1.", "rbac.v1.", "scheduling.v1.", "storage.v1.",
-    "admissionregistration.v1.", "meta.v1.",
+    "admissionregistration.v1.", "meta.v1.", "flowcontrol.v1beta1.", "flowcontrol.v1beta2.",
+    "flowcontrol.v1beta3.", "node.v1.", "storage.v1beta1.", "apidiscovery.v2.",
+    "apidiscovery.v2beta1.",
 )  # fmt: skip
 # kinds of described groups that are too young to be described
 _UNDESCRIBED = ("PodCertificateRequest", "ClusterTrustBundle", "MutatingAdmissionPolicy")
@@ -44,10 +49,10 @@ _UNDESCRIBED = ("PodCertificateRequest", "ClusterTrustBundle", "MutatingAdmissio
 
 def described(name: str) -> bool:
     kind = name.rsplit(".", 1)[1]
-    if name == "discovery.v1.EndpointPort":  # all pointers, unlike core's
-        return False
     return name.startswith(_DESCRIBED) and not kind.startswith(_UNDESCRIBED)
 
+
+ALL_POINTERS = ("discovery.v1.EndpointPort",)  # unlike core's
 
 INLINE = {
     ("admissionregistration.v1.RuleWithOperations", "rule"),
@@ -127,6 +132,7 @@ ContainerStatus: started stopSignal
 EndpointAddress: nodeName
 EndpointPort: appProtocol
 GlusterfsPersistentVolumeSource: endpointsNamespace
+ISCSIPersistentVolumeSource: initiatorName
 LoadBalancerIngress: ipMode
 LocalVolumeSource: fsType
 NodeFeatures: supplementalGroupsPolicy
@@ -203,6 +209,7 @@ _VALUES = {
 _VALUES_IN = _pairs("""
 Event: source
 VolumeAttachmentSpec: source
+ControllerRevision: data
 Endpoint: conditions
 IngressServiceBackend: port
 TokenReviewStatus: user

@@ -126,6 +126,9 @@ def to_events(obj: Object) -> Object:
     """A stored event as events.k8s.io/v1 shows it."""
     out = {_FROM_CORE.get(field, field): value for field, value in obj.items()}
     out["apiVersion"] = "events.k8s.io/v1"
+    for field in ("reportingController", "reportingInstance"):  # omitempty here alone
+        if out.get(field) == "":
+            del out[field]
     gosyntax.arrange(out, _NEW_ORDER)
     return out
 

@@ -16,6 +16,12 @@ def test_each_component_is_healthy_until_it_is_stopped() -> None:
     ]  # fmt: skip
     assert {one["conditions"][0]["message"] for one in listed["items"]} == {"ok"}
 
+    table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    rows = session.request("GET", PATH, headers=table).json()["rows"]
+    assert [row["cells"][:2] for row in rows] == [
+        ["scheduler", "Healthy"], ["controller-manager", "Healthy"], ["etcd-0", "Healthy"],
+    ]  # fmt: skip
+
     session.cluster.role("scheduler", "stop")
     (condition,) = session.request("GET", f"{PATH}/scheduler").json()["conditions"]
     assert condition == {

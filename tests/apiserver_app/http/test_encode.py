@@ -6,6 +6,7 @@ import orjson
 import yaml
 
 from apiserver_app.http import encode
+from apiserver_app.http.negotiation import Accepted
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -40,7 +41,8 @@ def test_watch_event_is_one_line() -> None:
 
 
 def test_bookmark_carries_only_the_revision() -> None:
-    assert orjson.loads(encode.bookmark("Pod", "v1", "7")) == {
+    marked = encode.bookmarked("Pod", "v1", "7")
+    assert orjson.loads(encode.watch_event("BOOKMARK", marked, Accepted())) == {
         "type": "BOOKMARK",
         "object": {
             "kind": "Pod",
@@ -48,8 +50,8 @@ def test_bookmark_carries_only_the_revision() -> None:
             "metadata": {"resourceVersion": "7", "creationTimestamp": None},
         },
     }
-    end = orjson.loads(encode.bookmark("Pod", "v1", "7", initial_end=True))
-    assert end["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    end = encode.bookmarked("Pod", "v1", "7", initial_end=True)
+    assert end["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
 def test_pretty_json_is_indented_by_two_without_a_newline() -> None:

@@ -3,6 +3,7 @@
 import orjson
 
 from apiserver_app.http import statuses
+from apiserver_app.http.negotiation import Accepted
 from apiserver_app.machinery import errors
 
 
@@ -23,9 +24,15 @@ def test_refusal_that_may_be_tried_again_says_when() -> None:
 
 
 def test_refusal_is_yaml_for_who_asks_for_it() -> None:
-    _, headers, body = statuses.render(errors.unauthorized(), yaml=True)
+    _, headers, body = statuses.render(errors.unauthorized(), Accepted("application/yaml"))
     assert headers == [("Content-Type", "application/yaml")]
     assert body.startswith(b"apiVersion: v1\ncode: 401\nkind: Status\n")
+
+
+def test_refusal_is_json_for_people_when_nothing_asked_for_can_be_sent() -> None:
+    _, headers, body = statuses.render(errors.unauthorized(), None)
+    assert headers == [("Content-Type", "application/json")]
+    assert body.startswith(b'{\n  "kind": "Status"') and body.endswith(b"}")
 
 
 def test_every_answer_has_upstreams_headers() -> None:
@@ -59,8 +66,3 @@ def test_warnings_of_one_answer_are_bounded() -> None:
     assert len(few[0][1]) > 1000
     assert len(many) == statuses.WARNING_TOTAL_MAX // statuses.WARNING_TEXT_MAX
     assert all(len(value) < 300 for _, value in many)
-
-
-def test_watch_ends_with_its_error_as_an_event() -> None:
-    line = orjson.loads(statuses.watch_error(errors.expired("too old")))
-    assert (line["type"], line["object"]["code"]) == ("ERROR", 410)
