@@ -55,6 +55,7 @@ from controllers_app.runtime.component import Component
 from lifecycle import inside, roles
 from lifecycle.etcdctl import server as etcdserver
 from lifecycle.etcdctl import worlds
+from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
 
 EVENT_LEASE_SECONDS = startup.EVENT_SECONDS
@@ -176,6 +177,13 @@ class Cluster:
         await self._until_nodes_take_pods()
         self.ready = True
         self.on_ready()
+        if self.inputs.options.get("kubeadm"):
+            init = phases.Init(
+                self.kernel, lambda user, groups: self.client(user, phases.AGENT, groups),
+                version=state.version, ca_pem=self.inputs.ca_pem, node="node-1",
+                key=self.inputs.service_account_key,
+            )  # fmt: skip
+            self.kernel.spawn("kubeadm", init.run(), background=True)
 
     async def _until_nodes_take_pods(self) -> None:
         """Whoever is told that the cluster is ready may send a pod at once."""

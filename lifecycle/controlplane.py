@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from apiserver_app.auth import bootstrap
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet.staticpods import Manifests
 from lifecycle.etcdctl.server import release_of
 
-NODE, ADDRESS = "node-1", "10.0.0.11"
+NODE, ADDRESS = "node-1", bootstrap.ADVERTISED_IP
 _PKI = "/etc/kubernetes/pki"
 _SIMULATED = (
     "-----BEGIN {0}-----\nc2ltdWxhdGVkOiB0aGVyZSBpcyBubyB3aXJlIHRvIGV0Y2Q=\n-----END {0}-----\n"

@@ -21,7 +21,7 @@ from apiserver_app.machinery.meta import Object
 SERVICE_IP = "10.96.0.1"
 SERVICE_CIDR = "10.96.0.0/12"
 SECURE_PORT = 6443
-ADVERTISED_IP = "10.0.0.10"  # of the control plane, beside the nodes
+ADVERTISED_IP = "10.0.0.11"  # of the control plane, which runs on the first node
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -125,7 +125,7 @@ def _binding(kind: str, metadata: Object, role: tuple[str, str], subjects: Seque
 
 def joining(client_ca: str) -> list[Item]:
     """What kubeadm adds where bootstrap tokens are known: nodes may join by one."""
-    data = {"kubeconfig": joins.kubeconfig(f"https://{SERVICE_IP}:443", client_ca)}
+    data = {"kubeconfig": joins.kubeconfig(f"https://{ADVERTISED_IP}:{SECURE_PORT}", client_ca)}
     named = {"name": joins.INFO, "namespace": joins.PUBLIC}
     items: list[Item] = [("configmaps", joins.PUBLIC, _object("v1", "ConfigMap", named, data=data))]
     for name, namespace, lines in (

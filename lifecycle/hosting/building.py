@@ -38,6 +38,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         flags=apiserver.parse(options),
         options={
             "kubelet": {"images": catalog.images()},
+            "kubeadm": True,
             "manifests": {controlplane.NODE: controlplane.manifests(options.kubernetes_version)},
         },
     )

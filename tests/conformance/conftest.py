@@ -26,7 +26,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def kubectl(cluster: Demo, home: Path) -> Kubectl:
-    """The newest program as admin, once every node is ready."""
+    """The newest program as admin, once every node is ready and kubeadm is done."""
     kubectl = Kubectl(kubectls.newest(), cluster.data_dir, home)
+    uploaded = ("get", "configmap", "kubeadm-config", "--ignore-not-found", "-o", "name")
+    kubectl.until(bool, "-n", "kube-system", *uploaded)
     kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
     return kubectl

@@ -105,7 +105,7 @@ def test_everybody_reads_cluster_info_and_nothing_else_there(guarded: Kubectl) -
     context = ssl._create_unverified_context()
     with urllib.request.urlopen(f"{maps}/cluster-info", context=context) as answer:
         shown = yaml.safe_load(json.load(answer)["data"]["kubeconfig"])
-    assert shown["clusters"][0]["cluster"]["server"] == "https://10.96.0.1:443"
+    assert shown["clusters"][0]["cluster"]["server"] == "https://10.0.0.11:6443"
     authority = base64.b64decode(shown["clusters"][0]["cluster"]["certificate-authority-data"])
     assert authority.startswith(b"-----BEGIN CERTIFICATE-----")
     with pytest.raises(urllib.error.HTTPError) as refused:

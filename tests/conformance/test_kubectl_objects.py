@@ -194,7 +194,8 @@ def test_taint_cordon_and_drain(kubectl: Kubectl) -> None:
     has(kubectl("get", "nodes"), "node-3   Ready,SchedulingDisabled   <none>   {age}   v1.33.{n}")
     said = kubectl.fails("drain", "node-3")
     assert "cannot delete cannot delete Pods that declare no controller" in said
-    drained = kubectl("drain", "node-3", "--force")
+    assert "cannot delete DaemonSet-managed Pods" in kubectl.fails("drain", "node-3", "--force")
+    drained = kubectl("drain", "node-3", "--force", "--ignore-daemonsets")
     has(drained, "node/node-3 already cordoned\npod/bare evicted\nnode/node-3 drained")
     assert kubectl("uncordon", "node-3") == "node/node-3 uncordoned\n"
 

@@ -117,7 +117,7 @@ def test_describe_node(kubectl: Kubectl, nginx: str) -> None:
         kubectl("describe", "node", "node-1"),
         """
 Name:               node-1
-Roles:              <none>
+Roles:              control-plane
 Labels:             beta.kubernetes.io/arch=amd64
                     kubernetes.io/hostname=node-1
 CreationTimestamp:  {time}

@@ -1,0 +1,127 @@
+"""The phases of `kubeadm init` that need a running API server, in kubeadm's order.
+
+They run once a cluster, in the background and a moment after it is ready, so that whoever starts
+at once is not kept waiting. The cluster's configuration is uploaded last, not first: that it is
+there says that everything before it was created. What a phase finds is left as it is. Other than
+with kubeadm's defaults the control plane's node gets no taint: the classroom's pods run there too.
+
+Models kubernetes cmd/kubeadm/app/cmd/phases/init/*.go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterable
+
+from apiserver_app.auth import bootstrap
+from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.meta import Object
+from lifecycle.kubeadm import objects
+from lifecycle.kubeadm.objects import Item
+
+START_SECONDS = 4.0
+RETRY_SECONDS = 5.0
+TOKEN_SECONDS = 24 * 3600
+ADMIN, SUPER_ADMIN = "kubernetes-admin", "kubernetes-super-admin"
+AGENT = "kubeadm"
+_ROLE = "node-role.kubernetes.io/"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+# (user, its groups) -> a client that is that user
+ClientFor = Callable[[str, tuple[str, ...]], Client]
+
+
+class Init:
+    """One `kubeadm init`."""
+
+    def __init__(
+        self, kernel: Kernel, client_for: ClientFor, *, version: str, ca_pem: str, node: str,
+        key: bytes,
+    ) -> None:  # fmt: skip
+        self._kernel = kernel
+        self._key = key  # what the bootstrap token is made from
+        self._version = version
+        self._ca_pem = ca_pem
+        self._node = node
+        self._minor = kinds.minor_of(version)
+        newer = self._minor >= objects.ADMINS_SINCE
+        self._super = client_for(SUPER_ADMIN, ("system:masters",))
+        group = objects.ADMINS if newer else "system:masters"
+        self._admin = client_for(ADMIN, (group,))
+
+    async def run(self) -> None:
+        """Until everything is there; a cluster that has it already is left alone."""
+        await self._kernel.sleep(START_SECONDS, background=True)
+        while True:
+            try:
+                await self._phases()
+                return
+            except errors.ApiError:  # the API server is away, or its plugins refuse
+                await self._kernel.sleep(RETRY_SECONDS, background=True)
+
+    async def _phases(self) -> None:
+        if await self._finds("configmaps", objects.SYSTEM, objects.CONFIG):
+            return
+        if self._minor >= objects.ADMINS_SINCE:
+            await self._create(self._super, [objects.admins()])
+        await self._mark_control_plane()
+        await self._create(self._admin, [*self._token(), *bootstrap.joining(self._ca_pem)])
+        await self._create(self._admin, objects.dns(self._version))
+        await self._create(self._admin, objects.proxy(self._version))
+        await self._create(self._admin, objects.configuration(self._version))
+
+    async def _create(self, client: Client, items: Iterable[Item]) -> None:
+        for resource, namespace, obj in items:
+            try:
+                await client.create(resource, namespace, obj)
+            except errors.ApiError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+
+    async def _finds(self, resource: str, namespace: str, name: str) -> bool:
+        try:
+            await self._super.get(resource, namespace, name)
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
+            return False
+        return True
+
+    async def _mark_control_plane(self) -> None:
+        roles = ["control-plane"] if self._minor >= 24 else ["master", "control-plane"]
+        labels = {f"{_ROLE}{one}": "" for one in roles}
+        labels["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
+        socket = "unix:///run/containerd/containerd.sock"
+        notes = {"kubeadm.alpha.kubernetes.io/cri-socket": socket}
+        patch: Object = {"metadata": {"labels": labels, "annotations": notes}}
+        try:
+            await self._admin.patch("nodes", "", self._node, patch)
+        except errors.ApiError as error:
+            if error.code != 404:  # a cluster without nodes has none to mark
+                raise
+
+    def _token(self) -> list[Item]:
+        """A bootstrap token by which nodes could join for a day."""
+        digest = hmac.new(self._key, b"bootstrap token", hashlib.sha256).digest()
+        letters = "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest)
+        identity, secret = letters[:6], letters[6:22]
+        ends = meta.rfc3339(self._kernel.now + TOKEN_SECONDS * SECOND)
+        text = {
+            "auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+            "expiration": ends,
+            "token-id": identity,
+            "token-secret": secret,
+            "usage-bootstrap-authentication": "true",
+            "usage-bootstrap-signing": "true",
+        }
+        made: Object = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": f"bootstrap-token-{identity}"},
+            "type": "bootstrap.kubernetes.io/token",
+            "stringData": text,
+        }
+        return [("secrets", objects.SYSTEM, made)]

@@ -1,0 +1,1 @@
+"""kubeadm's objects in a simulated cluster."""
