@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 import traceback
+import urllib.parse
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from tempfile import TemporaryFile
@@ -26,13 +27,13 @@ from daphne import server as daphne_server
 from twisted.internet import defer, reactor
 from twisted.internet.interfaces import IPushProducer
 from twisted.protocols import tls
+from twisted.web import http
 from zope.interface import implementer
 
 from apiserver_app.machinery import errors
-from lifecycle.hosting import edge_answers, edge_streams, edge_tls
+from lifecycle.hosting import edge_answers, edge_channel, edge_streams, edge_tls, http_head
 
 BODY_BYTES_MAX = 3 << 20
-HEAD_BYTES_MAX = 1 << 20  # of a request line and its headers, as Go bounds them
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
 UPLOADS = (b"/viz/v1/traces/import",)
 DRAIN_BYTES_MAX = 32 << 20  # of a body that is too long, read and dropped before the 413
@@ -78,20 +79,23 @@ class EdgeRequest(http_protocol.WebRequest):
     def __init__(self, channel: Any, queued: object = None) -> None:
         self.gate: Gate | None = None
         self.stream: Any = None  # what speaks on this transport once it was switched
-        self._upgrade = b""
+        self.head: http_head.Head = channel.head
         self._body_bytes = 0
         self._body_bytes_max = BODY_BYTES_MAX
         super().__init__(channel, parsePOSTFormSubmission=False)
 
+    def upload(self, head: http_head.Head) -> bool:
+        """Whether its body is a file."""
+        return head.path in UPLOADS
+
     def gotLength(self, length: int | None) -> None:
         """Called once the headers are in. Bodies stay in memory, uploads go to a file."""
-        path = getattr(self.channel, "_path", b"").split(b"?", 1)[0]
-        upload = path in UPLOADS
+        upload = self.upload(self.head)
         if upload:
             self._body_bytes_max = UPLOAD_BYTES_MAX
         self.content: BinaryIO = TemporaryFile() if upload else BytesIO()  # noqa: SIM115
         if length is not None and length > max(DRAIN_BYTES_MAX, self._body_bytes_max):
-            self._refuse_and_close()
+            self.refuse_and_close(errors.too_large(self._body_bytes_max))
 
     def handleContentChunk(self, data: bytes) -> None:
         if self.finished:
@@ -100,24 +104,59 @@ class EdgeRequest(http_protocol.WebRequest):
         if self._body_bytes <= self._body_bytes_max:
             self.content.write(data)
         elif self._body_bytes > max(DRAIN_BYTES_MAX, self._body_bytes_max):
-            self._refuse_and_close()
+            self.refuse_and_close(errors.too_large(self._body_bytes_max))
 
-    def process(self) -> Any:
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
+        """Called once the body is in."""
+        self.method, self.uri, self.path, self.clientproto = command, path, self.head.path, version
+        self.content.seek(0)
         if self.finished:
-            return None
+            return
         if self._body_bytes > self._body_bytes_max:
             self.answer(errors.too_large(self._body_bytes_max))
-            return None
-        if not self.path.startswith(b"/ws/"):
-            # whether it is granted is the Kubernetes API's decision: plain HTTP until then
-            values = self.requestHeaders.getRawHeaders(b"Upgrade") or [b""]
-            self._upgrade = values[0]
-            self.requestHeaders.removeHeader(b"Upgrade")
-        return super().process()
+        elif self.path == b"*":  # OPTIONS of no path, which asks whether anybody is there
+            headers = [(b"content-length", b"0")]
+            self.handle_reply({"type": "http.response.start", "status": 200, "headers": headers})
+            self.handle_reply({"type": "http.response.body"})
+        elif self.path.startswith(b"/ws/") and self.head.first(b"upgrade").lower() == b"websocket":
+            self._become_websocket()
+        else:
+            # whether an upgrade is granted is the Kubernetes API's decision: plain HTTP until then
+            self._serve()
 
-    def headers_of_upgrade(self) -> list[tuple[bytes, bytes]]:
-        """What Daphne must not see, and the application must."""
-        return [(b"upgrade", self._upgrade)] if self._upgrade else []
+    def _become_websocket(self) -> None:
+        """Daphne's part. It cannot read everything that a header may hold."""
+        for name, value in self.head.headers:
+            if not value.isascii() or not http_protocol.HEADER_NAME_RE.fullmatch(name):
+                self.answer(errors.bad_request("a header of a WebSocket has to be ASCII"))
+                return
+            if name != b"daphne-root-path":
+                self.requestHeaders.addRawHeader(name, value)
+        self.process()
+
+    def _serve(self) -> None:
+        head, peer, host = self.head, self.client, self.host
+        self.application_queue = self.server.create_application(self, {
+            "type": "http",
+            "http_version": head.version[5:].decode(),
+            "method": head.method.decode(),
+            "path": urllib.parse.unquote(head.path.decode()),
+            "raw_path": head.path,
+            "root_path": "",
+            "scheme": "https" if self.isSecure() else "http",
+            "query_string": head.query,
+            "headers": list(head.headers),
+            "client": [str(peer.host), peer.port] if hasattr(peer, "port") else None,
+            "server": [str(host.host), host.port] if hasattr(host, "port") else None,
+        })  # fmt: skip
+        if self.application_queue is None:
+            return
+        more = True
+        while more:
+            piece = self.content.read(BODY_BYTES_MAX + 1)
+            more = len(piece) > BODY_BYTES_MAX
+            message = {"type": "http.request", "body": piece, "more_body": more}
+            self.application_queue.put_nowait(message)
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         if self.finished or self.channel is None:
@@ -125,7 +164,7 @@ class EdgeRequest(http_protocol.WebRequest):
         if message["type"] == "http.upgrade":
             self.gate = Gate()
             self.stream = edge_streams.take_over(
-                self, self._upgrade, message["headers"], self.gate,
+                self, message["headers"], self.gate,
                 self.application_queue.put_nowait,
             )  # fmt: skip
             return
@@ -167,13 +206,17 @@ class EdgeRequest(http_protocol.WebRequest):
         for message in edge_answers.messages_of(error):
             self.handle_reply(message)
 
-    def _refuse_and_close(self) -> None:
-        """413 while the client still sends; then the connection is of no use any more."""
+    def basic_error(self, status: int, status_text: bytes, body: str) -> None:
+        """Daphne's own refusals."""
+        self.answer(errors.ApiError(status, "BadRequest" if status < 500 else "", body))
+
+    def refuse_and_close(self, error: errors.ApiError) -> None:
+        """Answer while the client still sends; then the connection is of no use any more."""
         if not self.finished:
             self.responseHeaders.setRawHeaders(b"connection", [b"close"])
             self.channel.persistent = 0
             self.method, self.clientproto, self.uri = b"POST", b"HTTP/1.1", b"/"
-            self.answer(errors.too_large(self._body_bytes_max))
+            self.answer(error)
 
     def _drop_gate(self) -> None:
         if self.gate is not None:
@@ -185,14 +228,13 @@ class EdgeRequest(http_protocol.WebRequest):
 class EdgeFactory(http_protocol.HTTPFactory):
     """Makes the protocol of each connection. HTTP/1.1 only: WebSockets need it."""
 
+    protocol = edge_channel.Channel
+
     def buildProtocol(self, addr: Any) -> Any:
-        protocol = super().buildProtocol(addr)
-        protocol.requestFactory = EdgeRequest
-        channel = protocol._channel
-        channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_BYTES_MAX
-        # Twisted's own waits for a producer that never ends, and says nothing
-        channel.lineLengthExceeded = lambda line: channel._respondToBadRequestAndDisconnect()
-        return protocol
+        channel: Any = http.HTTPFactory.buildProtocol(self, addr)
+        channel.requestFactory = EdgeRequest
+        channel.times = self.server.times
+        return channel
 
     def acceptableProtocols(self) -> list[bytes]:
         return [edge_tls.PROTOCOL]
@@ -204,12 +246,17 @@ class EdgeFactory(http_protocol.HTTPFactory):
 class EdgeServer(daphne_server.Server):
     """Serves one ASGI application on the given sockets until `stop`."""
 
-    def __init__(self, application: Application, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        application: Application,
+        ready: Callable[[], None],
+        times: edge_channel.Times = edge_channel.Times(),  # noqa: B008
+    ) -> None:
+        self.times = times
         super().__init__(
             application,
             endpoints=["none"],  # Daphne exits on an empty list
             signal_handlers=False,
-            request_buffer_size=BODY_BYTES_MAX + 1,  # so that a body is one message
             websocket_timeout=-1,
             websocket_max_message_size=WEBSOCKET_MESSAGE_BYTES_MAX,
             websocket_max_frame_size=WEBSOCKET_FRAME_BYTES_MAX,
@@ -226,6 +273,7 @@ class EdgeServer(daphne_server.Server):
         factory: Any = EdgeFactory(self)
         if context is not None:
             factory = tls.TLSMemoryBIOFactory(context, False, factory)  # type: ignore[arg-type]
+            factory.protocol = edge_tls.Transport
         self.ports.append(reactor.adoptStreamPort(bound.fileno(), bound.family, factory))
         bound.close()  # Twisted has a descriptor of its own
 
@@ -255,9 +303,7 @@ class EdgeServer(daphne_server.Server):
         transport = _transport_of(protocol)
         scope["asgi"] = {"version": "3.0"}
         scope["extensions"] = {"tls": {"peer": edge_tls.peer_of(transport)}}
-        if scope["type"] == "http":
-            scope["headers"] += protocol.headers_of_upgrade()
-        else:
+        if scope["type"] != "http":
             secure = hasattr(transport, "getPeerCertificate")
             scope["scheme"] = "wss" if secure else "ws"
             self._gate_websocket(protocol, transport)

@@ -7,10 +7,12 @@ signal ends streams first, then the worker, then itself, within DEADLINE_SECONDS
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import gc
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -33,6 +35,7 @@ def run(ground: demo.Ground) -> int:
     """Serve until a signal or until the worker is given up; the exit code."""
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # --single-process: the driver's own store
     _share_one_heap()
+    _open_files()
     return Edge(ground).run()
 
 
@@ -196,6 +199,13 @@ def _share_one_heap() -> None:
     if mallopt is not None:
         mallopt(M_ARENA_MAX, 1)
         mallopt(M_TRIM_THRESHOLD, TRIM_BYTES)
+
+
+def _open_files() -> None:
+    """Take as many connections as the system allows, as Go's programs do."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _settle_memory() -> None:

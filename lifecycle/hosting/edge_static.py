@@ -59,10 +59,11 @@ class StaticFiles:
 
     def _find(self, name: str) -> Path | None:
         """The file, if it is one and does not lead out of the folder."""
-        if "\0" in name:
+        try:
+            file = (self._root / name).resolve()
+            return file if file.is_relative_to(self._root) and file.is_file() else None
+        except (OSError, ValueError):  # a name that no file can have
             return None
-        file = (self._root / name).resolve()
-        return file if file.is_relative_to(self._root) and file.is_file() else None
 
 
 def _type_of(file: Path) -> str:

@@ -17,9 +17,7 @@ Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/httpstream (spdy/upgr
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,13 +25,14 @@ from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerPr
 from twisted.internet import protocol
 from twisted.protocols.policies import ProtocolWrapper
 
+from lifecycle.hosting import http_head
+
 UNREAD_BYTES_MAX = 256 << 10
 MESSAGE_BYTES_MAX = 16 << 20  # of one WebSocket message, in either direction
 FRAME_BYTES_MAX = 1 << 20
 PING_SECONDS = 30
 PONG_SECONDS = 60
 CLOSING_SECONDS = 5  # for the client's half of the closing handshake
-KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
 
 Headers = Sequence[tuple[bytes, bytes]]
 Put = Callable[[dict[str, Any]], None]
@@ -122,7 +121,7 @@ class Socket(WebSocketServerProtocol):
             self.dropConnection(abort=True)
 
 
-def take_over(request: Any, upgrade: bytes, headers: Headers, gate: Any, put: Put) -> Any:
+def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
     """Give the request's transport its new protocol; it has `send`, `end` and `inflow`.
 
     The client's end is told of by an http.disconnect. `gate` closes while the client does not read.
@@ -134,11 +133,11 @@ def take_over(request: Any, upgrade: bytes, headers: Headers, gate: Any, put: Pu
         put({"type": "http.disconnect"})
         request.server.protocol_disconnected(request)
 
-    waiting = b"".join(request.channel._dataBuffer)
-    request.channel._dataBuffer.clear()
+    waiting = request.channel.taken_over()
+    upgrade = request.head.first(b"upgrade")
     if upgrade.lower() == b"websocket":
         new: Any = _socket(headers, inflow, lost)
-        first = _head_of(request, upgrade) + waiting
+        first = _head_of(request.head) + waiting
     else:
         new, first = Raw(inflow, lost), waiting
     new.inflow = inflow
@@ -151,7 +150,6 @@ def take_over(request: Any, upgrade: bytes, headers: Headers, gate: Any, put: Pu
         transport.write(_switching(upgrade, headers))
     new.makeConnection(transport)
     transport.registerProducer(gate, True)
-    _keep_alive(transport)
     transport.resumeProducing()  # the channel had stopped it
     if first:
         new.dataReceived(first)
@@ -182,11 +180,10 @@ def _socket(headers: Headers, inflow: Inflow, lost: Callable[[], None]) -> Socke
     return new
 
 
-def _head_of(request: Any, upgrade: bytes) -> bytes:
+def _head_of(head: http_head.Head) -> bytes:
     """The request line and headers again, for who does the handshake."""
-    lines = [request.method + b" " + request.uri + b" HTTP/1.1", b"Upgrade: " + upgrade]
-    for name, values in request.requestHeaders.getAllRawHeaders():
-        lines.append(name + b": " + b",".join(values))
+    lines = [head.method + b" " + head.uri + b" HTTP/1.1"]
+    lines += [name + b": " + value for name, value in head.headers]
     return b"\r\n".join([*lines, b"", b""])
 
 
@@ -194,13 +191,3 @@ def _switching(upgrade: bytes, headers: Headers) -> bytes:
     lines = [b"HTTP/1.1 101 Switching Protocols", b"Connection: Upgrade", b"Upgrade: " + upgrade]
     lines += [name.title() + b": " + value for name, value in headers]
     return b"\r\n".join([*lines, b"", b""])
-
-
-def _keep_alive(transport: Any) -> None:
-    """Have the kernel notice a client that vanished without a word."""
-    with contextlib.suppress(AttributeError, OSError):
-        transport.setTcpKeepAlive(1)
-        while isinstance(transport, ProtocolWrapper):
-            transport = transport.transport
-        for option, value in KEEPALIVE:
-            transport.getHandle().setsockopt(socket.IPPROTO_TCP, option, value)

@@ -17,10 +17,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from OpenSSL import SSL, crypto
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
+from twisted.protocols import tls
 from zope.interface import implementer
 
 PROTOCOL = b"http/1.1"
 CHAIN_MAX = 8
+PLAIN = (b"GET /", b"HEAD ", b"POST ", b"PUT /", b"OPTIO")  # how HTTP without TLS begins
+NOT_PLAIN = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 _PEER_ATTRIBUTE = "lifecycle_peer"
 
 
@@ -51,6 +54,21 @@ class ServerContext:
 
     def serverConnectionForTLS(self, protocol: Any) -> SSL.Connection:
         return SSL.Connection(self._context, None)
+
+
+class Transport(tls.BufferingTLSTransport):
+    """One connection. Who speaks plain HTTP is told so, as by Go's server."""
+
+    _begun = False
+
+    def dataReceived(self, data: bytes) -> None:
+        begun, self._begun = self._begun, True
+        if not begun and data[:5] in PLAIN:
+            wire: Any = self.transport
+            wire.write(NOT_PLAIN)
+            wire.loseConnection()
+        elif not self.disconnecting or self._handshakeDone:
+            super().dataReceived(data)
 
 
 def peer_of(transport: Any) -> list[Any] | None:

@@ -396,7 +396,7 @@ def test_paths_that_lead_nowhere(api: Api, path: str) -> None:
 
 
 def test_names_no_object_has(api: Api) -> None:
-    for name in ("a%00b", "%zz%ff", "none"):
+    for name in ("a%00b", "%ff", "none"):
         refused(api.get(f"{MAPS}/{name}"), 404, "NotFound", "configmaps ")
     refused(
         api.post("/api/v1/namespaces/nope/configmaps", settings()), 404, "NotFound",
@@ -459,13 +459,15 @@ def test_pipelined_requests_are_answered_in_order(api: Api) -> None:
 
 @pytest.mark.parametrize(("head", "code"), [
     (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 100_000, 200),
-    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (1 << 20), 400),
-    (b"GET /healthz?" + b"x" * (1 << 20) + b" HTTP/1.1", 400),
-    (b"GET /healthz HTTP/1.1" + b"\r\nX-Many: x" * 1000, 400),
+    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (1 << 20), 200),
+    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (5 << 18), 431),
+    (b"GET /healthz?" + b"x" * (5 << 18) + b" HTTP/1.1", 431),
+    (b"GET /healthz HTTP/1.1" + b"\r\nX-Many: x" * 1000, 200),
+    (b"GET /api/%zz HTTP/1.1", 400),
     (b"\0\1\2 nothing", 400),
     (b"POST / HTTP/1.1\r\nContent-Length: x", 400),
     (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked", 400),
-], ids=range(7))  # fmt: skip
+], ids=range(9))  # fmt: skip
 def test_heads_of_requests_are_bounded_and_read_strictly(api: Api, head: bytes, code: int) -> None:
     with api.dial() as line:
         line.sendall(head + b"\r\nHost: x\r\n\r\n")

@@ -122,3 +122,19 @@ def make_certificate(folder: Path, issuer: str, name: str, organization: str) ->
         )
     )
     return files
+
+
+def test_who_speaks_plain_http_to_the_port_of_tls_is_told_so(demo: Demo) -> None:
+    with socket.create_connection(demo.tls_authority, 5) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        said = client.makefile("rb").read()
+    assert said.startswith(b"HTTP/1.0 400 Bad Request\r\n")
+    assert said.endswith(b"Client sent an HTTP request to an HTTPS server.\n")
+
+
+def test_garbage_before_a_handshake_ends_the_connection(demo: Demo) -> None:
+    for garbage in (b"\0" * 5000, b"SSH-2.0-x\r\n", b"\x16\x03\x01\x02\0\1\0\1\xfc" + b"a" * 600):
+        with socket.create_connection(demo.tls_authority, 5) as client:
+            client.sendall(garbage)
+            assert client.makefile("rb").read(6) in (b"", b"\x15\x03\x03\0\2\2")
+    assert demo.https_get(demo.tls(), "/api")["path"] == "/api"
