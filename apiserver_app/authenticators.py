@@ -10,6 +10,7 @@ pkg/kubeapiserver/options/authentication.go.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from apiserver_app.auth.authn.anonymous import Anonymous
 from apiserver_app.auth.authn.basic import BasicAuth
 from apiserver_app.auth.authn.bearer import BearerTokens
 from apiserver_app.auth.authn.bootstrap_token import BootstrapTokens
+from apiserver_app.auth.authn.claims import ClaimMappings
 from apiserver_app.auth.authn.legacy_account import LegacyServiceAccounts, Mark
 from apiserver_app.auth.authn.loopback import Loopback
 from apiserver_app.auth.authn.request_header import RequestHeader
@@ -72,13 +74,22 @@ def proxy_headers(flags: Flags) -> tuple[str, ...]:
 def build(flags: Flags, around: Surroundings) -> Union:
     """The union. FlagError when flags do not go together."""
     check(flags, around.version)
-    tokens = _tokens(flags, around)
+    settings, anonymous = _structured(flags, around.version)
+    tokens = _tokens(flags, around, settings)
     return Union(
         _requests(flags, around),
         BearerTokens(tokens, audiences=audiences(flags)) if tokens else None,
-        Anonymous() if flags.anonymous_auth else None,
+        anonymous,
         Loopback(around.loopback_token),
     )
+
+
+def initialize(union: Union, kernel: Kernel) -> None:
+    """What those who ask somebody outside do before they know anything."""
+    for one in union.tokens.authenticators if union.tokens is not None else ():
+        if isinstance(one, oidc.Oidc):
+            name = f"apiserver/oidc {one.settings.issuer}"
+            kernel.spawn(name, one.initialize(kernel), background=True, span=0)
 
 
 def check(flags: Flags, version: str) -> None:
@@ -118,7 +129,30 @@ def _requests(flags: Flags, around: Surroundings) -> list[Authenticator]:
     return found
 
 
-def _tokens(flags: Flags, around: Surroundings) -> list[TokenAuthenticator]:
+def _structured(flags: Flags, version: str) -> tuple[list[oidc.Settings], Anonymous | None]:
+    """The issuers, and who nobody is: by a file, or by flags."""
+    try:
+        if flags.authentication_config.name:
+            # loaded with the first file: it brings the language of expressions along
+            from apiserver_app.auth.authn import config
+
+            given = config.load(flags.authentication_config, version)
+            found = config.issuers(given, flags.service_account_issuer, version)
+            anonymous = given.get("anonymous")
+            if anonymous is not None:
+                paths = [one.get("path") or "" for one in anonymous.get("conditions") or ()]
+                return found, Anonymous(paths) if anonymous.get("enabled") else None
+        else:
+            both = flags.oidc_issuer_url and flags.oidc_client_id
+            found = [_oidc_settings(flags)] if both else []
+    except ValueError as error:
+        raise FlagError(str(error)) from error
+    return found, Anonymous() if flags.anonymous_auth else None
+
+
+def _tokens(
+    flags: Flags, around: Surroundings, settings: Sequence[oidc.Settings]
+) -> list[TokenAuthenticator]:
     found: list[TokenAuthenticator] = []
     own = audiences(flags)
     if flags.token_auth_file:
@@ -132,16 +166,17 @@ def _tokens(flags: Flags, around: Surroundings) -> list[TokenAuthenticator]:
     if flags.enable_bootstrap_token_auth:
         found.append(BootstrapTokens(around.reader))
     if around.ask is not None:
-        found += _remote(flags, around, around.ask)
+        found += _remote(flags, around, settings, around.ask)
     return found
 
 
-def _remote(flags: Flags, around: Surroundings, ask: oidc.Ask) -> list[TokenAuthenticator]:
+def _remote(
+    flags: Flags, around: Surroundings, settings: Sequence[oidc.Settings], ask: oidc.Ask
+) -> list[TokenAuthenticator]:
     """Those that have to ask somebody."""
     found: list[TokenAuthenticator] = []
     try:
-        if flags.oidc_issuer_url and flags.oidc_client_id:
-            found.append(oidc.Oidc(_oidc_settings(flags), ask))
+        found += [oidc.Oidc(one, ask) for one in settings]
         kubeconfig = flags.authentication_token_webhook_config_file
         if kubeconfig:
             target = kubeconfigs.target(kubeconfig)
@@ -164,16 +199,15 @@ def _oidc_settings(flags: Flags) -> oidc.Settings:
         raise FlagError(f'issuer.url: Invalid value: "{issuer}": URL scheme must be https')
     if not prefix and flags.oidc_username_claim != "email":
         prefix = f"{issuer}#"  # so that nobody is taken for a user of another kind
+    mappings = ClaimMappings(
+        username_claim=flags.oidc_username_claim,
+        username_prefix="" if prefix == "-" else prefix,
+        groups_claim=flags.oidc_groups_claim,
+        groups_prefix=flags.oidc_groups_prefix,
+        required=dict(pair.split("=", 1) for pair in flags.oidc_required_claim if "=" in pair),
+    )
     return oidc.Settings(
-        issuer,
-        flags.oidc_client_id,
-        flags.oidc_username_claim,
-        "" if prefix == "-" else prefix,
-        flags.oidc_groups_claim,
-        flags.oidc_groups_prefix,
-        dict(pair.split("=", 1) for pair in flags.oidc_required_claim if "=" in pair),
-        flags.oidc_signing_algs,
-        flags.oidc_ca_file,
+        issuer, (flags.oidc_client_id,), mappings, flags.oidc_signing_algs, flags.oidc_ca_file
     )
 
 
@@ -201,7 +235,9 @@ def describe(union: Union) -> list[Any]:
         groups = {"name": "AuthenticatedGroupAdder", "of": [{"name": "Union", "of": inner}]}
         found.append(groups)
     if union.anonymous is not None:
-        anonymous = {"name": union.anonymous.name}
+        anonymous: dict[str, Any] = {"name": union.anonymous.name}
+        if union.anonymous.paths:
+            anonymous["paths"] = list(union.anonymous.paths)
         found = [{"name": "FailOnError", "of": [*found, anonymous]}] if found else [anonymous]
     return found
 
@@ -209,6 +245,8 @@ def describe(union: Union) -> list[Any]:
 def _named(one: Authenticator | TokenAuthenticator) -> dict[str, Any]:
     """An authenticator that knows no audiences stands behind a wrapper that does."""
     named: dict[str, Any] = {"name": one.name}
+    if isinstance(one, oidc.Oidc):
+        named["issuer"] = one.settings.issuer
     if isinstance(one, (RequestHeader, BasicAuth)) or getattr(one, "audience_agnostic", False):
         return {"name": "AudienceAgnostic", "of": [named]}
     return named

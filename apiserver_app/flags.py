@@ -47,8 +47,9 @@ NO_ADMISSION = AdmissionText()
 
 # what kubeadm made for this very cluster, without its path being known here
 CLUSTERS = FileText("(the cluster's own)")
-# flags that are gone since a minor version
+# flags that are gone since a minor version, and those that came with one
 _UNTIL = {"basic-auth-file": 18}
+_SINCE = {"authentication-config": 29}
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -91,6 +92,7 @@ class Flags:
     oidc_required_claim: tuple[str, ...] = ()
     oidc_signing_algs: tuple[str, ...] = ("RS256",)
     oidc_ca_file: FileText = NO_FILE
+    authentication_config: FileText = NO_FILE
     authentication_token_webhook_config_file: KubeconfigText = NO_KUBECONFIG
     authentication_token_webhook_version: str = "v1beta1"
     authentication_token_webhook_cache_ttl: float = 120.0
@@ -135,13 +137,14 @@ def parse(arguments: Iterable[str], read: Callable[[str], str], version: str = "
     for argument in arguments:
         name, equals, text = argument.lstrip("-").partition("=")
         found = fields.get(name)
-        if found is None or minor > _UNTIL.get(name, minor):
+        if found is None or not _SINCE.get(name, minor) <= minor <= _UNTIL.get(name, minor):
             raise FlagError(f"unknown flag: --{name}")
         value = _value(name, str(found.type), text if equals else None, read)
         if isinstance(value, tuple):
             value = values.get(found.name, ()) + value
         values[found.name] = value
     _check_switches(values, version)
+    _check_authentication(values, version)
     _check_backend(values.get("storage_backend", ""))
     return Flags(**values)
 
@@ -157,6 +160,34 @@ def _check_switches(values: Mapping[str, Any], version: str) -> None:
         runtimeconfig.parse(values.get("runtime_config", ()), kinds.minor_of(version))
     except runtimeconfig.ConfigError as error:
         raise FlagError(str(error)) from error
+
+
+def _check_authentication(values: Mapping[str, Any], version: str) -> None:
+    """What a file says of authentication, no flag says as well."""
+    text = values.get("authentication_config", NO_FILE)
+    if not text.name:
+        return
+    if kinds.minor_of(version) < 30 and "StructuredAuthenticationConfiguration=true" not in (
+        values.get("feature_gates", ())
+    ):
+        raise FlagError(
+            "set --feature-gates=StructuredAuthenticationConfiguration=true to use "
+            "authentication-config file"
+        )
+    if any(name.startswith("oidc_") for name in values):
+        raise FlagError("authentication-config file and oidc-* flags are mutually exclusive")
+    if "anonymous_auth" in values:
+        from apiserver_app.auth.authn import config as authentication
+
+        try:
+            anonymous = authentication.load(text, version).get("anonymous")
+        except ValueError as error:
+            raise FlagError(str(error)) from error
+        if anonymous is not None:
+            raise FlagError(
+                "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is "
+                "configured in authentication configuration file"
+            )
 
 
 def _check_backend(name: str) -> None:

@@ -143,7 +143,9 @@ class Pipeline:
 
     async def _authenticate(self, call: Call) -> None:
         authentication = self.cluster.authentication
-        user, tries = await authentication.authenticate(call.credential, self.kernel.now)
+        user, tries = await authentication.authenticate(
+            call.credential, self.kernel.now, path=call.path
+        )
         dropped = call.drop_credential() if call.outside and user is not None else ()
         detail = self._details.authentication(user, tries, dropped)
         if user is None and authentication.disabled:

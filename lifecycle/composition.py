@@ -153,6 +153,7 @@ class Cluster:
 
     async def _boot(self) -> None:
         loopback, state = self._loopback(), self.state
+        authenticators.initialize(self.context.authentication, self.kernel)
         refusals = await bootstrap.ensure(
             loopback, state.version, state.epoch, self.inputs.ca_pem,
             self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,

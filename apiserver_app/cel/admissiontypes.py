@@ -19,7 +19,7 @@ _STRINGS = types.list_of(STRING)
 _WORDS = types.map_of(STRING, STRING)
 _KIND = _object("GroupVersionKind", group=STRING, version=STRING, kind=STRING)
 _RESOURCE = _object("GroupVersionResource", group=STRING, version=STRING, resource=STRING)
-_USER = _object(
+USER = _object(
     "UserInfo", username=STRING, uid=STRING, groups=_STRINGS, extra=types.map_of(STRING, _STRINGS)
 )
 REQUEST = _object(
@@ -33,7 +33,7 @@ REQUEST = _object(
     name=STRING,
     namespace=STRING,
     operation=STRING,
-    userInfo=_USER,
+    userInfo=USER,
     dryRun=BOOL,
     options=DYN,
 )

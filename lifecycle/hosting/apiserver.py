@@ -16,7 +16,10 @@ from lifecycle.hosting.options import Options
 def command_line(options: Options) -> tuple[str, ...]:
     """The flags in order; a later one overrides an earlier."""
     folder = options.data_dir
-    own_issuer = any(one.lstrip("-").startswith("oidc-") for one in options.apiserver_args)
+    own_issuer = any(
+        one.lstrip("-").startswith(("oidc-", "authentication-config"))
+        for one in options.apiserver_args
+    )
     return (
         f"--client-ca-file={folder / 'pki' / 'ca.crt'}",
         f"--token-auth-file={folder / 'tokens.csv'}",

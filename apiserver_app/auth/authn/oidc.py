@@ -1,8 +1,8 @@
 """OpenID Connect: ID tokens of an issuer outside, verified by the keys it publishes.
 
-The issuer is asked when the first token of its comes: for its discovery document, then for its
-keys, and again for the keys when a token names one that is not known. Everything else is decided
-here. Nothing of a token is believed before its signature is.
+The issuer is asked for its discovery document when the server starts; for its keys when the first
+token of its comes, and again when a token names one that is not known. Everything else is decided
+here. Nothing of a token is believed before its signature is. Not modelled: distributed claims.
 
 Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go and
 github.com/coreos/go-oidc (verify.go, jwks.go).
@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app.auth import jws
+from apiserver_app.auth.authn.claims import ClaimMappings, OidcError, user_of
 from apiserver_app.auth.protocols import Answer, Try
 from apiserver_app.machinery import outbound
 from apiserver_app.machinery.errors import go_value
-from apiserver_app.machinery.meta import User
+from apiserver_app.machinery.kernel import Kernel
 
 SOURCE = "staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go"
 DISCOVERY = "/.well-known/openid-configuration"
@@ -32,23 +33,16 @@ _NBF_LEEWAY_SECONDS = 300
 Ask = Callable[[outbound.Call], Awaitable[outbound.Answer]]
 
 
-class OidcError(Exception):
-    """The token is refused; the text is upstream's."""
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The oidc-* flags. An empty prefix is none."""
+    """One issuer, by the oidc-* flags or by a file."""
 
     issuer: str
-    client_id: str
-    username_claim: str = "sub"
-    username_prefix: str = ""
-    groups_claim: str = ""
-    groups_prefix: str = ""
-    required: Mapping[str, str] = field(default_factory=dict)
+    audiences: tuple[str, ...]
+    claims: ClaimMappings = field(default_factory=ClaimMappings)
     algorithms: tuple[str, ...] = ("RS256",)
     ca_pem: str = ""
+    discovery_url: str = ""  # of the document, when it is not below the issuer's own
 
 
 class Oidc:
@@ -65,8 +59,14 @@ class Oidc:
         self._ask = ask
         self._keys_url = ""
         self._keys: dict[str, Any] = {}
-        self._not_before = 0  # when the issuer is asked again after it did not answer
-        self._foreign = Try(self.name, "skip", "not a token of this issuer", source=SOURCE)
+        self._looked: list[str] = []  # what came of the last try to reach the issuer
+        why = f"not a token of {settings.issuer}"
+        self._foreign = Try(self.name, "skip", why, source=SOURCE)
+
+    async def initialize(self, kernel: Kernel) -> None:
+        """Ask the issuer for its discovery document, every 10 s until it is there."""
+        while not await self.discover():
+            await kernel.sleep(RETRY_SECONDS, background=True)
 
     def authenticate_token(self, token: str, now: int, audiences: tuple[str, ...]) -> Answer:
         try:
@@ -81,7 +81,7 @@ class Oidc:
         asked: list[str] = []
         try:
             await self._verify(token, now, asked)
-            user = self._user(token.claims)
+            user = user_of(token.claims, self.settings.claims)
         except OidcError as error:
             return Try(
                 self.name, "deny", str(error), detail={"asked": asked} if asked else {},
@@ -95,7 +95,15 @@ class Oidc:
 
     async def _verify(self, token: jws.Token, now: int, asked: list[str]) -> None:
         if not self._keys_url:
-            await self._discover(now, asked)
+            asked += self._looked
+            raise OidcError("oidc: authenticator not initialized")
+        given = token.claims.get("aud") or []
+        given = [given] if isinstance(given, str) else given
+        wanted = self.settings.audiences
+        listed = f"[{' '.join(go_value(str(one)) for one in given)}]"
+        if len(wanted) == 1 and wanted[0] not in given:
+            said = f"oidc: expected audience {go_value(wanted[0])} got {listed}"
+            raise OidcError(f"oidc: verify token: {said}")
         _check_time(token.claims, now)
         allowed = self.settings.algorithms
         if token.algorithm not in allowed:
@@ -111,14 +119,10 @@ class Oidc:
                     "oidc: verify token: failed to verify signature: "
                     "failed to verify id token signature"
                 )
-        given = token.claims.get("aud") or []
-        given = [given] if isinstance(given, str) else given
-        if self.settings.client_id not in given:
-            raise OidcError(
-                "oidc: verify token: oidc: expected audience in "
-                f"[{go_value(self.settings.client_id)}] "
-                f"got [{' '.join(go_value(str(one)) for one in given)}]"
-            )
+        if not any(one in given for one in wanted):
+            quoted = " ".join(map(go_value, sorted(wanted)))
+            said = f"oidc: expected audience in [{quoted}] got {listed}"
+            raise OidcError(f"oidc: verify token: {said}")
 
     def _signed(self, token: jws.Token) -> bool:
         for name, key in self._keys.items():
@@ -130,25 +134,26 @@ class Oidc:
                     continue
         return False
 
-    async def _discover(self, now: int, asked: list[str]) -> None:
-        refusal = OidcError("oidc: authenticator not initialized")
-        if now < self._not_before:
-            raise refusal
-        self._not_before = now + RETRY_SECONDS * _SECOND
-        url = self.settings.issuer.rstrip("/") + DISCOVERY
+    async def discover(self) -> bool:
+        """Read the discovery document; whether that is done."""
+        asked: list[str] = []
+        self._looked = asked
+        wanted = self.settings.issuer
+        url = self.settings.discovery_url or wanted.rstrip("/") + DISCOVERY
         try:
             document = await self._get(url, asked)
         except outbound.CallFailed as error:
             asked.append(str(error))
-            raise refusal from error
-        said, wanted = document.get("issuer"), self.settings.issuer
+            return False
+        said = document.get("issuer")
         if said != wanted:
             asked.append(
                 "oidc: issuer did not match the issuer returned by provider, "
                 f"expected {go_value(wanted)} got {go_value(str(said))}"
             )
-            raise refusal
+            return False
         self._keys_url = str(document.get("jwks_uri") or "")
+        return bool(self._keys_url)
 
     async def _fetch_keys(self, asked: list[str]) -> None:
         try:
@@ -181,50 +186,6 @@ class Oidc:
             raise outbound.CallFailed(f"{url}: no JSON object")
         return document
 
-    # -- the claims -------------------------------------------------------------------------------
-
-    def _user(self, claims: dict[str, Any]) -> User:
-        settings = self.settings
-        name = claims.get(settings.username_claim)
-        if not isinstance(name, str):
-            why = "claim not present" if name is None else _not_a("string", name)
-            claim = go_value(settings.username_claim)
-            raise OidcError(f"oidc: parse username claims {claim}: {why}")
-        if settings.username_claim == "email" and "email_verified" in claims:
-            verified = claims["email_verified"]
-            if not isinstance(verified, bool):
-                why = _not_a("bool", verified)
-                raise OidcError(f"oidc: parse 'email_verified' claim: {why}")
-            if not verified:
-                raise OidcError("oidc: email not verified")
-        groups = self._groups(claims)
-        for claim, value in settings.required.items():
-            if claim not in claims:
-                raise OidcError(f"oidc: required claim {claim} not present in ID token")
-            if not isinstance(claims[claim], str):
-                raise OidcError(f"oidc: parse claim {claim}: {_not_a('string', claims[claim])}")
-            if claims[claim] != value:
-                raise OidcError(
-                    f"oidc: required claim {claim} value does not match. Got = {claims[claim]}, "
-                    f"want = {value}"
-                )
-        extra = {}
-        if isinstance(claims.get("jti"), str):
-            extra["authentication.kubernetes.io/credential-id"] = (f"JTI={claims['jti']}",)
-        return User(settings.username_prefix + name, groups, "", extra)
-
-    def _groups(self, claims: dict[str, Any]) -> tuple[str, ...]:
-        claim = self.settings.groups_claim
-        found = claims.get(claim) if claim else None
-        if found is None:
-            return ()
-        if isinstance(found, str):
-            found = [found]
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            why = _not_a("string", found)
-            raise OidcError(f"oidc: parse groups claim {go_value(claim)}: {why}")
-        return tuple(self.settings.groups_prefix + one for one in found)
-
 
 def _check_time(claims: dict[str, Any], now: int) -> None:
     second = now // _SECOND
@@ -245,9 +206,3 @@ def _check_time(claims: dict[str, Any], now: int) -> None:
             f"oidc: verify token: oidc: current time {moment:%Y-%m-%d %H:%M:%S} +0000 UTC before "
             f"the nbf (not before) time: {since:%Y-%m-%d %H:%M:%S} +0000 UTC"
         )
-
-
-def _not_a(wanted: str, value: Any) -> str:
-    kinds = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
-    kind = kinds.get(type(value), "object")
-    return f"json: cannot unmarshal {kind} into Go value of type {wanted}"

@@ -51,10 +51,14 @@ class Union:
         return not self.authenticators and self.tokens is None and self.anonymous is None
 
     async def authenticate(
-        self, credential: Credential, now: int, audiences: tuple[str, ...] | None = None
+        self,
+        credential: Credential,
+        now: int,
+        audiences: tuple[str, ...] | None = None,
+        path: str = "",
     ) -> tuple[User | None, list[Try]]:
         """The user with its groups, and everyone who was asked. None is a 401. Waits only when
-        somebody outside the server has to be asked."""
+        somebody outside the server has to be asked. `path` is what the request asks for."""
         own = self.loopback.authenticate(credential.bearer)
         if own is not None:
             return own.user and _authenticated(own.user), [own]
@@ -75,7 +79,7 @@ class Union:
         refused = refused or bool(credential.bearer) or any(one.verdict == "deny" for one in tries)
         if refused or self.anonymous is None:
             return None, tries
-        answer = self.anonymous.authenticate(credential, now)
+        answer = self.anonymous.authenticate(path)
         tries.append(answer)
         return answer.user, tries
 
