@@ -15,10 +15,10 @@ from controllers_app.controllers import (
     deployment_rules,
     history,
     nodeselection,
+    ownership,
     podcontrol,
     podstate,
 )
-from controllers_app.controllers.ownership import Claims
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.expectations import Expectations
 
@@ -102,7 +102,7 @@ class DaemonSetController(Controller):
 
     async def _pods_by_node(self, owner: Object) -> dict[str, list[Object]]:
         selector = labels.from_label_selector(owner["spec"].get("selector"))
-        claims = Claims(
+        claims = ownership.Claims(
             self.client, "pods", owner, DAEMON_SETS,
             lambda pod: selector.matches(meta.labels_of(pod)),
         )  # fmt: skip
@@ -297,7 +297,7 @@ class DaemonSetController(Controller):
             self._node_added(node, revision)
 
     def _pod_added(self, pod: Object, revision: int) -> None:
-        key = self._owner_key(pod)
+        key = ownership.owner_key(pod, "DaemonSet", self._sets)
         if key and meta.is_deleting(pod):
             self._pod_deleted(pod, revision)
         elif key:
@@ -307,7 +307,7 @@ class DaemonSetController(Controller):
             self._enqueue_matching(pod, revision)
 
     def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
-        key = self._owner_key(pod)
+        key = ownership.owner_key(pod, "DaemonSet", self._sets)
         if key and meta.is_deleting(pod) and not meta.is_deleting(old):
             self._pod_deleted(pod, revision)
         elif key:
@@ -316,18 +316,10 @@ class DaemonSetController(Controller):
             self._enqueue_matching(pod, revision)
 
     def _pod_deleted(self, pod: Object, revision: int) -> None:
-        key = self._owner_key(pod)
+        key = ownership.owner_key(pod, "DaemonSet", self._sets)
         if key:
             self._expected.deletion_observed(key, meta.uid_of(pod))
             self.queue.add(key, revision)
-
-    def _owner_key(self, pod: Object) -> str:
-        controller = meta.controller_of(pod)
-        if controller is None or controller["kind"] != "DaemonSet":
-            return ""
-        key = f"{meta.namespace_of(pod)}/{controller['name']}"
-        owner = self._sets.get(key)
-        return key if owner is not None and meta.uid_of(owner) == controller["uid"] else ""
 
     def _enqueue_matching(self, pod: Object, revision: int) -> None:
         for key, owner in sorted(self._sets.by("namespace", meta.namespace_of(pod)).items()):

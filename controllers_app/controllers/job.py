@@ -15,8 +15,7 @@ from apiserver_app.machinery import errors, labels, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import jobindexes, podcontrol, podstate
-from controllers_app.controllers.ownership import Claims
+from controllers_app.controllers import jobindexes, ownership, podcontrol, podstate
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.expectations import Expectations
 
@@ -92,7 +91,7 @@ class JobController(Controller):
 
     async def _claim(self, job: Object) -> list[Object]:
         selector = labels.from_label_selector(job["spec"].get("selector"))
-        claims = Claims(
+        claims = ownership.Claims(
             self.client, "pods", job, JOBS, lambda pod: selector.matches(meta.labels_of(pod))
         )
         owned = self._pods.owned_by(meta.uid_of(job))
@@ -336,21 +335,21 @@ class JobController(Controller):
 
     def _pod_added(self, pod: Object, revision: int) -> None:
         self._lose(pod, revision)
-        key = self._owner_key(pod)
+        key = ownership.owner_key(pod, "Job", self._jobs)
         if key:
             self._expected.creation_observed(key)
             self.queue.add(key, revision)
 
     def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
         self._lose(pod, revision)
-        key = self._owner_key(pod)
+        key = ownership.owner_key(pod, "Job", self._jobs)
         if key:
             if meta.is_deleting(pod) and not meta.is_deleting(old):
                 self._expected.deletion_observed(key, meta.uid_of(pod))
             self.queue.add(key, revision)
 
     def _pod_deleted(self, pod: Object, revision: int) -> None:
-        key = self._owner_key(pod)
+        key = ownership.owner_key(pod, "Job", self._jobs)
         if key:
             self._expected.deletion_observed(key, meta.uid_of(pod))
             self.queue.add(key, revision)
@@ -367,17 +366,9 @@ class JobController(Controller):
         controller = meta.controller_of(pod)
         if controller is not None and controller["kind"] != "Job":
             return True
-        key = self._owner_key(pod)
+        key = ownership.owner_key(pod, "Job", self._jobs)
         job = self._jobs.get(key) if key else None
         return job is not None and not is_over(job)
-
-    def _owner_key(self, pod: Object) -> str:
-        controller = meta.controller_of(pod)
-        if controller is None or controller["kind"] != "Job":
-            return ""
-        key = f"{meta.namespace_of(pod)}/{controller['name']}"
-        job = self._jobs.get(key)
-        return key if job is not None and meta.uid_of(job) == controller["uid"] else ""
 
 
 def is_over(job: Object) -> bool:

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from apiserver_app.machinery import errors, labels, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import podcontrol, podstate
-from controllers_app.controllers.ownership import Claims
+from controllers_app.controllers import ownership, podcontrol, podstate
 from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.expectations import Expectations
@@ -102,7 +101,7 @@ class ReplicaSetController(Controller):
         if controller is None:
             self._enqueue_matching(pod, revision)
             return
-        key = self._owner_key(pod, controller)
+        key = ownership.owner_key(pod, self.kind, self._sets)
         if key:
             self._expected.creation_observed(key)
             self.queue.add(key, revision)
@@ -114,11 +113,11 @@ class ReplicaSetController(Controller):
         controller = meta.controller_of(pod)
         before = meta.controller_of(old)
         if before != controller and before is not None:
-            key = self._owner_key(old, before)
+            key = ownership.owner_key(old, self.kind, self._sets)
             if key:
                 self.queue.add(key, revision)
         if controller is not None:
-            key = self._owner_key(pod, controller)
+            key = ownership.owner_key(pod, self.kind, self._sets)
             if key:
                 self.queue.add(key, revision)
         elif before is not None or meta.labels_of(old) != meta.labels_of(pod):
@@ -128,20 +127,10 @@ class ReplicaSetController(Controller):
         controller = meta.controller_of(pod)
         if controller is None:
             return
-        key = self._owner_key(pod, controller)
+        key = ownership.owner_key(pod, self.kind, self._sets)
         if key:
             self._expected.deletion_observed(key, meta.uid_of(pod))
             self.queue.add(key, revision)
-
-    def _owner_key(self, pod: Object, controller: Object) -> str:
-        """The key of the pod's owner if that is one of ours and still the same; else empty."""
-        if controller["kind"] != self.kind:
-            return ""
-        key = f"{meta.namespace_of(pod)}/{controller['name']}"
-        owner = self._sets.get(key)
-        if owner is None or meta.uid_of(owner) != controller["uid"]:
-            return ""
-        return key
 
     def _enqueue_matching(self, pod: Object, revision: int) -> None:
         """An orphan: wake every owner that could adopt it."""
@@ -174,7 +163,7 @@ class ReplicaSetController(Controller):
         )
         if not (strays or finds):
             return
-        claims = Claims(
+        claims = ownership.Claims(
             self.client, "pods", owner, self.resource,
             lambda pod: selector.matches(meta.labels_of(pod)),
         )  # fmt: skip

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from apiserver_app.machinery import errors, labels, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import history, podstate, statefulpods
-from controllers_app.controllers.ownership import Claims
+from controllers_app.controllers import history, ownership, podstate, statefulpods
 from controllers_app.runtime.controller import Context, Controller, Result
 
 STATEFUL_SETS = "statefulsets.apps"
@@ -76,7 +75,7 @@ class StatefulSetController(Controller):
 
     async def _claim(self, owner: Object) -> list[Object]:
         selector = labels.from_label_selector(owner["spec"].get("selector"))
-        claims = Claims(
+        claims = ownership.Claims(
             self.client, "pods", owner, STATEFUL_SETS,
             lambda pod: selector.matches(meta.labels_of(pod))
             and statefulpods.ordinal_of(owner, pod) is not None,
@@ -264,14 +263,10 @@ class StatefulSetController(Controller):
         self.queue.add(meta.key_of(owner), revision)
 
     def _pod_changed(self, pod: Object, revision: int) -> None:
-        controller = meta.controller_of(pod)
-        if controller is None:
+        if meta.controller_of(pod) is None:
             self._enqueue_matching(pod, revision)
-        elif controller["kind"] == "StatefulSet":
-            key = f"{meta.namespace_of(pod)}/{controller['name']}"
-            owner = self._sets.get(key)
-            if owner is not None and meta.uid_of(owner) == controller["uid"]:
-                self.queue.add(key, revision)
+        elif key := ownership.owner_key(pod, "StatefulSet", self._sets):
+            self.queue.add(key, revision)
 
     def _pod_updated(self, _old: Object, pod: Object, revision: int) -> None:
         self._pod_changed(pod, revision)
