@@ -164,6 +164,14 @@ resourceclaimtemplates | ResourceClaimTemplate | ns
 resourceslices | ResourceSlice | -
 """
 
+_DEVICES_BETA = """
+deviceclasses | DeviceClass | -
+resourceclaims | ResourceClaim | ns | | | status
+resourceclaimtemplates | ResourceClaimTemplate | ns
+resourceslices | ResourceSlice | -
+"""
+
+_TAINT_RULES = "devicetaintrules | DeviceTaintRule | -"
 _MIGRATION = "storageversionmigrations | StorageVersionMigration | - | | | status"
 
 _API = "io.k8s.api"
@@ -219,6 +227,9 @@ GROUP_VERSIONS: tuple[GroupVersion, ...] = (
         "discovery.k8s.io", "v1", f"{_API}.discovery.v1", "endpointslices | EndpointSlice | ns"
     ),
     GroupVersion("resource.k8s.io", "v1", f"{_API}.resource.v1", _DEVICES, 34),
+    _off("resource.k8s.io", "v1beta2", "resource", _DEVICES_BETA, 33),
+    _off("resource.k8s.io", "v1beta1", "resource", _DEVICES_BETA, 32),
+    _off("resource.k8s.io", "v1alpha3", "resource", _TAINT_RULES, 33, 36),
     GroupVersion(_FLOWCONTROL, "v1", f"{_API}.flowcontrol.v1", _FLOW, 29),
     GroupVersion(_FLOWCONTROL, "v1beta3", f"{_API}.flowcontrol.v1beta3", _FLOW, 26, 31),
     GroupVersion(_FLOWCONTROL, "v1beta2", f"{_API}.flowcontrol.v1beta2", _FLOW, 0, 28),

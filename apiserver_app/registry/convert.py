@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import deviceversions
 from apiserver_app.registry.kinds import event
 
 _EVENTS = "events.k8s.io/v1"
@@ -27,6 +28,8 @@ def to_stored(info: ResourceInfo, obj: Object) -> Object:
     convert = _TO.get((info.api_version, info.kind))
     if convert is not None:
         return convert(obj)
+    if info.stored_as and info.api_version == deviceversions.OLD:
+        return deviceversions.newer(obj, info.stored_as)
     return {**obj, "apiVersion": info.stored_as} if info.stored_as else obj
 
 
@@ -39,6 +42,8 @@ def to_served(info: ResourceInfo, obj: Object) -> Object:
     convert = _FROM.get((info.api_version, info.kind))
     if convert is not None:
         return convert(obj)
+    if info.stored_as and info.api_version == deviceversions.OLD:
+        return deviceversions.older(obj)
     return {**obj, "apiVersion": info.api_version} if info.stored_as else obj
 
 

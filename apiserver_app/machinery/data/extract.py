@@ -63,8 +63,8 @@ def _reachable(messages: Fields) -> set[str]:
     """Messages that a body of any served kind can hold."""
     todo = list(facts.ROOTS)
     for minor in range(25, 38):
-        index = kinds.Resources(f"1.{minor}")
-        for info in index.all:
+        # what runtime-config can ask for too
+        for info in kinds.resources(f"1.{minor}", (("api/all", "true"),)):
             todo += [facts.short(info.definition), facts.short(info.definition) + "List"]
     todo += ["autoscaling.v1.Scale", "policy.v1.Eviction", "authentication.v1.TokenRequest"]
     seen: set[str] = set()

@@ -57,6 +57,8 @@ ALL_POINTERS = ("discovery.v1.EndpointPort",)  # unlike core's
 INLINE = {
     ("admissionregistration.v1.RuleWithOperations", "rule"),
     ("admissionregistration.v1.NamedRuleWithOperations", "ruleWithOperations"),
+    ("admissionregistration.v1beta1.NamedRuleWithOperations", "ruleWithOperations"),
+    ("admissionregistration.v1alpha1.NamedRuleWithOperations", "ruleWithOperations"),
     ("core.v1.ConfigMapEnvSource", "localObjectReference"),
     ("core.v1.ConfigMapKeySelector", "localObjectReference"),
     ("core.v1.ConfigMapProjection", "localObjectReference"),
@@ -69,10 +71,14 @@ INLINE = {
     ("core.v1.SecretProjection", "localObjectReference"),
     ("core.v1.Volume", "volumeSource"),
     ("networking.v1.IngressRule", "ingressRuleValue"),
-    ("resource.v1.DeviceAllocationConfiguration", "deviceConfiguration"),
-    ("resource.v1.DeviceClaimConfiguration", "deviceConfiguration"),
-    ("resource.v1.DeviceClassConfiguration", "deviceConfiguration"),
-}
+    *(
+        (f"resource.{version}.{kind}", "deviceConfiguration")
+        for version in ("v1", "v1beta2", "v1beta1")
+        for kind in (
+            "DeviceAllocationConfiguration", "DeviceClaimConfiguration", "DeviceClassConfiguration"
+        )
+    ),
+}  # fmt: skip
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:

@@ -94,8 +94,7 @@ class CronJobStrategy(Strategy):
         template = obj["spec"].get("jobTemplate") or {}
         inside = (template.get("spec") or {}).get("template") or {}
         told += jobrules.warnings(template.get("spec") or {}, "spec.jobTemplate.spec")
-        before = ((old or {}).get("spec") or {}).get("jobTemplate")
-        if old is None or template != before:
+        if old is None or workload.is_new_generation(obj, old):
             path, metadata = "spec.jobTemplate.spec.template.spec", inside.get("metadata") or {}
             podwarnings.add(inside.get("spec") or {}, metadata, path, told)
         if "TZ" in (obj["spec"].get("schedule") or ""):

@@ -11,10 +11,12 @@ from typing import Any
 from apiserver_app.machinery import errors, kinds, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax
+from apiserver_app.registry.kinds import addresswarnings, checks, gosyntax
 from apiserver_app.registry.strategy import Context, Strategy
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
+# what the controllers write, nobody is told of
+_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 _DEPRECATED_SINCE = 33
 _PORT = ("name", "port", "protocol", "appProtocol")
 
@@ -50,7 +52,14 @@ class EndpointsStrategy(Strategy):
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         if kinds.minor_of(ctx.version) < _DEPRECATED_SINCE:
             return []
-        return ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
+        told = ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
+        managed = (obj["metadata"].get("labels") or {}).get(_MANAGED_BY)
+        for index, subset in enumerate(obj.get("subsets") or () if not managed else ()):
+            for field in ("addresses", "notReadyAddresses"):
+                for place, address in enumerate(subset.get(field) or ()):
+                    at = f"subsets[{index}].{field}[{place}].ip"
+                    addresswarnings.ip(address.get("ip") or "", at, told)
+        return told
 
 
 def _address(address: Mapping[str, Any], path: str, found: list[FieldError]) -> None:

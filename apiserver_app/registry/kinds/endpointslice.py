@@ -13,7 +13,7 @@ from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import objectmeta
-from apiserver_app.registry.kinds import checks, gosyntax
+from apiserver_app.registry.kinds import addresswarnings, checks, gosyntax
 from apiserver_app.registry.strategy import Context, Strategy
 
 ADDRESSES_MAX = 100
@@ -21,6 +21,11 @@ ENDPOINTS_MAX = 1000
 PORTS_MAX = 20_000
 TOPOLOGY_MAX = 16
 ZONES_MAX = 8
+# what the controllers write, nobody is told of
+_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_MANAGERS = (
+    "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io",
+)  # fmt: skip
 _TYPES = ("FQDN", "IPv4", "IPv6")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
@@ -76,6 +81,15 @@ class EndpointSliceStrategy(Strategy):
             value = obj.get("addressType") or ""
             found.append(errors.invalid_value("addressType", value, "field is immutable"))
         return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) in _MANAGERS:
+            return told
+        for index, endpoint in enumerate(obj.get("endpoints") or ()):
+            for place, address in enumerate(endpoint.get("addresses") or ()):
+                addresswarnings.ip(address, f"endpoints[{index}].addresses[{place}]", told)
+        return told
 
 
 def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, found: list[FieldError]) -> None:

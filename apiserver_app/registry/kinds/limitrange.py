@@ -128,3 +128,29 @@ def _amounts(item: Mapping[str, Any], name: str, path: str, found: list[FieldErr
         at = f"{path}.maxLimitRequestRatio[{name}]"
         text = f"ratio {written} is less than 1"
         found.append(errors.invalid_value(at, resources.quantity_text(ratio), text))
+    _ratio(item, name, f"{path}.maxLimitRequestRatio[{name}]", found)
+    limit, request = ((item.get(field) or {}).get(name) for field in ("default", "defaultRequest"))
+    if limit is None or request is None or resources.may_overcommit(name):
+        return
+    if resources.nano(limit) != resources.nano(request):
+        text = (
+            f"default value {resources.canonical(limit)} must equal to defaultRequest value "
+            f"{resources.canonical(request)} in {name}"
+        )
+        at = f"{path}.defaultRequest[{name}]"
+        found.append(errors.invalid_value(at, resources.quantity_text(request), text))
+
+
+def _ratio(item: Mapping[str, Any], name: str, path: str, found: list[FieldError]) -> None:
+    """How many times a request its limit may be; not more than the bounds allow."""
+    ratio, least, most = (
+        (item.get(field) or {}).get(name) for field in ("maxLimitRequestRatio", "min", "max")
+    )
+    if ratio is None or least is None or most is None:
+        return
+    allowed = float("inf")
+    if resources.nano(least):
+        allowed = resources.nano(most) / resources.nano(least)
+    if resources.nano(ratio) / 10**9 > allowed:
+        text = f"ratio {resources.canonical(ratio)} is greater than max/min = {allowed:f}"
+        found.append(errors.invalid_value(path, resources.quantity_text(ratio), text))

@@ -63,7 +63,7 @@ class NamespaceStrategy(Strategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
         if ctx.subresource == "finalize":
-            _finalizers(obj, found)
+            _finalizers(obj, found, indexed=True)
         return found
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -87,9 +87,9 @@ def _set_label(obj: Object) -> None:
         obj["metadata"]["labels"] = {**labels, NAME_LABEL: name}
 
 
-def _finalizers(obj: Object, found: list[FieldError]) -> None:
-    for finalizer in (obj.get("spec") or {}).get("finalizers") or ():
-        path = "spec.finalizers"
+def _finalizers(obj: Object, found: list[FieldError], *, indexed: bool = False) -> None:
+    for index, finalizer in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
+        path = f"spec.finalizers[{index}]" if indexed else "spec.finalizers"
         for text in names.qualified_name_errors(finalizer):
             found.append(errors.invalid_value(path, finalizer, text))
         if "/" not in finalizer and finalizer not in objectmeta.STANDARD_FINALIZERS:

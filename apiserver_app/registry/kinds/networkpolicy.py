@@ -12,7 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, selectors
+from apiserver_app.registry.kinds import addresswarnings, checks, gosyntax, selectors
 from apiserver_app.registry.strategy import Context, Strategy
 
 _SPEC = ("podSelector", "ingress", "egress", "policyTypes")
@@ -65,6 +65,18 @@ class NetworkPolicyStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return [] if obj["spec"] == old["spec"] else self.validate(ctx, obj)
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        for direction, side in (("ingress", "from"), ("egress", "to")):
+            for index, rule in enumerate(obj["spec"].get(direction) or ()):
+                for place, peer in enumerate(rule.get(side) or ()):
+                    path = f"spec.{direction}[{index}].{side}[{place}].ipBlock"
+                    block = peer.get("ipBlock") or {}
+                    addresswarnings.cidr(block.get("cidr") or "", f"{path}.cidr", told)
+                    for number, part in enumerate(block.get("except") or ()):
+                        addresswarnings.cidr(part, f"{path}.except[{number}]", told)
+        return told
 
 
 def _port(port: Mapping[str, Any], path: str, found: list[FieldError]) -> None:

@@ -6,10 +6,13 @@ pkg/apis/core/validation/validation.go (ValidateNode, ValidateNodeUpdate).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, podscheduling, resources
+from apiserver_app.registry.kinds import addresswarnings, checks, gosyntax, podscheduling, resources
 from apiserver_app.registry.strategy import Context, Strategy
 
 _NODE_INFO = (
@@ -51,6 +54,12 @@ class NodeStrategy(Strategy):
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or {}
+        if obj["spec"] is not old.get("spec"):
+            _drop_source(obj["spec"], old.get("spec") or {})
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        """All of it may be set, status too."""
+        _drop_source(obj["spec"], {})
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
@@ -58,10 +67,7 @@ class NodeStrategy(Strategy):
         if spec.get("taints"):
             podscheduling.taints(spec["taints"], "metadata.taints", found)
         _amounts(obj, found)
-        ranges = spec.get("podCIDRs") or ()
-        for index, value in enumerate(ranges):
-            checks.cidr(value, f"spec.podCIDRs[{index}]", found)
-        checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), found)
+        _ranges(spec.get("podCIDRs") or (), found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -72,6 +78,8 @@ class NodeStrategy(Strategy):
         if spec is before:
             return found
         kept = before.get("podCIDRs")
+        if spec.get("podCIDRs") != kept:
+            _ranges(spec.get("podCIDRs") or (), found)
         if kept and kept != spec.get("podCIDRs"):
             text = 'node updates may not change podCIDR except from "" to valid'
             found.append(errors.forbidden_value("spec.podCIDRs", text))
@@ -95,10 +103,35 @@ class NodeStrategy(Strategy):
             _addresses(obj, found)
         return found
 
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told, spec = [], obj["spec"]
+        if spec.get("configSource") is not None:
+            told.append("spec.configSource: the feature is removed")
+        if spec.get("externalID"):
+            told.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+        for index, value in enumerate(spec.get("podCIDRs") or ()):
+            addresswarnings.cidr(value, f"spec.podCIDRs[{index}]", told)
+        return told
+
     def selectable_value(self, obj: Object, path: str) -> str | None:
         if path == "spec.unschedulable":
             return "true" if (obj.get("spec") or {}).get("unschedulable") else "false"
         return super().selectable_value(obj, path)
+
+
+def _drop_source(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """Where a kubelet's configuration was, before that feature went."""
+    if before.get("configSource") is None:
+        spec.pop("configSource", None)
+
+
+def _ranges(ranges: Sequence[str], found: list[FieldError]) -> None:
+    for index, value in enumerate(ranges):
+        checks.cidr(value, f"spec.podCIDRs[{index}]", found)
+    checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), found)
+    for index, value in enumerate(ranges):
+        if value in ranges[:index]:
+            found.append(errors.duplicate(f"spec.podCIDRs[{index}]", value))
 
 
 def _amounts(obj: Object, found: list[FieldError]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from apiserver_app.registry.kinds import gosyntax, resources
+from apiserver_app.registry.kinds import gosyntax, resources, volumesources
 
 _FILE_MODE = 0o644
 _CONTAINER_GROUPS = ("initContainers", "containers", "ephemeralContainers")
@@ -176,6 +176,8 @@ def _volume(volume: dict[str, Any]) -> None:
             default = _VOLUMES.get(kind)
             if default is not None:
                 default(volume[kind])
+            else:
+                volumesources.default(kind, volume[kind])
             return
     volume["emptyDir"] = {}
 
@@ -206,37 +208,6 @@ def _downward_items(source: dict[str, Any]) -> None:
         _field_ref(item.get("fieldRef"))
         if item.get("resourceFieldRef") is not None:
             item["resourceFieldRef"].setdefault("divisor", "0")
-
-
-def _host_path(source: dict[str, Any]) -> None:
-    source.setdefault("type", "")
-
-
-def _iscsi(source: dict[str, Any]) -> None:
-    source.setdefault("iscsiInterface", "default")
-
-
-def _rbd(source: dict[str, Any]) -> None:
-    for key, value in (("pool", "rbd"), ("user", "admin"), ("keyring", "/etc/ceph/keyring")):
-        if not source.get(key):
-            source[key] = value
-
-
-def _azure_disk(source: dict[str, Any]) -> None:
-    for key, value in (
-        ("cachingMode", "ReadWrite"),
-        ("kind", "Shared"),
-        ("fsType", "ext4"),
-        ("readOnly", False),
-    ):
-        if source.get(key) is None:
-            source[key] = value
-
-
-def _scale_io(source: dict[str, Any]) -> None:
-    for key, value in (("storageMode", "ThinProvisioned"), ("fsType", "xfs")):
-        if not source.get(key):
-            source[key] = value
 
 
 def _image(source: dict[str, Any]) -> None:
@@ -272,11 +243,6 @@ _VOLUMES = {
     "configMap": _mode,
     "downwardAPI": _downward,
     "projected": _projected,
-    "hostPath": _host_path,
-    "iscsi": _iscsi,
-    "rbd": _rbd,
-    "azureDisk": _azure_disk,
-    "scaleIO": _scale_io,
     "image": _image,
     "ephemeral": _ephemeral,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import poddefaults, podspec
+from apiserver_app.registry.kinds import poddefaults, podspec, podwarnings, workload
 from apiserver_app.registry.strategy import Context, Strategy
 
 
@@ -25,6 +25,14 @@ class PodTemplateStrategy(Strategy):
         if obj["template"] != old.get("template"):
             generation += 1
         obj["metadata"]["generation"] = generation
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        if old is None or workload.is_new_generation(obj, old):
+            template = obj["template"]
+            metadata = template.get("metadata") or {}
+            podwarnings.add(template.get("spec") or {}, metadata, "template.spec", told)
+        return told
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []

@@ -1,7 +1,6 @@
 """Validation of a pod's volumes, one type of source each.
 
-Answers the volumes by name, which mounts are checked against. Types of old cloud providers are
-checked for their required fields only.
+Answers the volumes by name, which mounts are checked against.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidateVolumes).
 """
@@ -13,16 +12,17 @@ from typing import Any
 
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.registry.kinds import checks, resources
+from apiserver_app.registry.kinds import (
+    checks,
+    persistentvolumeclaim,
+    resources,
+    volumesources,
+)
 
 Source = Mapping[str, Any]
 Volumes = dict[str, Source]
 
 _MODE = "must be a number between 0 and 0777 (octal), both inclusive"
-_HOST_PATH_TYPES = (
-    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate",
-    "Socket",
-)  # fmt: skip
 # upstream's order of looking at sources, with the word it uses for a second one
 _ORDER = {
     "emptyDir": "emptyDir", "hostPath": "hostPath", "gitRepo": "gitRepo",
@@ -36,25 +36,6 @@ _ORDER = {
     "projected": "projected", "scaleIO": "scaleIO", "csi": "csi", "ephemeral": "ephemeral",
     "image": "image",
 }  # fmt: skip
-_REQUIRED = {
-    "gitRepo": ("repository",),
-    "gcePersistentDisk": ("pdName",),
-    "awsElasticBlockStore": ("volumeID",),
-    "iscsi": ("targetPortal", "iqn"),
-    "glusterfs": ("endpoints", "path"),
-    "rbd": ("monitors", "image"),
-    "cinder": ("volumeID",),
-    "cephfs": ("monitors",),
-    "quobyte": ("registry", "volume"),
-    "flexVolume": ("driver",),
-    "azureFile": ("secretName", "shareName"),
-    "vsphereVolume": ("volumePath",),
-    "photonPersistentDisk": ("pdID",),
-    "portworxVolume": ("volumeID",),
-    "azureDisk": ("diskName", "diskURI"),
-    "scaleIO": ("gateway", "system", "volumeName"),
-    "csi": ("driver",),
-}
 _VOLUME_FIELDS = (
     "metadata.annotations",
     "metadata.labels",
@@ -169,17 +150,13 @@ def _source(
         return
     if len(kinds) > 1:
         kinds.sort(key=lambda kind: _PLACE.get(kind, len(_PLACE)))
-    for kind in kinds[1:]:
-        text = "may not specify more than 1 volume type"
-        found.append(errors.forbidden_value(f"{path}.{_ORDER.get(kind, kind)}", text))
     kind = kinds[0]
     source = volume[kind]
     check = _CHECKS.get(kind)
     if check is not None:
         check(source, f"{path}.{kind}", found)
-    for field in _REQUIRED.get(kind, ()):
-        if not source.get(field):
-            found.append(errors.required(f"{path}.{kind}.{field}"))
+    else:
+        volumesources.check(kind, source, path, found)
     if kind == "ephemeral" and pod_name and name:
         claim = f"{pod_name}-{name}"
         for text in names.dns1123_subdomain_errors(claim):
@@ -187,6 +164,9 @@ def _source(
             found.append(errors.invalid_value(f"{path}.name", name, text))
     if kind == "image" and is_pod and not source.get("reference"):
         found.append(errors.required(f"{path}.image.reference"))
+    for kind in kinds[1:]:
+        text = "may not specify more than 1 volume type"
+        found.append(errors.forbidden_value(f"{path}.{_ORDER.get(kind, kind)}", text))
 
 
 _PLACE = {kind: place for place, kind in enumerate(_ORDER)}
@@ -196,20 +176,6 @@ def _empty_dir(source: Source, path: str, found: list[FieldError]) -> None:
     if source.get("sizeLimit") is not None and resources.nano(source["sizeLimit"]) < 0:
         text = "SizeLimit field must be a valid resource quantity"
         found.append(errors.forbidden_value(f"{path}.sizeLimit", text))
-
-
-def _host_path(source: Source, path: str, found: list[FieldError]) -> None:
-    if not source.get("path"):
-        found.append(errors.required(f"{path}.path"))
-        return
-    checks.no_backsteps(source["path"], f"{path}.path", found)
-    kind = source.get("type")
-    if kind is not None and kind not in _HOST_PATH_TYPES:
-        found.append(errors.not_supported(f"{path}.type", kind, _HOST_PATH_TYPES))
-
-
-def _git_repo(source: Source, path: str, found: list[FieldError]) -> None:
-    checks.local_path(source.get("directory") or "", f"{path}.directory", found)
 
 
 def _secret(source: Source, path: str, found: list[FieldError]) -> None:
@@ -242,16 +208,6 @@ def _key_to_path(item: Source, path: str, found: list[FieldError]) -> None:
         found.append(errors.required(f"{path}.path"))
     checks.local_unreserved_path(item.get("path") or "", f"{path}.path", found)
     _file_mode(item.get("mode"), f"{path}.mode", found)
-
-
-def _nfs(source: Source, path: str, found: list[FieldError]) -> None:
-    if not source.get("server"):
-        found.append(errors.required(f"{path}.server"))
-    if not source.get("path"):
-        found.append(errors.required(f"{path}.path"))
-    if not (source.get("path") or "").startswith("/"):
-        text = "must be an absolute path"
-        found.append(errors.invalid_value(f"{path}.path", source.get("path") or "", text))
 
 
 def _claim(source: Source, path: str, found: list[FieldError]) -> None:
@@ -308,6 +264,14 @@ def _projected(source: Source, path: str, found: list[FieldError]) -> None:
             found.append(errors.forbidden_value(at, text))
 
 
+def _ephemeral(source: Source, path: str, found: list[FieldError]) -> None:
+    template, at = source.get("volumeClaimTemplate"), f"{path}.volumeClaimTemplate"
+    if template is None:
+        found.append(errors.required(at))
+    else:
+        persistentvolumeclaim.validate_template(template, at, found)
+
+
 def _take(
     name: str | None, shown: Any, taken: set[str], path: str, found: list[FieldError]
 ) -> None:
@@ -334,12 +298,10 @@ def _token(source: Source, path: str, volume_path: str, found: list[FieldError])
 
 _CHECKS: dict[str, Callable[[Source, str, list[FieldError]], None]] = {
     "emptyDir": _empty_dir,
-    "hostPath": _host_path,
-    "gitRepo": _git_repo,
     "secret": _secret,
     "configMap": _config_map,
-    "nfs": _nfs,
     "persistentVolumeClaim": _claim,
     "downwardAPI": _downward,
     "projected": _projected,
+    "ephemeral": _ephemeral,
 }

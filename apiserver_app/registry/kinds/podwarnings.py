@@ -5,35 +5,31 @@ Models kubernetes pkg/api/pod/warnings.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from apiserver_app.registry.kinds import resources
+from apiserver_app.registry.kinds import addresswarnings, nodewarnings, resources
 
 Spec = Mapping[str, Any]
 
-_OLD_LABELS = {
-    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
-    "failure-domain.beta.kubernetes.io/region": (
-        'deprecated since v1.17; use "topology.kubernetes.io/region" instead'
-    ),
-    "failure-domain.beta.kubernetes.io/zone": (
-        'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
-    ),
-    "beta.kubernetes.io/instance-type": (
-        'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'
-    ),
-}
+_SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
+_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_APP_ARMOR_TEXT = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+_NO_SELECTOR = "a null labelSelector results in matching no pod"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _OLD_ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": (
         'non-functional in v1.16+; use the "priorityClassName" field instead'
     ),
-    "seccomp.security.alpha.kubernetes.io/pod": (
-        'non-functional in v1.27+; use the "seccompProfile" field instead'
-    ),
+    "security.alpha.kubernetes.io/sysctls": _SYSCTLS,
+    "security.alpha.kubernetes.io/unsafe-sysctls": _SYSCTLS,
 }
 _OLD_VOLUMES = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
     "gitRepo": "deprecated in v1.11",
     "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
     "flocker": "deprecated in v1.22, non-functional in v1.25+",
@@ -47,76 +43,206 @@ _OLD_VOLUMES = {
 
 def add(spec: Spec, metadata: Spec, path: str, told: list[str]) -> None:
     """`path` is `spec`, or `spec.template.spec` for a template."""
-    for key in spec.get("nodeSelector") or ():
-        if key in _OLD_LABELS:
-            told.append(f"{path}.nodeSelector[{key}]: {_OLD_LABELS[key]}")
+    nodewarnings.keys(spec.get("nodeSelector") or (), f"{path}.nodeSelector", told)
+    affinity = spec.get("affinity") or {}
+    _node_affinity(affinity.get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity", told)
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        at = f"{path}.topologySpreadConstraints[{index}]"
+        nodewarnings.key(constraint.get("topologyKey") or "", f"{at}.topologyKey", told)
+        if constraint.get("labelSelector") is None:
+            told.append(f"{at}.labelSelector: {_NO_SELECTOR}")
     annotations = metadata.get("annotations") or {}
     above = f"{path.removesuffix('spec')}metadata.annotations"
-    for key in sorted(annotations):
-        if key in _OLD_ANNOTATIONS:
-            told.append(f"{above}[{key}]: {_OLD_ANNOTATIONS[key]}")
-    for index, volume in enumerate(spec.get("volumes") or ()):
-        for kind in volume:
-            if kind in _OLD_VOLUMES:
-                told.append(f"{path}.volumes[{index}].{kind}: {_OLD_VOLUMES[kind]}")
+    for key, text in _OLD_ANNOTATIONS.items():
+        if key in annotations:
+            told.append(f"{above}[{key}]: {text}")
+    _volumes(spec.get("volumes") or (), f"{path}.volumes", told)
+    aliases = spec.get("hostAliases") or ()
+    _duplicates(aliases, "ip", f"{path}.hostAliases", told)
     _names(spec.get("imagePullSecrets") or (), f"{path}.imagePullSecrets", told)
-    for group in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(group) or ()):
-            _container(container, f"{path}.{group}[{index}]", told)
+    _fractions(spec.get("overhead") or {}, f"{path}.overhead", told)
+    security = spec.get("securityContext") or {}
+    if _SECCOMP_POD in annotations and security.get("seccompProfile") is None:
+        told.append(f"{above}[{_SECCOMP_POD}]: {_SECCOMP}")
+    for container, at in _containers(spec, path):
+        if annotations:
+            _old_profiles(container, security, annotations, above, told)
+        _container(container, at, told)
     _ports(spec, path, told)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         told.append(
             f"{path}.terminationGracePeriodSeconds: must be >= 0; "
             "negative values are invalid and will be treated as 1"
         )
+    for kind in ("podAffinity", "podAntiAffinity"):
+        _pod_affinity(affinity.get(kind) or {}, f"{path}.affinity.{kind}", told)
+    servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
+    for index, server in enumerate(servers):
+        addresswarnings.ip(server, f"{path}.dnsConfig.nameservers[{index}]", told)
+    for index, alias in enumerate(aliases):
+        addresswarnings.ip(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip", told)
+
+
+def fraction(amounts: Spec, name: str, path: str, told: list[str]) -> None:
+    """Bytes are counted whole."""
+    value = amounts.get(name)
+    if value is not None and resources.nano(value) % 10**9:
+        written = resources.canonical(value)
+        told.append(
+            f'{path}[{name}]: fractional byte value "{written}" is invalid, must be an integer'
+        )
+
+
+def claim(spec: Spec, path: str, told: list[str]) -> None:
+    """What a claim asks for, its own or that of a template."""
+    amounts = spec.get("resources") or {}
+    for kind in ("requests", "limits"):
+        fraction(amounts.get(kind) or {}, "storage", f"{path}.resources.{kind}", told)
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _names(secrets: Sequence[Spec], path: str, told: list[str]) -> None:
+def _containers(spec: Spec, path: str) -> Iterator[tuple[Spec, str]]:
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(group) or ()):
+            yield container, f"{path}.{group}[{index}]"
+
+
+def _node_affinity(affinity: Spec, path: str, told: list[str]) -> None:
+    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
+    for index, term in enumerate(terms):
+        nodewarnings.term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{index}]", told)
+    for index, term in enumerate(affinity.get(_PREFERRED) or ()):
+        at = f"{path}.{_PREFERRED}[{index}].preference"
+        nodewarnings.term(term.get("preference") or {}, at, told, values=True)
+
+
+def _pod_affinity(affinity: Spec, path: str, told: list[str]) -> None:
+    for index, term in enumerate(affinity.get(_REQUIRED) or ()):
+        if term.get("labelSelector") is None:
+            told.append(f"{path}.{_REQUIRED}[{index}].labelSelector: {_NO_SELECTOR}")
+    for index, term in enumerate(affinity.get(_PREFERRED) or ()):
+        if (term.get("podAffinityTerm") or {}).get("labelSelector") is None:
+            at = f"{path}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector"
+            told.append(f"{at}: {_NO_SELECTOR}")
+
+
+def _volumes(volumes: Sequence[Spec], path: str, told: list[str]) -> None:
+    tokens = {
+        source["serviceAccountToken"].get("path")
+        for volume in volumes
+        for source in (volume.get("projected") or {}).get("sources") or ()
+        if source.get("serviceAccountToken") is not None
+    }
+    for index, volume in enumerate(volumes):
+        for kind in volume:
+            if kind in _OLD_VOLUMES:
+                word = "storageOS" if kind == "storageos" else kind
+                told.append(f"{path}[{index}].{word}: {_OLD_VOLUMES[kind]}")
+        template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+        if template is not None:
+            at = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
+            claim(template.get("spec") or {}, at, told)
+    for index, volume in enumerate(volumes):
+        sources = (volume.get("projected") or {}).get("sources") or ()
+        for source in sources if tokens else ():
+            _paths(source, tokens, f"{path}[{index}].projected.sources", told)
+
+
+def _paths(source: Spec, tokens: set[str], path: str, told: list[str]) -> None:
+    """Files that would lie where a token lies."""
+    text = "has duplicated path with ServiceAccountToken"
+    words = (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI"))
+    for kind, word in words:
+        for index, item in enumerate((source.get(kind) or {}).get("items") or ()):
+            if item.get("path") in tokens:
+                told.append(f'{path}.{word}[{index}]: {text} "{item["path"]}"')
+    bundle = source.get("clusterTrustBundle")
+    if bundle is not None and bundle.get("path") in tokens:
+        told.append(f'{path}.ClusterTrustBundle: {text} "{bundle["path"]}"')
+
+
+def _duplicates(items: Sequence[Spec], field: str, path: str, told: list[str]) -> None:
     seen: set[str] = set()
+    for index, item in enumerate(items):
+        value = item.get(field) or ""
+        if value in seen:
+            told.append(f'{path}[{index}].{field}: duplicate {field} "{value}"')
+        seen.add(value)
+
+
+def _names(secrets: Sequence[Spec], path: str, told: list[str]) -> None:
+    _duplicates(secrets, "name", path, told)
     for index, secret in enumerate(secrets):
-        name = secret.get("name") or ""
-        if not name:
+        if not secret.get("name"):
             told.append(f'{path}[{index}].name: invalid empty name ""')
-        elif name in seen:
-            told.append(f'{path}[{index}].name: duplicate name "{name}"')
-        seen.add(name)
+
+
+def _old_profiles(
+    container: Spec, pod: Spec, annotations: Spec, path: str, told: list[str]
+) -> None:
+    """Annotations of a container that its fields have replaced."""
+    name, security = container.get("name") or "", container.get("securityContext") or {}
+    seccomp = f"{_SECCOMP_CONTAINER}{name}"
+    if seccomp in annotations and security.get("seccompProfile") is None:
+        told.append(f"{path}[{seccomp}]: {_SECCOMP}")
+    armor = f"{_APP_ARMOR}{name}"
+    fields = (security.get("appArmorProfile"), pod.get("appArmorProfile"))
+    if armor in annotations and fields == (None, None):
+        told.append(f"{path}[{armor}]: {_APP_ARMOR_TEXT}")
+
+
+def _fractions(amounts: Spec, path: str, told: list[str]) -> None:
+    for name in ("memory", "ephemeral-storage"):
+        fraction(amounts, name, path, told)
 
 
 def _container(container: Spec, path: str, told: list[str]) -> None:
+    amounts = container.get("resources")
+    if amounts:
+        for name in ("memory", "ephemeral-storage"):
+            for kind in ("limits", "requests"):
+                fraction(amounts.get(kind) or {}, name, f"{path}.resources.{kind}", told)
     seen: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
-        name = variable.get("name") or ""
+        name, value = variable.get("name") or "", variable.get("value") or ""
+        itself = f"$({name})"
         # a later variable that uses the earlier one only extends it
-        if name in seen and f"$({name})" not in (variable.get("value") or ""):
+        if name in seen and (itself not in value or value == itself):
             told.append(
                 f'{path}.env[{index}]: hides previous definition of "{name}", '
                 "which may be dropped when using apply"
             )
         seen.add(name)
-    amounts = container.get("resources") or {}
-    for kind in ("limits", "requests"):
-        for resource in ("memory", "ephemeral-storage"):
-            value = (amounts.get(kind) or {}).get(resource)
-            if value is not None and resources.nano(value) % 10**9:
-                written = resources.canonical(value)
-                told.append(
-                    f"{path}.resources.{kind}[{resource}]: fractional byte value "
-                    f'"{written}" is invalid, must be an integer'
-                )
 
 
 def _ports(spec: Spec, path: str, told: list[str]) -> None:
-    seen: dict[tuple[int, str], str] = {}
-    for index, container in enumerate(spec.get("containers") or ()):
+    seen: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
+    for container, at in _containers(spec, path):
         for place, port in enumerate(container.get("ports") or ()):
-            if port.get("hostPort") or not port.get("containerPort"):
-                continue
-            key = (port["containerPort"], port.get("protocol") or "TCP")
-            at = f"{path}.containers[{index}].ports[{place}]"
-            if key in seen:
-                told.append(f"{at}: duplicate port definition with {seen[key]}")
-            else:
-                seen[key] = at
+            _port(port, f"{at}.ports[{place}]", seen, told)
+
+
+def _port(
+    port: Spec,
+    path: str,
+    seen: dict[tuple[int, str], list[tuple[str, str, int]]],
+    told: list[str],
+) -> None:
+    number, protocol = port.get("containerPort") or 0, port.get("protocol") or ""
+    ip, host = port.get("hostIP") or "", port.get("hostPort") or 0
+    if ip and not host:
+        struct = f"{{Name:{port.get('name') or ''} HostPort:0 ContainerPort:{number} "
+        told.append(
+            f"{path}: hostIP set without hostPort: {struct}Protocol:{protocol} HostIP:{ip}}}"
+        )
+    others = seen.setdefault((number, protocol), [])
+    for at, other_ip, other_host in others:
+        if (ip, host) == (other_ip, other_host):
+            told.append(f"{path}: duplicate port definition with {at}")
+        elif not host or not other_host:
+            told.append(f"{path}: overlapping port definition with {at}")
+        elif host == other_host and bool(ip) != bool(other_ip):
+            told.append(f"{path}: dangerously ambiguous port definition with {at}")
+    others.append((path, ip, host))

@@ -6,7 +6,7 @@ pkg/registry/core/resourcequota/strategy.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors
@@ -22,8 +22,7 @@ _SCOPES = (
 _EXISTS_ONLY = (*_SCOPES[:4], "CrossNamespacePodAffinity")
 _CONFLICTS = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 _POD_RESOURCES = {
-    "pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
-    "ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
+    "pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"
 }  # fmt: skip
 
 
@@ -45,8 +44,7 @@ class ResourceQuotaStrategy(Strategy):
         spec = obj["spec"]
         _amounts(spec.get("hard") or {}, "spec.hard", found)
         _scopes(spec, found)
-        for rule in (spec.get("scopeSelector") or {}).get("matchExpressions") or ():
-            _rule(rule, "spec.scopeSelector.matchExpressions", found)
+        _selector(spec, "spec.scopeSelector.matchExpressions", found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -78,21 +76,57 @@ def _scopes(spec: Mapping[str, Any], found: list[FieldError]) -> None:
     for scope in scopes:
         if scope not in _SCOPES:
             found.append(errors.invalid_value("spec.scopes", shown, "unsupported scope"))
-        allowed = {"pods"} if scope == "BestEffort" else _POD_RESOURCES
-        for name in sorted(spec.get("hard") or ()):
-            if "/" not in name and name not in allowed:
-                text = "unsupported scope applied to resource"
-                found.append(errors.invalid_value("spec.scopes", shown, text))
+        _applied(scope, spec, "spec.scopes", shown, found)
     for one, other in _CONFLICTS:
         if one in scopes and other in scopes:
             found.append(errors.invalid_value("spec.scopes", shown, "conflicting scopes"))
 
 
+def _applied(
+    scope: str, spec: Mapping[str, Any], path: str, shown: Any, found: list[FieldError]
+) -> None:
+    """Most scopes are of pods, and count what pods use."""
+    if scope not in _SCOPES or scope == "VolumeAttributesClass":
+        return
+    allowed = {"pods"} if scope == "BestEffort" else _POD_RESOURCES
+    for name in sorted(spec.get("hard") or ()):
+        if resources.is_standard_quota(name) and name not in allowed:
+            text = "unsupported scope applied to resource"
+            found.append(errors.invalid_value(path, shown, text))
+
+
+def _selector(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    rules = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    if not rules:
+        return
+    shown = errors.GoText(f"core.ScopeSelector{{MatchExpressions:{_rules_text(rules)}}}")
+    for rule in rules:
+        scope = rule.get("scopeName") or ""
+        if scope not in _SCOPES:
+            found.append(errors.invalid_value(f"{path}.scopeName", scope, "unsupported scope"))
+        _applied(scope, spec, path, shown, found)
+        _rule(rule, path, found)
+    scopes = {rule.get("scopeName") for rule in rules}
+    for one, other in _CONFLICTS:
+        if one in scopes and other in scopes:
+            text = _scopes_text(spec.get("scopes") or ())
+            found.append(errors.invalid_value(path, text, "conflicting scopes"))
+
+
+def _rules_text(rules: Sequence[Mapping[str, Any]]) -> str:
+    inner = ", ".join(
+        f"core.ScopedResourceSelectorRequirement{{ScopeName:"
+        f"{errors.go_value(rule.get('scopeName') or '')}, Operator:"
+        f"{errors.go_value(rule.get('operator') or '')}, Values:"
+        f"{errors.go_value(gosyntax.strings(rule.get('values')))}}}"
+        for rule in rules
+    )
+    return f"[]core.ScopedResourceSelectorRequirement{{{inner}}}"
+
+
 def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     scope, operator = rule.get("scopeName") or "", rule.get("operator") or ""
     values = rule.get("values") or ()
-    if scope not in _SCOPES:
-        found.append(errors.invalid_value(f"{path}.scopeName", scope, "unsupported scope"))
     if scope in _EXISTS_ONLY and operator != "Exists":
         text = (
             "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "

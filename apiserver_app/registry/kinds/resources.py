@@ -28,7 +28,7 @@ _STANDARD = {
     "persistentvolumeclaims", "storage", "requests.storage", "services.nodeports",
     "services.loadbalancers",
 }  # fmt: skip
-_STANDARD_QUOTA = _STANDARD
+_STANDARD_QUOTA = _STANDARD - {"storage"}
 _INTEGER = {
     "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
     "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
@@ -109,6 +109,13 @@ def positive(value: Any, path: str, found: list[FieldError]) -> None:
         found.append(errors.invalid_value(path, canonical(value), text))
 
 
+def basic(value: Any, path: str, found: list[FieldError]) -> None:
+    """An amount that is not negative, as upstream says it of volumes."""
+    if nano(value) <= -_WHOLE:
+        text = "must be a valid resource quantity"
+        found.append(errors.invalid_value(path, -(-nano(value) // _WHOLE), text))
+
+
 def resource_name(name: str, path: str, found: list[FieldError]) -> None:
     wrong = names.qualified_name_errors(name)
     for text in wrong:
@@ -136,6 +143,10 @@ def quota_name(name: str, path: str, found: list[FieldError]) -> None:
     if "/" not in name and name not in _STANDARD_QUOTA and not _is_prefixed(name):
         text = "must be a standard resource for quota"
         found.append(errors.invalid_value(path, name, text))
+
+
+def is_standard_quota(name: str) -> bool:
+    return name in _STANDARD_QUOTA or _is_prefixed(name)
 
 
 def is_extended(name: str) -> bool:

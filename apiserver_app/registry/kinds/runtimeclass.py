@@ -12,7 +12,7 @@ from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import objectmeta
-from apiserver_app.registry.kinds import checks, podscheduling, resources
+from apiserver_app.registry.kinds import checks, nodewarnings, podscheduling, resources
 from apiserver_app.registry.strategy import Context, Strategy
 
 
@@ -50,6 +50,12 @@ class RuntimeClassStrategy(Strategy):
         if handler == (old.get("handler") or ""):
             return []
         return [errors.invalid_value("handler", handler, "field is immutable")]
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        labels = (obj.get("scheduling") or {}).get("nodeSelector") or ()
+        nodewarnings.unnamed(labels, "scheduling.nodeSelector", told)
+        return told
 
 
 _LIST_KEYS = ("key", "operator", "value", "effect")

@@ -11,13 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, kinds
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import objectmeta
-from apiserver_app.registry.kinds import checks, gosyntax, serviceips, servicerules
+from apiserver_app.registry.kinds import (
+    addresswarnings,
+    checks,
+    gosyntax,
+    serviceips,
+    servicerules,
+)
 from apiserver_app.registry.strategy import Context, Strategy
 
+_HINTS = "service.kubernetes.io/topology-aware-hints"
+# the minor version since which more is told of headless services
+_HEADLESS_SINCE = 34
 _TRAFFIC_TYPES = ("ClusterIP", "LoadBalancer", "NodePort")
 
 
@@ -106,14 +115,38 @@ class ServiceStrategy(Strategy):
         return found
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told = []
-        if obj["spec"].get("externalIPs") and obj["spec"].get("type") == "ExternalName":
+        told: list[str] = []
+        spec, is_late = obj["spec"], kinds.minor_of(ctx.version) >= _HEADLESS_SINCE
+        if _HINTS in (obj["metadata"].get("annotations") or {}):
+            told.append(
+                f"annotation {_HINTS} is deprecated, please use "
+                "service.kubernetes.io/topology-mode instead"
+            )
+        for index, value in enumerate(spec.get("clusterIPs") or ()):
+            addresswarnings.ip(value, f"spec.clusterIPs[{index}]", told)
+        if spec.get("clusterIP") == "None" and spec.get("type") == "ClusterIP":
+            _headless_warnings(spec, told, is_late)
+        for index, value in enumerate(spec.get("externalIPs") or ()):
+            addresswarnings.ip(value, f"spec.externalIPs[{index}]", told)
+        if spec.get("loadBalancerIP"):
+            addresswarnings.ip(spec["loadBalancerIP"], "spec.loadBalancerIP", told)
+        for index, value in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+            addresswarnings.cidr(value, f"spec.loadBalancerSourceRanges[{index}]", told)
+        if spec.get("externalIPs") and spec.get("type") == "ExternalName":
             told.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-        if obj["spec"].get("clusterIP") == "None" and obj["spec"].get("loadBalancerIP"):
-            told.append("spec.loadBalancerIP is ignored for headless service")
-        if obj["spec"].get("externalName") and obj["spec"].get("type") != "ExternalName":
+        if spec.get("externalName") and spec.get("type") != "ExternalName":
             told.append('spec.externalName is ignored when spec.type is not "ExternalName"')
         return told
+
+
+def _headless_warnings(spec: Mapping[str, Any], told: list[str], is_late: bool) -> None:
+    word = "services" if is_late else "service"
+    if spec.get("loadBalancerIP"):
+        told.append(f"spec.loadBalancerIP is ignored for headless {word}")
+    if is_late and spec.get("externalIPs"):
+        told.append("spec.externalIPs is ignored for headless services")
+    if is_late and spec.get("sessionAffinity") != "None":
+        told.append("spec.SessionAffinity is ignored for headless services")
 
 
 def _default_port(port: dict[str, Any]) -> None:

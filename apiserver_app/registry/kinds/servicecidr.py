@@ -22,13 +22,14 @@ _PATH = "spec.cidrs"
 
 def address_errors(name: str, prefix: bool) -> list[str]:
     """An address as upstream writes it: its shortest form."""
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
+    address = checks.parse_ip(name)
+    if address is None:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    if str(address) != name:
-        return [f'must be in canonical form ("{address}")']
-    return []
+    if address.version == 4 and str(address) != name:
+        return ["must not have leading 0s"]
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return [] if str(address) == name else [f'must be in canonical form ("{address}")']
 
 
 class ServiceCIDRStrategy(Strategy):
@@ -124,20 +125,24 @@ def _ranges(values: Sequence[str], found: list[FieldError]) -> None:
 
 
 def _range_family(value: str, path: str, found: list[FieldError]) -> int:
-    """4 or 6 where it is a CIDR written as it should be, 0 otherwise."""
-    try:
-        network = ipaddress.ip_network(value, strict=False)
-        if "/" not in value:
-            raise ValueError
-    except ValueError:
-        text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-        found.append(errors.invalid_value(path, value, text))
+    """4 or 6 where it is a CIDR, 0 otherwise; one that is written otherwise is told of."""
+    before = len(found)
+    checks.cidr(value, path, found)
+    if len(found) != before:
         return 0
-    if str(network.network_address) != value.partition("/")[0]:
-        at = ipaddress.ip_interface(value).ip
-        if at != network.network_address:
-            text = f'must not have bits set beyond the prefix length: should be "{network}"'
-        else:
-            text = f'must be in canonical form ("{network}")'
+    host, _, bits = value.partition("/")
+    address = checks.parse_ip(host)
+    assert address is not None
+    network = ipaddress.ip_network(f"{address}/{int(bits)}", strict=False)
+    text = ""
+    if str(int(bits)) != bits or (address.version == 4 and str(address) != host):
+        text = "must not have leading 0s in IP or prefix length"
+    elif isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        text = "must not have an IPv4-mapped IPv6 address"
+    elif network.network_address != address:
+        text = "must not have bits set beyond the prefix length"
+    elif str(network) != value:
+        text = f'must be in canonical form ("{network}")'
+    if text:
         found.append(errors.invalid_value(path, value, text))
     return network.version

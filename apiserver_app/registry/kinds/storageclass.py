@@ -11,7 +11,7 @@ from typing import Any
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks
+from apiserver_app.registry.kinds import checks, nodewarnings
 from apiserver_app.registry.strategy import Context, Strategy
 
 PARAMETERS_MAX = 512
@@ -58,6 +58,14 @@ class StorageClassStrategy(Strategy):
             value = obj.get("volumeBindingMode")
             found.append(errors.invalid_value("volumeBindingMode", value, "field is immutable"))
         return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        for index, term in enumerate(obj.get("allowedTopologies") or ()):
+            for place, rule in enumerate(term.get("matchLabelExpressions") or ()):
+                path = f"allowedTopologies[{index}].matchLabelExpressions[{place}]"
+                nodewarnings.unnamed((rule.get("key") or "",), path, told)
+        return told
 
 
 def parameters(values: Mapping[str, str], path: str, found: list[FieldError]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, csidriver, gosyntax, selectors
+from apiserver_app.registry.kinds import checks, csidriver, gosyntax, nodewarnings, selectors
 from apiserver_app.registry.kinds import resources as amounts
 from apiserver_app.registry.strategy import Context, Strategy
 
@@ -121,6 +121,11 @@ class CSIStorageCapacityStrategy(Strategy):
         if value != (old.get("storageClassName") or ""):
             found.append(errors.invalid_value("storageClassName", value, _IMMUTABLE))
         return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        nodewarnings.selector(obj.get("nodeTopology"), "nodeTopology", told)
+        return told
 
 
 def _driver(driver: Mapping[str, Any], seen: set[str], path: str, found: list[FieldError]) -> None:

@@ -85,10 +85,14 @@ class WorkloadStrategy(Strategy):
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         told: list[str] = []
         template = obj["spec"].get("template") or {}
-        if old is None or template != old["spec"].get("template"):
+        if old is None or is_new_generation(obj, old):
             metadata = template.get("metadata") or {}
             podwarnings.add(template.get("spec") or {}, metadata, "spec.template.spec", told)
         return told
+
+
+def is_new_generation(obj: Object, old: Object) -> bool:
+    return bool(obj["metadata"].get("generation") != old["metadata"].get("generation"))
 
 
 def name_warnings(obj: Object, old: Object | None) -> list[str]:

@@ -228,8 +228,22 @@ RANGE_ROWS: tuple[tuple[list[str], list[str]], ...] = (
     ),
     (
         ["10.0.0.1/8"],
-        ['spec.cidrs[0]: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix '
-         'length: should be "10.0.0.0/8"'],
+        ['spec.cidrs[0]: Invalid value: "10.0.0.1/8": '
+         "must not have bits set beyond the prefix length"],
+    ),
+    (
+        ["10.00.0.0/8"],
+        ['spec.cidrs[0]: Invalid value: "10.00.0.0/8": '
+         "must not have leading 0s in IP or prefix length"],
+    ),
+    (
+        ["FD00::/112"],
+        ['spec.cidrs[0]: Invalid value: "FD00::/112": must be in canonical form ("fd00::/112")'],
+    ),
+    (
+        ["10.0.0.0"],
+        ['spec.cidrs[0]: Invalid value: "10.0.0.0": '
+         "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"],
     ),
 )  # fmt: skip
 
