@@ -162,7 +162,12 @@ def validate_spec(
 
 def validate_template(template: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     """Of a pod's ephemeral volume: labels, annotations and a spec, nothing else."""
-    metadata = template.get("metadata") or {}
+    template_metadata(template.get("metadata") or {}, path, found)
+    validate_spec(template.get("spec") or {}, f"{path}.spec", found)
+
+
+def template_metadata(metadata: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    """Of anything made from a template: labels and annotations."""
     objectmeta.annotation_errors(
         metadata.get("annotations") or {}, f"{path}.metadata.annotations", found
     )
@@ -171,7 +176,6 @@ def validate_template(template: Mapping[str, Any], path: str, found: list[FieldE
         if metadata.get(field) and field not in ("annotations", "labels"):
             word = "uID" if field == "uid" else field
             found.append(errors.forbidden_value(f"{path}.metadata.{word}", "cannot be set"))
-    validate_spec(template.get("spec") or {}, f"{path}.spec", found)
 
 
 def access_modes(modes: Any, path: str, found: list[FieldError]) -> None:

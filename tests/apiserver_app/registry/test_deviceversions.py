@@ -46,7 +46,9 @@ def test_a_flat_request_is_wrapped_into_what_exactly_is_asked_for(session: Sessi
     assert made.json()["spec"] == again["spec"]
 
 
-def test_alternatives_are_no_flat_request(session: Session) -> None:
+def test_alternatives_are_no_flat_request() -> None:
+    asked = flags.parse([f"runtime-config={OLD}=true,{NEW}=true"], lambda name: "", "1.34")
+    session = Session(default_inputs(nodes=0, version="1.34", flags=asked))
     options = [{"name": "big", "deviceClassName": "gpu.example.com"}]
     request = {"name": "gpu", "firstAvailable": options}
     sent = body(NEW, "ResourceClaimTemplate", "any", spec={"devices": {"requests": [request]}})
