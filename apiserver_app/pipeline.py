@@ -168,6 +168,8 @@ class Pipeline:
             detail = auditor.told(finding, call.audit_id)
             if call.audit is not None:
                 call.audit.received()
+                if self.cluster.audit.blocks and not await self.cluster.audit.settle():
+                    raise errors.plain_internal(call.uri, "failed to store audit event")
         if call.traced:
             detail = {**detail, "traceparent": call.headers[TRACEPARENT]}
         await self.probe.hop("gate", "audit", "allow", detail)
@@ -210,6 +212,8 @@ class Pipeline:
             about = auditor.told(event.finding, call.audit_id)
             detail = {**about, "word": "logged", "event": told}
             await self.probe.hop("gate", "audit", "allow", detail)
+        if self.cluster.audit is not None and self.cluster.audit.blocks:
+            await self.cluster.audit.settle()
 
     def _answered(self, call: Call, outcome: Outcome) -> Object | None:
         """The object of an answer, or the list of them."""
@@ -275,7 +279,10 @@ class Pipeline:
         if call.check_answer is not None:
             call.check_answer()
         if call.outside:
-            call.warnings += deprecations.warnings(info, self.cluster.version)
+            said = deprecations.warnings(info, self.cluster.version)
+            if said:
+                call.warnings += said
+                call.annotations[deprecations.AUDIT] = "true"
         if info.custom is not None:
             await self._route_custom(call, info)
         else:

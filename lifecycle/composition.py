@@ -18,8 +18,8 @@ from apiserver_app import authenticators, bootstrap, flags
 from apiserver_app.admission import chain, config, plugins
 from apiserver_app.admission.plugin import Given, Plugin, Question
 from apiserver_app.aggregator import availability, registration
-from apiserver_app.auditing import auditor
-from apiserver_app.auditing import policy as auditing
+from apiserver_app.auditing import auditor, policy
+from apiserver_app.auditing import backends as auditing
 from apiserver_app.auth import issuer, protocols, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
@@ -286,10 +286,23 @@ class Cluster:
 
     def _audit(self) -> auditor.Auditor | None:
         """Without a policy nothing is logged, as upstream."""
-        text = self.inputs.flags.audit_policy_file
+        given = self.inputs.flags
+        text = given.audit_policy_file
+        auditing.check(given)
         if not text.name:
             return None
-        return auditor.Auditor(auditing.Policy(text, text.name), self.audit_lines.append)
+        found: list[auditing.Backend] = []
+        if given.audit_log_path:
+            size = given.audit_log_truncate_max_event_size
+            cut = auditing.Truncation(size if given.audit_log_truncate_enabled else 0)
+            found.append(auditing.Log(self.audit_lines.append, given.audit_log_format, cut))
+        if given.audit_webhook_config_file:
+            from apiserver_app.auditing import webhook
+
+            settings = webhook.settings_of(given)
+            way = self.outbound.call
+            found.append(webhook.Webhook(settings, way, self.kernel, self.recorder))
+        return auditor.Auditor(policy.Policy(text, text.name), found)
 
     def _authorization(self) -> authz_union.Union:
         given = self.inputs.flags

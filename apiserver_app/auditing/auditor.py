@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
+from apiserver_app.auditing.backends import Backend
 from apiserver_app.auditing.event import Event, source_addresses
 from apiserver_app.auditing.policy import Finding, Policy
 from apiserver_app.auth.protocols import Attributes
@@ -11,11 +12,27 @@ from apiserver_app.machinery.meta import Object
 
 
 class Auditor:
-    """`write` takes lines that leave with the next commit."""
+    """Every event goes to every backend."""
 
-    def __init__(self, policy: Policy, write: Callable[[bytes], None]) -> None:
+    def __init__(self, policy: Policy, backends: Sequence[Backend]) -> None:
         self.policy = policy
-        self._write = write
+        self.backends = tuple(backends)
+        self.blocks = any(one.blocks for one in backends)
+        self.events = 0
+        self.levels: dict[str, int] = {}  # requests, by level
+
+    def _write(self, event: Object) -> None:
+        self.events += 1
+        for one in self.backends:
+            one.take(event)
+
+    async def settle(self) -> bool:
+        """Wait for backends that requests wait for; False when one of the strict took nothing."""
+        took = True
+        for one in self.backends:
+            if one.blocks and not await one.settle():
+                took = took and not getattr(one, "strict", False)
+        return took
 
     def begin(
         self,
@@ -31,6 +48,7 @@ class Auditor:
     ) -> tuple[Finding, Event | None]:
         """The rule about a request, and its event unless nothing of it is logged."""
         finding = self.policy.find(asked if known else None, asked)
+        self.levels[finding.level] = self.levels.get(finding.level, 0) + 1
         if finding.level == "None":
             return finding, None
         event = Event(

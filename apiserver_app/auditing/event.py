@@ -12,7 +12,14 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.auditing.policy import API_VERSION, COMPLETE, PANIC, RECEIVED, STARTED, Finding
+from apiserver_app.auditing.policy import (
+    API_VERSION,
+    COMPLETE,
+    PANIC,
+    RECEIVED,
+    STARTED,
+    Finding,
+)
 from apiserver_app.auth.protocols import Attributes
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
@@ -25,13 +32,15 @@ _ORDER = (
     "impersonatedUser", "sourceIPs", "userAgent", "objectRef", "responseStatus", "requestObject",
     "responseObject", "requestReceivedTimestamp", "stageTimestamp", "annotations",
 )  # fmt: skip
-_OBJECTS = ("requestObject", "responseObject")
+OBJECTS = ("requestObject", "responseObject")
+# what a webhook changed is told from this level on
+_PATCH = "patch.webhook.admission.k8s.io/"
 
-Write = Callable[[bytes], None]
+Write = Callable[[Object], None]
 
 
 class Event:
-    """`write` takes the lines; `now` is µs since 1970."""
+    """`write` takes the event at each stage; `now` is µs since 1970."""
 
     def __init__(
         self,
@@ -141,7 +150,9 @@ class Event:
                 status["details"] = obj["details"]
         status["code"] = code
         self._event["responseStatus"] = status
-        self._event["annotations"].update(annotations or {})
+        for name, text in (annotations or {}).items():
+            if self.wants_request or not name.startswith(_PATCH):
+                self._event["annotations"][name] = text
         if self.wants_response and obj is not None:
             self._event["responseObject"] = self._plain(obj)
         return self._put(COMPLETE, now)
@@ -164,8 +175,8 @@ class Event:
         if not event["annotations"]:
             del event["annotations"]
         line = {name: event[name] for name in _ORDER if name in event}
-        self._write(orjson.dumps(line))
-        return {name: value for name, value in line.items() if name not in _OBJECTS}
+        self._write(line)
+        return {name: value for name, value in line.items() if name not in OBJECTS}
 
     def _plain(self, obj: Any) -> Any:
         """Without the managers of fields, where the policy wants them left out."""

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from apiserver_app.machinery.meta import ResourceInfo
 
+AUDIT = "k8s.io/deprecated"  # the audit log is told as well
+
 # plural, group, version -> (since which minor version, what to use instead)
 DEPRECATED: dict[tuple[str, str, str], tuple[int, str]] = {
     ("componentstatuses", "", "v1"): (19, ""),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from apiserver_app.admission.plugin import CREATE
+from apiserver_app.auth import jws
 from apiserver_app.handlers import (
     bodies,
     eviction,
@@ -31,6 +32,7 @@ from apiserver_app.machinery.meta import Object
 
 Handler = Callable[[ClusterContext, Call], Awaitable[Outcome]]
 
+ISSUED_AUDIT = "authentication.kubernetes.io/issued-credential-id"
 TOKEN_SECONDS_MIN, TOKEN_SECONDS_MAX = 600, 1 << 32
 # subresources written like the resource itself, under their own strategy rules
 _WRITTEN = ("finalize", "approval", "ephemeralcontainers", "resize")
@@ -146,6 +148,9 @@ async def token(cluster: ClusterContext, call: Call) -> Outcome:
             f"requested expiration of {wanted} seconds shortened to {longest} seconds"
         )
     answer = cluster.issue_token(account, spec, cluster.kernel.now)
+    if call.audit is not None:
+        claims = jws.parse(answer["status"]["token"]).claims
+        call.annotations[ISSUED_AUDIT] = f"JTI={claims['jti']}"
     await cluster.probe.hop("gate", "etcd", "skip", {"word": "not stored"})
     return Outcome(201, obj=answer)
 

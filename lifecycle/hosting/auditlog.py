@@ -1,11 +1,15 @@
 """The audit log as a file: one event a line, a new file when one is full, old ones forgotten.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/server/options/audit.go and
-plugin/pkg/audit/log/backend.go.
+A file that is put aside carries the cluster's time in its name, by which its age is judged.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/server/options/audit.go,
+plugin/pkg/audit/log/backend.go and gopkg.in/natefinch/lumberjack.v2.
 """
 
 from __future__ import annotations
 
+import datetime
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,25 +18,43 @@ from apiserver_app.flags import Flags
 TERMINAL = "-"
 BACKUPS_MAX = 10  # kept when no number is given: nothing here grows without bound
 MEGABYTE = 1 << 20
+_STAMP = "%Y-%m-%dT%H-%M-%S.%f"
 
 
-def sink(given: Flags, terminal: Callable[[str], None]) -> Callable[[list[bytes]], None]:
-    """What takes the lines of a commit. ValueError when the file cannot be written."""
+def sink(
+    given: Flags, terminal: Callable[[str], None], now: Callable[[], int]
+) -> Callable[[list[bytes]], None]:
+    """What takes the lines of a commit; `now` is the cluster's time in µs. ValueError when the
+    file cannot be written."""
     if given.audit_log_path == TERMINAL:
         return lambda lines: terminal("\n".join(line.decode() for line in lines))
     return File(
-        Path(given.audit_log_path).expanduser(), given.audit_log_maxsize,
-        given.audit_log_maxbackup,
+        Path(given.audit_log_path).expanduser(), now, megabytes=given.audit_log_maxsize,
+        backups=given.audit_log_maxbackup, days=given.audit_log_maxage,
+        compress=given.audit_log_compress,
     ).write  # fmt: skip
 
 
 class File:
-    """`megabytes` is how big it gets, `backups` how many older ones stay beside it."""
+    """`megabytes` is how big it gets, `backups` how many older ones stay beside it, for how many
+    `days`; 0 is for ever."""
 
-    def __init__(self, path: Path, megabytes: int, backups: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        now: Callable[[], int],
+        *,
+        megabytes: int,
+        backups: int = 0,
+        days: int = 0,
+        compress: bool = False,
+    ) -> None:
         self._path = path
-        self._limit = max(1, megabytes) * MEGABYTE
+        self._now = now
+        self._limit = (megabytes or 100) * MEGABYTE
         self._backups = backups or BACKUPS_MAX
+        self._days = days
+        self._compress = compress
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("ab")
@@ -50,14 +72,32 @@ class File:
 
     def _rotate(self) -> None:
         self._file.close()
-        for number in range(self._backups, 0, -1):
-            old = self._numbered(number)
-            if number == self._backups:
-                old.unlink(missing_ok=True)
-            elif old.exists():
-                old.rename(self._numbered(number + 1))
-        self._path.rename(self._numbered(1))
+        micros = self._now()
+        while (aside := self._named(micros)).exists():
+            micros += 1000
+        self._path.rename(aside)
+        if self._compress:
+            aside.with_name(f"{aside.name}.gz").write_bytes(gzip.compress(aside.read_bytes()))
+            aside.unlink()
+        self._forget()
         self._file = self._path.open("ab")
 
-    def _numbered(self, number: int) -> Path:
-        return self._path.with_name(f"{self._path.stem}-{number}{self._path.suffix}")
+    def _forget(self) -> None:
+        oldest = self._named(self._now() - self._days * 86_400_000_000).name
+        for number, name in enumerate(sorted(self._aside(), reverse=True), 1):
+            if number > self._backups or (self._days and name < oldest):
+                self._path.with_name(name).unlink(missing_ok=True)
+
+    def _aside(self) -> list[str]:
+        """The names of those put aside."""
+        stem, suffix = self._path.stem, self._path.suffix
+        return [
+            one.name
+            for one in self._path.parent.iterdir()
+            if one.name.startswith(f"{stem}-") and one.name.endswith((suffix, f"{suffix}.gz"))
+        ]
+
+    def _named(self, micros: int) -> Path:
+        moment = datetime.datetime.fromtimestamp(micros // 1000 / 1000, datetime.UTC)
+        stamp = moment.strftime(_STAMP)[:-3]
+        return self._path.with_name(f"{self._path.stem}-{stamp}{self._path.suffix}")

@@ -49,7 +49,9 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     cluster.on_ready = lambda: host.staged.append(("ready", ready_info(cluster)))
     cluster.on_bug = lambda line: host.staged.append(("log", line))
     if inputs.flags.audit_log_path:
-        host.on_audit = auditlog.sink(inputs.flags, lambda line: host.staged.append(("log", line)))
+        host.on_audit = auditlog.sink(
+            inputs.flags, lambda line: host.staged.append(("log", line)), lambda: host.kernel.now
+        )
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     allowed = inputs.flags.outbound_allowed_addresses
     cluster.outbound.network = Network(loop, host, driver.wake, allowed)

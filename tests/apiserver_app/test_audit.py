@@ -36,14 +36,19 @@ rules:
 class Log:
     """A cluster with a policy, and what it logs."""
 
-    def __init__(self, policy: str = POLICY) -> None:
-        given = flags.parse(["audit-policy-file=p"], {"p": policy}.__getitem__)
+    def __init__(self, policy: str = POLICY, *more: str) -> None:
+        arguments = ["audit-policy-file=p", "audit-log-path=-", *more]
+        given = flags.parse(arguments, {"p": policy}.__getitem__)
         self.session = Session(default_inputs(nodes=0, flags=given))
-        self.events: list[dict[str, Any]] = []
-        self.session.host.on_audit = lambda lines: self.events.extend(map(orjson.loads, lines))
+        self.lines: list[bytes] = []
+        self.session.host.on_audit = self.lines.extend
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in self.lines]
 
     def of(self, method: str, path: str, *sent: Any, **more: Any) -> list[dict[str, Any]]:
-        self.events.clear()
+        self.lines.clear()
         self.session.request(method, path, *sent, **more)
         return self.events
 

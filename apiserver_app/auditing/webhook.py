@@ -1,0 +1,163 @@
+"""Events for a service outside: gathered into lists, sent now and then, again when it fails.
+
+What waits here is lost when the server ends. The service is asked through the way out of the
+cluster, in virtual time; in the modes that block, a request waits for it.
+
+Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/audit/{webhook,buffered}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver_app.auditing.backends import Truncation
+from apiserver_app.auditing.policy import API_VERSION
+from apiserver_app.flags import Flags
+from apiserver_app.machinery import kubeconfigs, outbound
+from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.probe import Probe
+
+TRIES_MAX, PAUSE_FACTOR = 5, 1.5
+TIMEOUT_SECONDS = 30.0
+COMPONENT = "audit-webhook"  # in the trace
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The flags audit-webhook-*."""
+
+    target: kubeconfigs.Target
+    mode: str = "batch"
+    backoff_seconds: float = 10.0
+    buffer_size: int = 10_000
+    batch_size: int = 400
+    wait_seconds: float = 30.0
+    throttle: bool = True
+    batches_per_second: int = 10
+    burst: int = 15
+    truncation: Truncation = Truncation()  # noqa: RUF009  frozen
+
+
+def settings_of(given: Flags) -> Settings:
+    size = given.audit_webhook_truncate_max_event_size
+    return Settings(
+        kubeconfigs.target(given.audit_webhook_config_file),
+        given.audit_webhook_mode,
+        given.audit_webhook_initial_backoff,
+        given.audit_webhook_batch_buffer_size,
+        given.audit_webhook_batch_max_size,
+        given.audit_webhook_batch_max_wait,
+        given.audit_webhook_batch_throttle_enable,
+        given.audit_webhook_batch_throttle_qps,
+        given.audit_webhook_batch_throttle_burst,
+        Truncation(size if given.audit_webhook_truncate_enabled else 0),
+    )
+
+
+class Webhook:
+    """`call` is the way out; every list that was sent is told of."""
+
+    name = "webhook"
+
+    def __init__(
+        self,
+        settings: Settings,
+        call: Callable[[outbound.Call], Awaitable[outbound.Answer]],
+        kernel: Kernel,
+        probe: Probe,
+    ) -> None:
+        self.settings = settings
+        self.blocks = settings.mode != "batch"
+        self.strict = settings.mode == "blocking-strict"
+        self.errors = 0
+        self._call = call
+        self._kernel = kernel
+        self._probe = probe
+        self._buffer: list[bytes] = []
+        self._looked = kernel.now  # since when the buffer is being filled
+        self._timer = 0
+        self._tokens = float(settings.burst)
+        self._refilled = kernel.now
+
+    def take(self, event: Object) -> None:
+        data = self.settings.truncation.encoded(event)
+        if data is None or len(self._buffer) >= self.settings.buffer_size:
+            self.errors += 1
+            return
+        self._buffer.append(data)
+        if self.blocks:
+            return
+        if len(self._buffer) >= self.settings.batch_size:
+            self._flush(None)
+        elif not self._timer:
+            self._timer = self._kernel.call_at(self._due(), self._flush, None, background=True)
+
+    async def settle(self) -> bool:
+        batch, self._buffer = self._buffer, []
+        return not batch or await self._send(batch)
+
+    def _due(self) -> int:
+        """The end of the stretch of time that goes on now; one follows on the other."""
+        stretch = max(1, int(self.settings.wait_seconds * SECOND))
+        return self._looked + ((self._kernel.now - self._looked) // stretch + 1) * stretch
+
+    def _flush(self, _argument: object) -> None:
+        if self._timer and self._due() > self._kernel.now:
+            self._kernel.drop(self._timer)
+        self._timer = 0
+        self._looked = self._kernel.now
+        batch = self._buffer[: self.settings.batch_size]
+        self._buffer = self._buffer[self.settings.batch_size :]
+        if batch:
+            self._kernel.spawn("audit/webhook", self._later(batch), background=True, span=0)
+
+    async def _later(self, batch: list[bytes]) -> None:
+        if self.settings.throttle:
+            await self._throttle()
+        await self._send(batch)
+
+    async def _throttle(self) -> None:
+        rate, now = self.settings.batches_per_second, self._kernel.now
+        grown = self._tokens + rate * (now - self._refilled) / SECOND
+        self._tokens, self._refilled = min(grown, self.settings.burst) - 1, now
+        if self._tokens < 0:
+            await self._kernel.sleep(-self._tokens / rate, background=True)
+
+    async def _send(self, batch: list[bytes]) -> bool:
+        target, pause, why = self.settings.target, self.settings.backoff_seconds, ""
+        items = [orjson.Fragment(one) for one in batch]
+        body = orjson.dumps({
+            "kind": "EventList", "apiVersion": API_VERSION, "metadata": {}, "items": items,
+        })  # fmt: skip
+        call = outbound.Call(
+            to=target.url, body=body, ca_pem=target.ca_pem, insecure=target.insecure,
+            client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
+            timeout_seconds=TIMEOUT_SECONDS,
+            headers={
+                "Content-Type": "application/json", "Accept": "application/json, */*",
+                **target.headers,
+            },
+        )  # fmt: skip
+        detail: Object = {"events": len(batch), "to": target.url}
+        for number in range(1, TRIES_MAX + 1):
+            try:
+                answer = await self._call(call)
+            except outbound.CallFailed as error:
+                why = str(error)
+            else:
+                if 200 <= answer.status < 300:
+                    detail |= {"tries": number, "by": answer.by}
+                    self._probe.tell("component", COMPONENT, "synced", detail, span=0)
+                    return True
+                why = f"the server answered {answer.status}"
+            if number < TRIES_MAX:
+                await self._kernel.sleep(pause, background=not self.blocks)
+                pause *= PAUSE_FACTOR
+        self.errors += len(batch)
+        detail |= {"tries": TRIES_MAX, "why": why}
+        self._probe.tell("component", COMPONENT, "failed", detail, span=0)
+        return False
