@@ -112,6 +112,10 @@ class Server:
             status, more, body = statuses.render(failure, render.of_refusal(headers, call))
             reply.head(status, statuses.merged(self._headers(call), more), body)
 
+    def call_of(self, request: Request) -> Call:
+        """A request as the gates would get it. Raises ApiError for one that cannot be read."""
+        return self._call(request, _headers_of(request))
+
     def _call(self, request: Request, headers: dict[str, str]) -> Call:
         path = urllib.parse.unquote(request.path, errors="replace")
         asked = requestinfo.parse(request.method, path, request.query)

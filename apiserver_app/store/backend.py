@@ -109,6 +109,10 @@ class Backend(Protocol):
 
     def inputs(self) -> Iterable[InputRow]: ...
 
+    def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
+        """The last inputs, at most `limit`, that entered before record `seq`, in order."""
+        ...
+
 
 class MemoryBackend:
     """The log in lists: for tests, benchmarks and recordings that need no restart."""
@@ -182,6 +186,10 @@ class MemoryBackend:
 
     def inputs(self) -> Iterable[InputRow]:
         return list(self._inputs)
+
+    def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
+        end = bisect_left(self._inputs, seq, key=lambda one: one.seq)
+        return self._inputs[max(0, end - limit) : end]
 
     def _between(self, first: int, last: int | None) -> list[LogRow]:
         """The rows of revisions first..last; they are kept in order, with gaps where compacted."""

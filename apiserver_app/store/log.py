@@ -10,6 +10,7 @@ Models k3s-io/kine pkg/drivers/generic/generic.go (one table, previous revision 
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -165,10 +166,29 @@ class DatabaseBackend:
         }
 
     def inputs(self) -> Iterable[InputRow]:
+        return self._input_rows("", ())
+
+    def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
+        """Numbers and records both grow, so the place is found by halving."""
+        with connections[self.alias].cursor() as cursor:
+            cursor.execute(f"SELECT MIN(n), MAX(n) FROM {_INPUTS} WHERE cluster_id=%s", (self._id,))
+            low, high = cursor.fetchone()
+            if low is None:
+                return []
+            end = bisect_left(range(low, high + 1), seq, key=lambda n: self._seq_of(cursor, n))
+        last = low + end
+        return self._input_rows("AND n >= %s AND n < %s", (last - limit, last))
+
+    def _seq_of(self, cursor: Any, n: int) -> int:
+        cursor.execute(f"SELECT seq FROM {_INPUTS} WHERE cluster_id=%s AND n=%s", (self._id, n))
+        return int(cursor.fetchone()[0])
+
+    def _input_rows(self, where: str, values: tuple[int, ...]) -> list[InputRow]:
         with connections[self.alias].cursor() as cursor:
             cursor.execute(
-                f"SELECT n, step, t, seq, data FROM {_INPUTS} WHERE cluster_id=%s ORDER BY n",
-                (self._id,),
+                f"SELECT n, step, t, seq, data FROM {_INPUTS} WHERE cluster_id=%s {where} "
+                "ORDER BY n",
+                (self._id, *values),
             )
             return [InputRow._make((*row[:4], bytes(row[4]))) for row in cursor.fetchall()]
 

@@ -148,6 +148,13 @@ class Startup(APIView):
         return Response(bridge.control(request, cluster, "startup", {})["startup"])
 
 
+class Forms(APIView):
+    @extend_schema(responses=serializers.FormsSerializer, operation_id="request_forms")
+    def get(self, request: Request, cluster: str, seq: int) -> Response:
+        """A request's body, the object it was decoded to, and the bytes etcd holds of it."""
+        return Response(bridge.control(request, cluster, "forms", {"seq": seq})["forms"])
+
+
 class Records(APIView):
     @extend_schema(
         parameters=[OpenApiParameter("from", int), OpenApiParameter("limit", int)],

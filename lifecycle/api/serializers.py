@@ -99,6 +99,31 @@ class ObjectSerializer(serializers.Serializer[Any]):
     object = serializers.JSONField(allow_null=True)
 
 
+class BytesSerializer(serializers.Serializer[Any]):
+    """Bytes for somebody who looks at them."""
+
+    media = serializers.CharField()
+    size = serializers.IntegerField()
+    text = serializers.CharField(allow_blank=True, help_text="none of protobuf")
+    hex = serializers.CharField(help_text="of the first 2,048 bytes")
+
+
+class StoredSerializer(BytesSerializer):
+    """What etcd holds of an object."""
+
+    key = serializers.CharField()
+    revision = serializers.IntegerField()
+    object = serializers.DictField(allow_null=True, help_text="the same, decoded")
+
+
+class FormsSerializer(serializers.Serializer[Any]):
+    """One object in its forms. A component hands its object over as it is: that has no bytes."""
+
+    body = BytesSerializer(allow_null=True)
+    internal = serializers.DictField(allow_null=True, help_text="decoded, with defaults")
+    stored = StoredSerializer(allow_null=True)
+
+
 class ServerSerializer(serializers.Serializer[Any]):
     """One of the three servers, in the order in which they are made."""
 

@@ -15,6 +15,7 @@ urlpatterns = [
     path("clusters/<str:cluster>/objects", clusters.Objects.as_view()),
     path("clusters/<str:cluster>/object", clusters.ObjectAt.as_view()),
     path("clusters/<str:cluster>/startup", clusters.Startup.as_view()),
+    path("clusters/<str:cluster>/requests/<int:seq>/forms", clusters.Forms.as_view()),
     path("clusters/<str:cluster>/records", clusters.Records.as_view()),
     path("cast", clusters.Cast.as_view()),
     path("traces", traces.Traces.as_view()),

@@ -14,6 +14,7 @@ from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import generic, watchcache
 from apiserver_app.store.errors import StoreError
 from lifecycle.etcdctl import worlds
+from lifecycle.hosting import forms
 from lifecycle.hosting.clock import parse_speed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.trace.recorder import Breakpoint
@@ -51,6 +52,7 @@ class Controls:
             "object_at": self._object_at,
             "console": self._console,
             "startup": self._startup,
+            "forms": self._forms,
         }
 
     def handle(self, cluster: str, action: str, args: Args) -> Args:
@@ -185,6 +187,13 @@ class Controls:
         """How the API server was built, with all its routes."""
         cluster = host.cluster
         return {"startup": startup.whole(cluster.context, cluster.inputs.flags)}
+
+    def _forms(self, host: ClusterHost, args: Args) -> Args:
+        """The bytes of a request, its object, and what etcd made of it."""
+        try:
+            return {"forms": forms.of_request(host.cluster, int(args.get("seq") or 0))}
+        except KeyError as error:
+            raise ControlError("no request begins with that record") from error
 
     def _told(self, host: ClusterHost, action: str, detail: Args) -> None:
         host.input_now("control", [action, detail])

@@ -34,6 +34,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store.backend import Backend, MemoryBackend
 from lifecycle import catalog
 from lifecycle.composition import Cluster, Inputs
+from lifecycle.hosting import masking
 from lifecycle.hosting.clock import MAX
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.trace import storage
@@ -179,7 +180,8 @@ class Session:
             task = cluster.server.serve(request, answer)
             cluster.kernel.spawn(f"{method} {path}", task, lane=0, span=0)
 
-        self.host.offer("request", [method, path, user], start)
+        told = masking.headers(sent.items()), masking.body(split.path, body or b"")
+        self.host.offer("request", [0, method, split.path, split.query, *told, user], start)
         if settle:
             self.settle()
         else:

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../../static/js/core/history.js';
+import { hexdump } from '../../static/js/core/hexdump.js';
 import { storageSteps, strategySteps } from '../../static/js/core/steps.js';
 
 const KEY = '/registry/pods/default/a';
@@ -218,4 +219,9 @@ test('a refusal counts the fields, and nothing is brought into one form', () => 
   const steps = strategySteps(index, span, seq);
   assert.deepEqual(steps.at(-2).params, { n: 2 });
   assert.equal(steps.at(-1).verdict, 'wait');
+});
+
+test('bytes are shown with the letters among them, and how many are left out', () => {
+  assert.equal(hexdump('6b3873000a0909ff', 8), '0000  6b 38 73 00 0a 09 09 ff  k8s·····');
+  assert.equal(hexdump('6b38', 40), '0000  6b 38                    k8\n…     +38');
 });

@@ -49,6 +49,8 @@ export function clusterApi(cluster) {
   return {
     state: () => ask(base),
     startup: () => ask(`${base}/startup`),
+    /** @param {number} seq  of the request */
+    forms: (seq) => ask(`${base}/requests/${seq}/forms`),
     /** @param {any} body */
     control: (body) => post(`${base}/control`, body),
     /** @param {string} command */

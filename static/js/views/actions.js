@@ -208,6 +208,17 @@ function looking(app) {
         () => {}, // what the trace tells stays
       );
     },
+    /** @param {number} seq  of a request: show what it carried, in each of its forms */
+    forms(seq) {
+      set({ forms: { seq, data: null, error: '' } });
+      const put = (/** @type {any} */ more) => {
+        if (ui.forms?.seq === seq) set({ forms: { seq, data: null, error: '', ...more } });
+      };
+      return app.api.forms(seq).then(
+        (data) => put({ data }),
+        (error) => put({ error: error.message }),
+      );
+    },
     close() {
       set({ dialog: '', menu: '' });
     },

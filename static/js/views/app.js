@@ -52,6 +52,7 @@ export class App {
       answers: /** @type {any[]} */ ([]),
       sending: 0,
       startup: null,
+      forms: null,
       runs: /** @type {import('./console.js').Run[]} */ ([]),
       line: '',
       lastApplied: '',

@@ -84,7 +84,7 @@ function row(ctx, item) {
         null,
         h('span.kind', null, item.kind),
         ' ',
-        item.pod ? `…-${item.pod.short}` : item.name,
+        shortName(item),
       ),
       h('span.st', null, statusOf(ctx, item)),
     ),
@@ -192,3 +192,7 @@ function statusOf(ctx, item) {
     return `${status.readyReplicas || 0} / ${spec.replicas}${rev}`;
   return item.kind === 'Service' ? spec.clusterIP || '' : `r${item.rev}`;
 }
+
+/** Of a pod what tells it from its siblings. @param {any} item */
+const shortName = (item) =>
+  item.pod && item.pod.short !== item.name ? `…-${item.pod.short}` : item.name;

@@ -201,6 +201,15 @@ def test_old_records_and_inputs_are_forgotten_whole_segments_at_a_time(stored: S
     assert [one.seq for one in stored.backend.inputs()] == [21]
 
 
+def test_the_last_inputs_before_a_record_are_found(stored: Stored) -> None:
+    assert stored.backend.inputs_before(9, 2) == []
+    rows = [InputRow(n, 1, 1, seq, b"%d" % n) for n, seq in ((4, 1), (5, 3), (6, 3), (7, 8))]
+    stored.commit(Segment(1, 9, 0, b"zip"), rows)
+    assert [one.n for one in stored.backend.inputs_before(8, 2)] == [5, 6]
+    assert [one.n for one in stored.backend.inputs_before(9, 9)] == [4, 5, 6, 7]
+    assert stored.backend.inputs_before(1, 9) == []
+
+
 def test_a_transaction_does_the_one_or_the_other(stored: Stored) -> None:
     etcd = stored.etcd
     absent = Compare(POD + "lock", "version", "=", 0)

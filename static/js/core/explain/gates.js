@@ -89,7 +89,10 @@ export function explainGate(model, span, gate, words, plugin = 0) {
       tab(words, 'why', why),
       tab(words, 'steps', isPlugin ? [] : stepBlocks(model, span, gate, words)),
       tab(words, 'what', whatBlocks(model, span, gate, words)),
-      tab(words, 'object', objectBlocks(model, span, record, words)),
+      tab(words, 'object', [
+        ...formBlocks(span, gate),
+        ...objectBlocks(model, span, record, words),
+      ]),
       tab(words, 'raw', record ? [json(record)] : [p(words, 'raw.none')]),
     ],
     badge: words.t('badge.modelled'),
@@ -320,6 +323,18 @@ export function objectBlocks(model, span, record, words) {
   return blocks.length ? blocks : [p(words, 'object.none')];
 }
 
+// where bytes become an object, and where an object becomes bytes
+const FORMED = ['', 'decode', 'etcd'];
+
+/**
+ * The forms of what a request carried: only where it carried something.
+ * @param {Span} span @param {string} gate @returns {Block[]}
+ */
+export function formBlocks(span, gate) {
+  const carries = span.records.some((r) => r.kind === 'write' || r.detail?.ops);
+  return carries && FORMED.includes(gate) ? [{ type: 'forms', seq: span.seq }] : [];
+}
+
 /** @param {Model} model @param {Span} span @param {Words} words */
 export function explainRequest(model, span, words) {
   const close = /** @type {any} */ (span.close);
@@ -352,7 +367,10 @@ export function explainRequest(model, span, words) {
       tab(words, 'why', answeredBlocks(model, span, write, words)),
       tab(words, 'steps', stepBlocks(model, span, '', words)),
       tab(words, 'what', whatBlocks(model, span, 'authentication', words).slice(1)),
-      tab(words, 'object', objectBlocks(model, span, null, words)),
+      tab(words, 'object', [
+        ...formBlocks(span, ''),
+        ...objectBlocks(model, span, null, words),
+      ]),
       tab(words, 'raw', [json(span.open), ...(answered ? [json(close)] : [])]),
     ],
     badge: words.t('badge.modelled'),

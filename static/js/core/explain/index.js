@@ -33,7 +33,7 @@ import { explainStream } from './stream.js';
  *   | {type: 'facts', rows: [string, string][]}
  *   | {type: 'table', head: string[], rows: string[][], foot?: string[]}
  *   | {type: 'pods', items: {key: string, text: string, small: string, stage: string}[]}
- *   | {type: 'cards'} | {type: 'legend'}
+ *   | {type: 'cards'} | {type: 'legend'} | {type: 'forms', seq: number}
  *   | {type: 'links', items: {text: string, seq: number}[]}} Block
  */
 /**

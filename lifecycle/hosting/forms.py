@@ -1,0 +1,134 @@
+"""One object in its forms: the bytes a client sent, the object they were decoded to, and the bytes
+etcd holds. Made when somebody asks, from the log of inputs and the log of revisions; the trace
+keeps none of it. Only reads: what is decoded again here is decoded by the code that did it then.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go and
+pkg/storage/etcd3/store.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from apiserver_app.handlers import bodies, writes
+from apiserver_app.handlers.call import Call
+from apiserver_app.http.server import Request
+from apiserver_app.machinery import client, errors, meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.store.errors import StoreError
+from lifecycle.trace import storage
+
+if TYPE_CHECKING:
+    from lifecycle.composition import Cluster
+
+RECORDS_MAX = 2000  # of a request, looked through for its writes
+INPUTS_MAX = 256  # before it, looked through for its body
+HEX_BYTES_MAX = 2048
+TEXT_CHARACTERS_MAX = 65_536
+JSON, PROTOBUF = "application/json", "application/vnd.kubernetes.protobuf"
+DECODED = ("create", "update", "patch")
+
+
+def of_request(cluster: Cluster, seq: int) -> Object:
+    """The forms of what the request of record `seq` carried. KeyError when there is none."""
+    records = list(storage.read(cluster.store.backend, seq, seq + RECORDS_MAX))
+    if not records or records[0]["seq"] != seq or records[0]["kind"] != "request":
+        raise KeyError(seq)
+    opened = records[0]
+    own = [one for one in records if one["span"] == seq]
+    write = next((one for one in reversed(own) if one["kind"] == "write"), None)
+    call = _call(cluster, opened, records) if opened["outside"] else None
+    return {
+        "body": _body(call),
+        "internal": _internal(cluster, call, write),
+        "stored": _stored(cluster, write),
+    }
+
+
+def _call(cluster: Cluster, opened: Object, records: list[Object]) -> Call | None:
+    """The request as it came in. Several to one path may have been let in at one moment: then
+    they were recorded in the order in which they came."""
+    seq, backend = opened["seq"], cluster.store.backend
+    found: list[tuple[int, Call]] = []
+    for row in backend.inputs_before(seq, INPUTS_MAX):
+        what, data = msgspec.msgpack.decode(row.data)
+        if what != "request":
+            continue
+        method, path, query, headers, body = data[1:6]
+        pairs = [(name, value) for name, value in headers]
+        call = cluster.server.call_of(Request(method, path, query, pairs, body))
+        if (call.verb, call.path) == (opened["verb"], opened["path"]):
+            found.append((row.seq, call))
+    if not found:
+        return None
+    since = found[-1][0]
+    together = [call for at, call in found if at == since]
+    before = sum(
+        one["kind"] == "request" and one["outside"]
+        and (one["verb"], one["path"]) == (opened["verb"], opened["path"])
+        for one in storage.read(backend, since + 1, seq - 1)
+    )  # fmt: skip
+    return together[min(before, len(together) - 1)]
+
+
+def _body(call: Call | None) -> Object | None:
+    if call is None or not isinstance(call.body, bytes) or not call.body:
+        return None
+    return _bytes(call.body, call.content_type.split(";", 1)[0].strip() or JSON)
+
+
+def _bytes(data: bytes, media: str) -> Object:
+    """Bytes for somebody who looks at them: as text if they are, always as hexadecimal digits."""
+    text = "" if media == PROTOBUF else data.decode(errors="replace")[:TEXT_CHARACTERS_MAX]
+    return {
+        "media": media, "size": len(data), "text": text, "hex": data[:HEX_BYTES_MAX].hex(),
+    }  # fmt: skip
+
+
+def _internal(cluster: Cluster, call: Call | None, write: Object | None) -> Object | None:
+    """What the body was decoded to, with defaults; of a patch, what it made of the object."""
+    info = call.info if call is not None else None
+    if call is None or info is None or call.verb not in DECODED or not call.body:
+        return None
+    if call.subresource not in ("", "status"):
+        return None
+    context = cluster.context
+    try:
+        if call.verb != "patch":
+            raw = bodies.read(context, call, info)
+        else:
+            patch = bodies.read_patch(context, call)
+            key = info.etcd_key(call.namespace, call.name)
+            before = write["prev"] if write is not None else cluster.store.revision
+            entry = cluster.store.get_at(key, before) if before else None
+            if entry is None or call.content_type == client.APPLY_PATCH:
+                return None
+            raw = writes.patched(context, call, info, context.storage.object(info, entry), patch)
+        obj, _ = bodies.typed(context, call, info, raw)
+        context.strategy(info).default(obj)
+    except (errors.ApiError, StoreError):
+        return None
+    return obj
+
+
+def _stored(cluster: Cluster, write: Object | None) -> Object | None:
+    """What etcd holds at the revision of the write; nothing after a delete."""
+    if write is None or write["op"] == "delete":
+        return None
+    info = cluster.resources.by_key.get(write["resource"])
+    if info is None:
+        return None
+    key = info.etcd_key(write["namespace"], write["name"])
+    try:
+        entry = cluster.store.get_at(key, write["rev"])
+    except StoreError:
+        return None
+    if entry is None:
+        return None
+    data = cluster.etcd.values.shown(entry)
+    media = PROTOBUF if data.startswith(b"k8s\0") else JSON
+    obj = cluster.etcd.values.object_of(entry)[1]
+    bare: Any = None if obj is None else meta.without_path(obj, ("metadata", "resourceVersion"))
+    return {"key": key, "revision": write["rev"], **_bytes(data, media), "object": bare}
