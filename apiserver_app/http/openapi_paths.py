@@ -57,8 +57,8 @@ _FORCE = _param(
 )
 _WRITE = [_DRY_RUN, _FIELD_MANAGER, _FIELD_VALIDATION]
 _SELECT = [
-    _param("fieldSelector", "Restrict the objects to those whose fields have these values."),
-    _param("labelSelector", "Restrict the objects to those whose labels match."),
+    _param("fieldSelector", "Restrict the list of returned objects by their fields."),
+    _param("labelSelector", "Restrict the list of returned objects by their labels."),
     _param("limit", "The most items to return; the rest is had with continue.", "integer"),
     _param("continue", "The token a list with more items carried, to go on from there."),
     _param("resourceVersion", "The version to serve from."),
@@ -69,7 +69,11 @@ _SELECT = [
 _LIST = [
     _param("allowWatchBookmarks", "Ask for BOOKMARK events in a watch.", "boolean"),
     *_SELECT,
-    _param("watch", "Watch for changes and return them as a stream of events.", "boolean"),
+    _param(
+        "watch",
+        "Watch for changes to the described resources and return them as a stream of events.",
+        "boolean",
+    ),
 ]
 _DELETE = [
     _DRY_RUN,

@@ -11,6 +11,7 @@ from controllers_app.controllers import (
     accounttokens,
     bootstrapsigner,
     clusterroleaggregation,
+    cronjob,
     csrapproving,
     csrcleaner,
     csrsigning,
@@ -81,6 +82,7 @@ CONTROLLERS = (
     Entry("daemonset", "daemon-set-controller", daemonset.DaemonSetController),
     Entry("statefulset", "statefulset-controller", statefulset.StatefulSetController),
     Entry("job", "job-controller", job.JobController),
+    Entry("cronjob", "cronjob-controller", cronjob.CronJobController),
     Entry(
         "ttlafterfinished",
         "ttl-after-finished-controller",

@@ -98,6 +98,14 @@ ROWS: tuple[Row, ...] = (
         r"c created",
         since=(1, 21),
     ),
+    Row(
+        "create job from",
+        "create job from-c --from=cronjob/c",
+        r"job.batch/from-c created",
+        since=(1, 21),
+    ),
+    Row("delete job", "delete job from-c", r'job.batch "from-c" deleted', since=(1, 21)),
+    Row("get cronjobs", "get cronjobs", r"(?m)^c +@daily +<none> +False +0 +<none>", since=(1, 21)),
     Row("create role", "create role r --verb=get --resource=pods", r"/r created"),
     Row(
         "create rolebinding",

@@ -1,7 +1,7 @@
 """CronJobs: the schedule, and a job's template under the job's own rules.
 
-Models kubernetes pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation/validation.go and
-github.com/robfig/cron/v3 for what a schedule may say.
+Models kubernetes pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation/validation.go;
+what a schedule may say is in machinery/cron.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import zoneinfo
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import cron, errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import (
@@ -26,20 +26,7 @@ from apiserver_app.registry.strategy import Context, Strategy
 
 NAME_LENGTH = 52
 _POLICIES = ("Allow", "Forbid", "Replace")
-_SHORTHANDS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
-_MONTHS = (
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-)  # fmt: skip
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _is_zone_part = re.compile(r"[A-Za-z.\-_0-9+]{1,14}").fullmatch
-# least, most, words
-_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
-    (0, 59, {}),
-    (0, 23, {}),
-    (1, 31, {}),
-    (1, 12, {word: index + 1 for index, word in enumerate(_MONTHS)}),
-    (0, 6, {word: index for index, word in enumerate(_DAYS)}),
-)
 
 
 class CronJobStrategy(Strategy):
@@ -173,68 +160,8 @@ def _zone_error(zone: str) -> str:
 
 def schedule_error(schedule: str) -> str:
     """What the cron parser says of a schedule; empty when it can read it."""
-    text = schedule
-    if text.startswith(("TZ=", "CRON_TZ=")):
-        text = text.partition(" ")[2].strip()
-    if text.startswith("@"):
-        if text in _SHORTHANDS or text.startswith("@every "):
-            return ""
-        return f"unrecognized descriptor: {text}"
-    parts = text.split()
-    if len(parts) != 5:
-        return f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]"
-    for part, (least, most, words) in zip(parts, _FIELDS, strict=True):
-        for piece in part.split(","):
-            wrong = _piece_error(piece, least, most, words)
-            if wrong:
-                return wrong
+    try:
+        cron.parse(schedule)
+    except cron.ScheduleError as error:
+        return str(error)
     return ""
-
-
-def _piece_error(piece: str, least: int, most: int, words: dict[str, int]) -> str:
-    """`*`, `?`, `a`, `a-b`, each with `/step`."""
-    span, slash, step = piece.partition("/")
-    if "/" in step:
-        return f"too many slashes: {piece}"
-    start, dash, end = span.partition("-")
-    if "-" in end:
-        return f"too many hyphens: {piece}"
-    if start in ("*", "?"):
-        low, high = least, most
-    else:
-        low, wrong = _number(start, words)
-        if wrong:
-            return wrong
-        high = low
-        if dash:
-            high, wrong = _number(end, words)
-            if wrong:
-                return wrong
-        elif slash:
-            high = most
-    if slash:
-        size, wrong = _number(step, {})
-        if wrong:
-            return wrong
-        if size == 0:
-            return f"step of range should be a positive number: {piece}"
-    if low < least:
-        return f"beginning of range ({low}) below minimum ({least}): {piece}"
-    if high > most:
-        return f"end of range ({high}) above maximum ({most}): {piece}"
-    if low > high:
-        return f"beginning of range ({low}) beyond end of range ({high}): {piece}"
-    return ""
-
-
-def _number(text: str, words: dict[str, int]) -> tuple[int, str]:
-    if text.lower() in words:
-        return words[text.lower()], ""
-    digits = text.removeprefix("-").removeprefix("+")
-    if not digits.isascii() or not digits.isdigit():
-        why = f"strconv.Atoi: parsing {errors.go_value(text)}: invalid syntax"
-        return 0, f"failed to parse int from {text}: {why}"
-    value = int(text)
-    if value < 0:
-        return 0, f"negative number ({value}) not allowed: {text}"
-    return value, ""
