@@ -7,6 +7,7 @@ decided inside, from those. Nothing here decides anything.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import hmac
 import traceback
@@ -44,7 +45,7 @@ from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.pipeline import Pipeline
-from apiserver_app.registry import apiservices, generic, served, watchcache
+from apiserver_app.registry import apiservices, generic, ranges, served, watchcache
 from apiserver_app.registry import kinds as strategies
 from apiserver_app.store import etcd
 from apiserver_app.store.backend import Backend, ClusterState
@@ -52,14 +53,11 @@ from controllers_app.apiextensions import component as extensions
 from controllers_app.kubelet import images
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
-from lifecycle import inside, roles
+from lifecycle import housekeeping, inside, roles
 from lifecycle.etcdctl import server as etcdserver
 from lifecycle.etcdctl import worlds
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
-
-EVENT_LEASE_SECONDS = startup.EVENT_SECONDS
-EVENT_LEASE_STEP_SECONDS = 60  # events within a minute share a lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +135,12 @@ class Cluster:
         self.etcd = etcdserver.Server(self)
         self.nodes.extend(tools=worlds.tools(lambda: self.etcd))
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
+        self.context.loopback = self.loopback()
         self.server = http.Server(self.context, self.pipeline)
         self.nodes.apiserver = inside.Inside(self.kernel, self.server)
         self.roles = roles.build(self)
         self.definition_controllers = self._definition_controllers()
+        self._housekeeping = housekeeping.Housekeeping(self)
         self.ready = False
 
     # -- life -----------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Cluster:
         self.kernel.spawn("boot", self._boot())
 
     async def _boot(self) -> None:
-        loopback, state = self._loopback(), self.state
+        loopback, state = self.loopback(), self.state
         authenticators.initialize(self.context.authentication, self.kernel)
         refusals = await bootstrap.ensure(
             loopback, state.version, state.epoch, self.inputs.ca_pem,
@@ -173,8 +173,7 @@ class Cluster:
         kept = producing.keep(producer, self.cache, self.kernel, state.version, state.epoch)
         self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
-        self.kernel.spawn("etcd/leases", self._expire_leases(), background=True)
-        self.kernel.spawn("etcd/compactor", self._compact(), background=True)
+        await self._housekeeping.start()
         await self._until_nodes_take_pods()
         self.ready = True
         self.on_ready()
@@ -214,7 +213,7 @@ class Cluster:
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
         return LocalClient(self.pipeline, user, credential, agent, component)
 
-    def _loopback(self, component: str = "") -> LocalClient:
+    def loopback(self, component: str = "") -> LocalClient:
         """The API server's own way in."""
         credential = Credential(bearer=self._loopback_token)
         return LocalClient(
@@ -236,7 +235,8 @@ class Cluster:
 
     def _context(self) -> ClusterContext:
         inputs, state = self.inputs, self.state
-        storage = generic.Storage(self.store, self.cache, self.recorder, self._event_lease)
+        lease = functools.partial(housekeeping.event_lease, self.kernel)
+        storage = generic.Storage(self.store, self.cache, self.recorder, lease)
         authentication = authenticators.build(inputs.flags, self._surroundings())
         authorization = self._authorization()
         return ClusterContext(
@@ -272,6 +272,7 @@ class Cluster:
             token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
             nodes=self.nodes,
             services=self.services,
+            ranges=ranges.Ranges(self.store, kinds.minor_of(state.version)),
             front_proxy=_front_proxy(inputs.flags),
             jwks=self.tokens.jwks,
             proxy_headers=authenticators.proxy_headers(inputs.flags),
@@ -352,7 +353,7 @@ class Cluster:
     async def _write_used(self, namespace: str, secret: str, day: str) -> None:
         patch = {"metadata": {"labels": {legacy_account.LAST_USED: day}}}
         with contextlib.suppress(errors.ApiError):
-            await self._loopback().patch("secrets", namespace, secret, patch)
+            await self.loopback().patch("secrets", namespace, secret, patch)
 
     def _admission(self, authorization: authz_union.Union) -> tuple[Plugin, ...]:
         """The admission plugins that the version and the flags ask for."""
@@ -369,7 +370,7 @@ class Cluster:
             return decision.allowed, decision.reason
 
         async def make_namespace(name: str) -> None:
-            await self._loopback().create("namespaces", "", {"metadata": {"name": name}})
+            await self.loopback().create("namespaces", "", {"metadata": {"name": name}})
 
         def resource_of(version: str, kind: str) -> ResourceInfo | None:
             group, _, number = version.rpartition("/")
@@ -390,7 +391,7 @@ class Cluster:
     def _definition_controllers(self) -> Component:
         """They are part of the API server and act as itself; there is nothing for them to do
         until there is a definition."""
-        client = self._loopback(extensions.NAME)
+        client = self.loopback(extensions.NAME)
         component = extensions.build(
             self.kernel, self.recorder, self.rand, client, self.state.version
         )
@@ -411,7 +412,7 @@ class Cluster:
     async def _register(self) -> None:
         if apiservices.KEY not in self.resources.by_key:
             return
-        client = self._loopback(apiservices.AGGREGATOR)
+        client = self.loopback(apiservices.AGGREGATOR)
         try:
             await registration.ensure(client, self.resources, self.cache)
         except errors.ApiError:  # the server's own plugins refuse: it goes on without them
@@ -420,7 +421,7 @@ class Cluster:
 
     def _start_availability(self) -> None:
         self.services.on_remote = lambda: None
-        client = self._loopback(availability.NAME)
+        client = self.loopback(availability.NAME)
         world = availability.World(
             client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
             self.context.front_proxy,
@@ -430,7 +431,7 @@ class Cluster:
     def _start_definition_controllers(self) -> None:
         if self.definition_controllers.state == "stopped":
             self.definition_controllers.start()
-            client = self._loopback(apiservices.AGGREGATOR)
+            client = self.loopback(apiservices.AGGREGATOR)
             task = registration.follow_definitions(client, self.cache)
             self.kernel.spawn("crd-autoregistration", task, span=0)
 
@@ -441,40 +442,6 @@ class Cluster:
 
     def _bug(self, where: str, error: BaseException) -> None:
         self.on_bug(f"{where}: {type(error).__name__}: {error}\n{_place(error)}")
-
-    # -- etcd housekeeping ----------------------------------------------------------------------
-
-    def _event_lease(self) -> int:
-        """The lease that events of this minute share; its id is when it expires, in seconds."""
-        step = EVENT_LEASE_STEP_SECONDS
-        now = self.kernel.now // kernels.SECOND
-        return (now // step + 1) * step + EVENT_LEASE_SECONDS
-
-    async def _expire_leases(self) -> None:
-        while True:
-            await self.kernel.sleep(EVENT_LEASE_STEP_SECONDS)
-            for lease in self.store.leases():
-                if lease not in self.store.granted and lease <= self.kernel.now // kernels.SECOND:
-                    for key in self.store.lease_keys(lease):
-                        self._expire(key)
-                    self.store.revoke(lease)
-
-    def _expire(self, key: str) -> None:
-        """A key whose lease ran out goes without a request, as in etcd."""
-        entry = self.store.get(key)
-        info = self.resources.by_storage(self.cache.storage_of(key))
-        if entry is not None and info is not None:
-            self.context.storage.remove(info, self.cache.decoded(entry))
-
-    async def _compact(self) -> None:
-        """Every five minutes forget what is far behind, as kube-apiserver asks etcd to."""
-        while True:
-            await self.kernel.sleep(COMPACT_SECONDS)
-            revision = self.store.revision - COMPACT_KEEP
-            if revision > self.store.compacted:
-                self.store.compact(revision)
-            if self.recorder.seq > TRACE_KEEP:
-                self.store.backend.forget(self.recorder.seq - TRACE_KEEP)
 
 
 def _front_proxy(given: flags.Flags) -> tuple[str, str]:
@@ -495,6 +462,3 @@ def _takes_pods(node: Object) -> bool:
 # how long a cluster waits for its nodes before it says that it is ready all the same
 NOT_READY = "node.kubernetes.io/not-ready"
 NODES_SECONDS_MAX, NODES_LOOK_SECONDS = 10, 0.02
-COMPACT_SECONDS = 300
-TRACE_KEEP = 2_000_000  # records; an idle cluster makes as many in a day
-COMPACT_KEEP = 100_000  # revisions behind the head that time travel can still reach

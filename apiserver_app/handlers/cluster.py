@@ -18,6 +18,7 @@ from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.cel.checks import Check, Decision
 from apiserver_app.handlers.counters import Counters
 from apiserver_app.machinery import errors, fields, labels
+from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
@@ -28,6 +29,7 @@ from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.types import Types
 from apiserver_app.registry.apiservices import Services
 from apiserver_app.registry.generic import Selection, Storage
+from apiserver_app.registry.ranges import Ranges
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.watchcache import WatchCache
 from apiserver_app.store.etcd import Etcd
@@ -97,6 +99,8 @@ class ClusterContext:
     issue_token: Callable[[Object, Object, int], Object]
     nodes: Nodes
     services: Services
+    ranges: Ranges
+    loopback: Client | None = None  # the server's way to itself
     front_proxy: tuple[str, str] = ("", "")  # the aggregator's certificate and key, PEM
     token_seconds_max: int = 0  # of --service-account-max-token-expiration; 0: no limit
     jwks: Callable[[], Object] = dict

@@ -7,7 +7,7 @@ pkg/registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageColl
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import DELETE
-from apiserver_app.handlers import conversions, gates, listoptions
+from apiserver_app.handlers import allocations, conversions, gates, listoptions
 from apiserver_app.handlers import options as given
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -112,6 +112,8 @@ async def finish(
         return Outcome(200, obj=stored)
     gone = old if dry_run else cluster.storage.remove(info, old)
     await gates.etcd(cluster, dry_run, None, op="delete", key=key, rev=meta.revision_of(gone))
+    if not dry_run:
+        await allocations.give_back(cluster, info, old)
     if info.key in RETURNS_OBJECT:
         return Outcome(200, obj=gone)
     return Outcome(200, obj=deleted_status(info, old))

@@ -15,7 +15,15 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.admission.plugin import CREATE, UPDATE
-from apiserver_app.handlers import bodies, conversions, deletes, escalation, gates, options
+from apiserver_app.handlers import (
+    allocations,
+    bodies,
+    conversions,
+    deletes,
+    escalation,
+    gates,
+    options,
+)
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import (
@@ -102,7 +110,7 @@ async def _create(
     try:
         if revised:
             raise errors.ApiError(500, "", REVISED)
-        stored = cluster.storage.create(info, obj, dry_run=dry_run)
+        stored = await _stored(cluster, info, obj, dry_run)
     except errors.ApiError as error:
         await gates.etcd(cluster, dry_run, error, op="create", key=_key(info, obj))
         raise
@@ -111,6 +119,21 @@ async def _create(
         rev=meta.revision_of(stored),
     )  # fmt: skip
     return Outcome(201, obj=stored)
+
+
+async def _stored(
+    cluster: ClusterContext, info: ResourceInfo, obj: Object, dry_run: bool
+) -> Object:
+    """The object in the store, with what it needs of others."""
+    if dry_run:
+        return cluster.storage.create(info, obj, dry_run=True)
+    cluster.storage.check_new(info, obj)
+    await allocations.take(cluster, info, obj)
+    try:
+        return cluster.storage.create(info, obj)
+    except errors.ApiError:
+        await allocations.give_back(cluster, info, obj)
+        raise
 
 
 async def update(cluster: ClusterContext, call: Call) -> Outcome:
@@ -243,15 +266,21 @@ async def _update(
             cluster, dry_run, None, op="delete", key=_key(info, old),
             rev=meta.revision_of(gone),
         )  # fmt: skip
+        if not dry_run:
+            await allocations.give_back(cluster, info, old)
         return Outcome(200, obj=gone)
     await conversions.before_write(cluster, info, obj)
     try:
+        if not dry_run:
+            await allocations.take(cluster, info, obj, old)
         stored = cluster.storage.update(
             info, obj, old, subresource=call.subresource, dry_run=dry_run
         )
     except errors.ApiError as error:
         await gates.etcd(cluster, dry_run, error, op="update", key=_key(info, old))
         raise
+    if not dry_run:
+        await allocations.give_back(cluster, info, old, stored)
     unchanged = stored is old
     await gates.etcd(
         cluster, dry_run, None, op="update", key=_key(info, old),

@@ -170,18 +170,22 @@ class Storage:
 
     def create(self, info: ResourceInfo, obj: Object, *, dry_run: bool = False) -> Object:
         """Store a new object; 409 when the name is taken."""
-        metadata = obj["metadata"]
-        name, namespace = metadata["name"], metadata.get("namespace", "")
-        key = info.etcd_key(namespace, name)
-        there = self.store.get(key)
-        if there is not None:
-            raise self._taken(info, name, there)
+        key = self.check_new(info, obj)
         if dry_run:
             return obj
         lease = self._lease_for_event() if info.storage == "events" else 0
         stored = self._stamped(info, obj)
         self._put(info, key, convert.to_stored(info, stored), "create", 0, lease, "")
         return stored
+
+    def check_new(self, info: ResourceInfo, obj: Object) -> str:
+        """The key of an object to be; 409 when the name is taken."""
+        metadata = obj["metadata"]
+        key = info.etcd_key(metadata.get("namespace", ""), metadata["name"])
+        there = self.store.get(key)
+        if there is not None:
+            raise self._taken(info, metadata["name"], there)
+        return key
 
     def update(
         self,

@@ -298,6 +298,9 @@ class Server:
         if granted.until > self.now:
             self._end_at(lease, granted.until)
             return
+        if not self.store.lease_keys(lease):
+            self.store.revoke(lease)
+            return
         span = self.begin(f"lease {lease:016x} expired")
         self.revoke(lease, span)
         self.end(span, "its keys are gone")

@@ -15,7 +15,7 @@ import orjson
 
 from apiserver_app.machinery import errors, meta, protobuf, protoencode
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
-from apiserver_app.registry import generic, watchcache
+from apiserver_app.registry import generic, masterleases, ranges, watchcache
 from apiserver_app.store.etcd import Entry
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class Values:
         """The value as a real etcd would hold it."""
         info, obj = self.object_of(entry)
         if info is None or obj is None:
-            return entry.value
+            internal = _internal(entry)
+            return entry.value if internal is None else protoencode.encode(internal)
         bare = meta.without_path(obj, ("metadata", "resourceVersion"))
         if info.custom is None and info.group not in _IN_JSON:
             try:
@@ -97,3 +98,10 @@ class Values:
         if strategy.validate(context.context(_NOBODY, namespace), obj):
             return None
         return obj
+
+
+def _internal(entry: Entry) -> Object | None:
+    """What the API server keeps for itself, that no request reaches."""
+    if entry.key.startswith(masterleases.PREFIX):
+        return masterleases.shown(entry)
+    return ranges.shown(entry) if entry.key in (ranges.ADDRESSES, ranges.PORTS) else None

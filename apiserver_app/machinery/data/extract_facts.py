@@ -328,4 +328,5 @@ apiregistration.v1.APIServiceSpec=1 service @apiregistration.v1.ServiceReference
 3 version s;4 insecureSkipTLSVerify b;5 caBundle y;7 groupPriorityMinimum i!;8 versionPriority i!
 apiregistration.v1.APIServiceStatus=1 conditions []@apiregistration.v1.APIServiceCondition
 apiregistration.v1.ServiceReference=1 namespace s;2 name s;3 port i*
+core.v1.RangeAllocation=1 metadata @meta.v1.ObjectMeta!;2 range s!;3 data y!
 """

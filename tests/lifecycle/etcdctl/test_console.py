@@ -283,4 +283,5 @@ def test_the_keys_are_those_of_a_cluster_before_kubeadm_adds_its_own(plain: Shel
         "serviceaccounts/kube-system/namespace-controller", "servicecidrs/kubernetes",
     ):  # fmt: skip
         assert f"/registry/{key}" in keys
-    assert not any(key.startswith(("/registry/ranges/", "/registry/masterleases/")) for key in keys)
+    assert {"/registry/ranges/serviceips", "/registry/ranges/servicenodeports"} <= keys
+    assert "/registry/masterleases/10.0.0.11" in keys

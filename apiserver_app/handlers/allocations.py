@@ -1,0 +1,105 @@
+"""Service addresses and node ports are taken before a service is stored, and given back after it
+is gone: in the ranges, and from 1.33 on by an IPAddress object for each address.
+
+IPAddresses are created and deleted by requests of the API server to itself, as upstream's. What
+was lost on the way (a key put by etcdctl, a data directory of before) is mended by `repair`, when
+the server starts and every three minutes.
+
+Models kubernetes pkg/registry/core/service/storage/{alloc,storage}.go,
+pkg/registry/core/service/ipallocator/ipallocator.go and
+pkg/registry/core/service/{ipallocator,portallocator}/controller.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry.ranges import addresses_of
+
+SERVICES, ADDRESSES = "services", "ipaddresses.networking.k8s.io"
+REPAIR_SECONDS = 180
+_GROUP = "ipaddress.kubernetes.io"
+_LABELS = {f"{_GROUP}/ip-family": "IPv4", f"{_GROUP}/managed-by": "ipallocator.k8s.io"}
+
+
+async def take(
+    cluster: ClusterContext, info: ResourceInfo, obj: Object, old: Object | None = None
+) -> None:
+    """Before a service is stored. Raises what its addresses are refused with."""
+    if info.key != SERVICES:
+        return
+    for address in _more(obj, old):
+        await _create(cluster, obj, address)
+    cluster.ranges.change([obj], [])
+
+
+async def give_back(
+    cluster: ClusterContext, info: ResourceInfo, old: Object, now: Object | None = None
+) -> None:
+    """After a service was stored, deleted or refused by the store."""
+    if info.key != SERVICES:
+        return
+    cluster.ranges.change([] if now is None else [now], [old])
+    for address in _more(old, now):
+        await _delete(cluster, address)
+
+
+async def repair(cluster: ClusterContext) -> None:
+    """Make ranges and IPAddresses say what the services hold."""
+    services = cluster.cache.list(SERVICES)
+    cluster.ranges.repair(services)
+    if ADDRESSES not in cluster.resources.by_key:
+        return
+    there = {meta.name_of(one): one for one in cluster.cache.list(ADDRESSES)}
+    held = {address: service for service in services for address in addresses_of(service)}
+    for address, service in held.items():
+        if address not in there:
+            await _create(cluster, service, address)
+    for address, one in there.items():
+        managed = meta.labels_of(one).get(f"{_GROUP}/managed-by") == "ipallocator.k8s.io"
+        if managed and address not in held:
+            await _delete(cluster, address)
+
+
+async def keep_repaired(cluster: ClusterContext) -> None:
+    """For as long as the server runs, in the background."""
+    while True:
+        await cluster.kernel.sleep(REPAIR_SECONDS, background=True)
+        try:
+            await repair(cluster)
+        except errors.ApiError:
+            continue  # its own plugins refuse: the next time is soon enough
+
+
+def _more(obj: Object, than: Object | None) -> list[str]:
+    have = addresses_of(than) if than is not None else []
+    return [one for one in addresses_of(obj) if one not in have]
+
+
+async def _create(cluster: ClusterContext, service: Object, address: str) -> None:
+    if cluster.loopback is None or ADDRESSES not in cluster.resources.by_key:
+        return
+    namespace, name = meta.namespace_of(service), meta.name_of(service)
+    parent = {"resource": SERVICES, "namespace": namespace, "name": name}
+    obj: Object = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": address, "labels": dict(_LABELS)},
+        "spec": {"parentRef": parent},
+    }
+    try:
+        await cluster.loopback.create(ADDRESSES, "", obj)
+    except errors.ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        # left over from a service that is gone, or about to go: services are what counts
+
+
+async def _delete(cluster: ClusterContext, address: str) -> None:
+    if cluster.loopback is None or ADDRESSES not in cluster.resources.by_key:
+        return
+    try:
+        await cluster.loopback.delete(ADDRESSES, "", address)
+    except errors.ApiError:
+        return  # as upstream: an address that cannot be released is repaired later
