@@ -88,7 +88,8 @@ async def _create(
         nameless = errors.required("metadata.name", "name or generateName is required")
         await gates.validation(cluster, info, "", [nameless])
     generated = not metadata.get("name")
-    revised = metadata.get("resourceVersion") not in (None, "", "0") and not dry_run
+    said = str(metadata.get("resourceVersion") or "")
+    revised = said.isascii() and said.isdigit() and int(said[:20]) > 0 and not dry_run
     gates.before_create(cluster, ctx, info, obj)
     strategy.prepare_for_create(ctx, obj)
     detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}

@@ -23,6 +23,7 @@ from controllers_app.kubelet.processes import Output, Running
 from controllers_app.kubelet.shell import tools
 from controllers_app.kubelet.shell.files import File, Files, Folder
 from controllers_app.kubelet.shell.tools import Tool
+from controllers_app.kubelet.sockets import Listener
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.kubelet import Kubelet
@@ -40,7 +41,8 @@ class Cell:
 
     __slots__ = (
         "_files", "_pids", "_running", "_serving", "_variables", "container_id", "directory",
-        "exit_code", "image", "jobs", "listeners", "log", "main", "name", "pod", "since", "station",
+        "exit_code", "image", "jobs", "listeners", "log", "main", "name", "pod", "ports", "since",
+        "station",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +61,7 @@ class Cell:
         self.exit_code: int | None = None
         self.listeners: list[Output] = []  # who is attached
         self.jobs: dict[int, Job] = {}  # what its shells run in the background
+        self.ports: dict[int, Listener] = {}  # that its commands listen on
         self._running: dict[int, Running] = {}
         self._pids = 1
         self._serving = False
@@ -245,6 +248,8 @@ class Cell:
             running.kill()
         for job in list(self.jobs.values()):
             job.kill("KILL")
+        for port in list(self.ports):
+            self.ports.pop(port).close()
         self.exit_code = code
         self.log.close(now)
         for listener in self.listeners:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import re
 import time
 
 from apiserver_app.machinery.kernel import SECOND
@@ -36,6 +38,21 @@ def of(at: int, form: str) -> str:
     """By a format of date(1)."""
     form = form.replace("%N", f"{at % SECOND * 1000:09d}").replace("%s", str(at // SECOND))
     return _text(at, form)
+
+
+def parsed(text: str, now: int) -> int | None:
+    """The moment that a word for date(1) names: @seconds, now, or a date with or without a time."""
+    if re.fullmatch(r"@\d{1,11}", text):
+        return int(text[1:]) * SECOND
+    if text in ("", "now"):
+        return now
+    for form in ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"):
+        try:
+            said = time.strptime(text.replace("T", " ").removesuffix("Z"), form)
+        except ValueError:
+            continue
+        return calendar.timegm(said) * SECOND
+    return None
 
 
 def _text(at: int, form: str) -> str:

@@ -93,6 +93,9 @@ class Catalog:
     def _build(self, name: str) -> Behaviour:
         entry = self._entries.get(name) or self._entries.get(repository(name) + ":*") or {}
         values = dict(entry)
+        tags = values.pop("tags", "")
+        if tags and not values.get("missing") and not re.fullmatch(tags, tag_of(name), re.ASCII):
+            values["missing"] = "not found"
         values["logs"] = _lines(values.get("logs") or ())
         for key in ("tools", "entrypoint", "cmd"):
             values[key] = tuple(values.get(key) or ())
@@ -216,6 +219,11 @@ def repository(name: str) -> str:
     """The name without tag and digest."""
     head, slash, last = name.partition("@")[0].rpartition("/")
     return head + slash + last.partition(":")[0]
+
+
+def tag_of(name: str) -> str:
+    """A normalized name's tag; one that has a digest only is `latest`."""
+    return name.partition("@")[0].rpartition("/")[2].partition(":")[2] or "latest"
 
 
 def _quoted(text: str) -> str:

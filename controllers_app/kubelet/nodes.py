@@ -104,6 +104,8 @@ class Directory:
         bound = servers.listening(worker, port)
         if bound is None:
             raise NodeError(500, _refused(worker, port))
+        if bound.server.open is not None:
+            return bound.server.open()
         return TcpConnection(self.kernel, bound, port)
 
     async def http(self, pod: Object, port: int, request: HttpRequest) -> HttpAnswer:

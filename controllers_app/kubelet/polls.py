@@ -102,6 +102,8 @@ async def ask(
     if bound is None:
         return False, _refused(kind, cell.address, port, path)
     if kind == "tcpSocket":
+        if bound.server.open is not None:
+            bound.server.open().close()
         return True, ""
     request = HttpRequest("GET", path, {
         "host": f"{cell.address}:{port}", "user-agent": "kube-probe/1.33",

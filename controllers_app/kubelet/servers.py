@@ -21,7 +21,7 @@ import orjson
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.nodeapi import STDERR, STDOUT, HttpAnswer, HttpRequest
-from controllers_app.kubelet import clocktext, images, metricsserver, samplehooks
+from controllers_app.kubelet import clocktext, images, metricsserver, samplehooks, sockets
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
@@ -40,6 +40,7 @@ class Server:
     answer: Answering | None = None
     talk: Callable[[bytes], bytes] | None = None
     tls: bool = False
+    open: Callable[[], sockets.Socket] | None = None  # whose bytes a program reads and writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Bound:
     cell: Cell
 
     async def answer(self, port: int, request: HttpRequest) -> HttpAnswer:
+        if self.server.open is not None:
+            return await sockets.asked(self.cell.directory.kernel, self.server.open(), request)
         if self.server.answer is None:
             return HttpAnswer(502, {"content-type": "text/plain"}, b"malformed HTTP response\n")
         return await self.server.answer(self.cell, port, request)
@@ -57,12 +60,15 @@ class Bound:
 
 def listening(worker: PodWorker, port: int) -> Bound | None:
     """What listens on the pod's port now."""
+    station = worker.kubelet.station
     for one in worker.containers.running():
+        known = station.found(worker.uid, one.name, one.container_id)
+        if known is not None and port in known.ports:
+            own = Server("program", open=known.ports[port].opened)
+            return Bound(own, known)
         image = worker.containers.image_of(one)
         server = _served(worker, one, image).get(port)
         if server is not None and _is_up(worker, one, image):
-            station = worker.kubelet.station
-            known = station.found(worker.uid, one.name, one.container_id)
             if known is not None and not known.is_serving():
                 continue
             return Bound(station.directory.servers[server], station.current(worker, one, image))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
@@ -21,10 +22,12 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
     images.check(plain)
     assert images.normalized(plain) == plain
     entry = ENTRIES[name]
-    assert set(entry) <= images.FIELDS
+    assert set(entry) <= images.FIELDS | {"tags"}
     kinds = {one.name: str(one.type) for one in dataclasses.fields(Behaviour)}
     for key, value in entry.items():
-        if "float" in kinds[key]:
+        if key == "tags":
+            assert re.compile(value)
+        elif "float" in kinds[key]:
             assert isinstance(value, int | float) and value >= 0
         elif kinds[key] == "int":
             assert isinstance(value, int) and value >= 0
@@ -56,3 +59,13 @@ def test_a_tag_of_its_own_wins_over_every_other_tag() -> None:
     found = Catalog(ENTRIES)
     assert found.find("nginx").digest != found.find("nginx:1.27").digest
     assert found.find("nginx:no-such-tag").missing == "not found"
+
+
+@pytest.mark.parametrize("tag", ["1.161", "1.0.23449928384992872784", "123"])
+def test_a_tag_that_is_no_version_of_the_image_is_not_found(tag: str) -> None:
+    assert Catalog(ENTRIES).find(f"nginx:{tag}").missing == "not found"
+
+
+@pytest.mark.parametrize("tag", ["1", "1.27.5", "1.27-alpine", "stable", "mainline-alpine"])
+def test_a_tag_that_looks_like_a_version_is_there(tag: str) -> None:
+    assert Catalog(ENTRIES).find(f"nginx:{tag}").missing == ""

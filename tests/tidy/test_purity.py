@@ -22,7 +22,7 @@ IMPURE = re.compile(
     r"^(datetime\.(datetime\.)?(now|utcnow|today)|date\.today|time\.\w+|random\.\w+|secrets\.\w+"
     r"|uuid\.uuid[14]|uuid[14]|os\.u?random|asyncio\.sleep|sleep)$"
 )
-PURE = {"time.struct_time", "time.strftime", "time.gmtime", "random.Random"}
+PURE = {"time.struct_time", "time.strftime", "time.strptime", "time.gmtime", "random.Random"}
 
 # the retry switch and the edge of each process
 CATCH_ALL = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from controllers_app.kubelet.shell import builtins, tools
 from controllers_app.kubelet.shell.files import Files, Folder, Node
 from controllers_app.kubelet.shell.interpreter import Call, Run
 from controllers_app.kubelet.shell.streams import Runner, Sink
+from controllers_app.kubelet.sockets import Listener
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
@@ -153,6 +154,20 @@ class Machine:
         if cell.directory.apiserver is not None and network.is_apiserver(address, port):
             return servers.Bound(servers.Server("kube-apiserver", self._apiserver, tls=True), cell)
         return network.connect(address, port, cell.worker())
+
+    def listen(self, port: int, poke: Callable[[], None]) -> Listener | None:
+        """Listen on a port of the container; None: somebody does already."""
+        worker = self._cell.worker()
+        if worker is None or servers.listening(worker, port) is not None:
+            return None
+        made = self._cell.ports[port] = Listener(self._cell.directory.kernel, poke)
+        return made
+
+    def hang_up(self, port: int) -> None:
+        """Listen there no more."""
+        listener = self._cell.ports.pop(port, None)
+        if listener is not None:
+            listener.close()
 
     async def _apiserver(self, cell: Cell, _port: int, request: HttpRequest) -> HttpAnswer:
         assert cell.directory.apiserver is not None

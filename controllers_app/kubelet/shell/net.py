@@ -1,6 +1,6 @@
-"""Commands that go out to the cluster's network: wget, curl, nslookup, nc, ping.
+"""Commands that go out to the cluster's network: wget, curl, nslookup, ping.
 
-Models busybox networking/wget.c, nslookup.c, ping.c, nc.c and curl's messages.
+Models busybox networking/wget.c, nslookup.c, ping.c and curl's messages.
 """
 
 from __future__ import annotations
@@ -305,34 +305,6 @@ async def getent(call: Call) -> int:
     for address in addresses:
         call.out(f"{address:<15} {call.args[1]}\n")
     return 0 if addresses else 2
-
-
-async def nc(call: Call) -> int:
-    flags, args = options(call, "zvunl", "wp")
-    if len(args) < 2 or not args[1].isdigit():
-        raise Failed("nc: usage: nc [-z] [-v] [-w SEC] HOST PORT", 1)
-    host, port = args[0], int(args[1][:6])
-    addresses = call.machine.resolve(host)[1]
-    if not addresses:
-        call.err(f"bad address '{host}'")
-        return 1
-    where = f"{host} ({addresses[0]}:{port})"
-    try:
-        bound = call.machine.connect(addresses[0], port)
-    except Unreachable as error:
-        if error.timed_out:
-            await call.runner.sleep(_seconds(flags.get("w"), TIMEOUT_SECONDS))
-        if "v" in flags or "z" not in flags:
-            call.err(f"{where}: {error}")
-        return 1
-    if "v" in flags:
-        call.io.err(f"{where} open\n".encode())
-    if "z" in flags:
-        return 0
-    data = await call.io.stdin.all()
-    if bound.server.talk is not None:
-        call.io.out(bound.server.talk(data))
-    return 0
 
 
 async def ping(call: Call) -> int:

@@ -68,17 +68,27 @@ async def identity(call: Call) -> int:
 
 
 async def date(call: Call) -> int:
-    now = call.runner.now
-    form = next((one[1:] for one in call.args if one.startswith("+")), "")
-    if form:
-        call.out(clocktext.of(now, form[:200]) + "\n")
-    elif any(one.startswith("-I") for one in call.args):
-        form = "%Y-%m-%dT%H:%M:%S+00:00" if "-Iseconds" in call.args else "%Y-%m-%d"
-        call.out(clocktext.of(now, form) + "\n")
-    elif call.machine.is_busybox:
-        call.out(clocktext.date(now) + "\n")
-    else:
-        call.out(clocktext.date(now) + "\n")
+    at, form, rest = call.runner.now, "", list(call.args)
+    while rest:
+        word = rest.pop(0)
+        name, equals, text = word.partition("=")
+        if word.startswith("+"):
+            form = word[1:201]
+        elif word == "-d" or name == "--date":
+            said = text if equals else rest.pop(0) if rest else ""
+            found = clocktext.parsed(said, at)
+            if found is None:
+                call.err(f"invalid date '{said}'")
+                return 1
+            at = found
+        elif word.startswith("-I"):
+            form = "%Y-%m-%dT%H:%M:%S+00:00" if word == "-Iseconds" else "%Y-%m-%d"
+        elif word in ("-R", "--rfc-email"):
+            form = "%a, %d %b %Y %H:%M:%S +0000"
+        elif not word.startswith("-"):
+            call.err(f"invalid date '{word}'")
+            return 1
+    call.out((clocktext.of(at, form) if form else clocktext.date(at)) + "\n")
     return 0
 
 

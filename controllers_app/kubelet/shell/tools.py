@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controllers_app.kubelet.shell import builtins, editing, filing, net, system, texts
+from controllers_app.kubelet.shell import (
+    builtins,
+    editing,
+    filing,
+    net,
+    netcat,
+    rawbytes,
+    system,
+    texts,
+)
 from controllers_app.kubelet.shell.interpreter import Call, Run
 from controllers_app.kubelet.shell.options import options
 
@@ -80,6 +89,10 @@ TOOLS: tuple[Tool, ...] = (
     Tool("tee", texts.tee, folder="/usr/bin"),
     Tool("yes", texts.yes, folder="/usr/bin"),
     Tool("base64", texts.base64_),
+    Tool("dd", rawbytes.dd),
+    Tool("gzip", rawbytes.gzip),
+    Tool("gunzip", rawbytes.gzip),
+    Tool("zcat", rawbytes.gzip),
     Tool("ls", filing.ls),
     Tool("mkdir", filing.mkdir),
     Tool("rm", filing.rm),
@@ -125,7 +138,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool("vi", system.unavailable, (BUSYBOX,)),
     Tool("wget", net.wget, (BUSYBOX,)),
     Tool("nslookup", net.nslookup, (BUSYBOX,)),
-    Tool("nc", net.nc, (BUSYBOX,)),
+    Tool("nc", netcat.nc, (BUSYBOX,)),
     Tool("ping", net.ping, (BUSYBOX,)),
     Tool("getent", net.getent, (DEBIAN,), "/usr/bin"),
     Tool("curl", net.curl, ("curl",), "/usr/bin"),

@@ -323,6 +323,14 @@ def test_a_create_that_names_a_revision_is_refused_in_upstreams_words(session: S
     )  # fmt: skip
 
 
+def test_a_create_with_a_revision_that_is_no_number_is_taken(session: Session) -> None:
+    answer = session.request("POST", CONFIGMAPS, {
+        **configmap("unnumbered"), "metadata": {"name": "unnumbered", "resourceVersion": "v1"},
+    })  # fmt: skip
+    assert answer.status == 201
+    assert answer.json()["metadata"]["resourceVersion"].isdigit()
+
+
 def test_what_only_the_server_knows_cannot_be_given(session: Session) -> None:
     metadata = {
         "name": "b", "uid": "mine", "creationTimestamp": "2000-01-01T00:00:00Z",

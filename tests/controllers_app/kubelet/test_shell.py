@@ -43,6 +43,21 @@ SCRIPTS = {
     "mkdir -p /d/e; touch /d/e/f; ls /d; find /d -type f; rm -r /d; ls /d": (
         "e\n/d/e/f\nls: /d: No such file or directory\n"
     ),
+    "echo -n text | gzip | gunzip": "text",
+    "echo a > /tmp/z; gzip /tmp/z; ls /tmp; zcat /tmp/z.gz; gunzip /tmp/z.gz; cat /tmp/z": (
+        "a\nz.gz\na\na\n"
+    ),
+    "echo text | gunzip": "gunzip: invalid magic\n",
+    "dd if=/dev/zero of=/tmp/y bs=1k count=3; wc -c < /tmp/y": (
+        "3+0 records in\n3+0 records out\n3072 bytes (3.0KB) copied, 0.000107 seconds, 27.3MB/s\n"
+        "3072\n"
+    ),
+    "echo abcdef | dd bs=2 count=2 status=none": "abcd",
+    "dd if=/dev/zero of=/tmp/big bs=4M count=10": (
+        "dd: error writing '/tmp/big': No space left on device\n"
+    ),
+    "date foo": "date: invalid date 'foo'\n",
+    "date -d @0 +%F": "1970-01-01\n",
     "set -e; false; echo never": "",
     "nope": "sh: nope: not found\n",
     "if then": 'sh: syntax error: unexpected "then"\n',
