@@ -12,7 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, jobrules, selectors, workload
+from apiserver_app.registry.kinds import checks, gosyntax, jobrules, jobstatus, selectors, workload
 from apiserver_app.registry.strategy import Context
 
 _UID_LABEL, _NAME_LABEL = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
@@ -29,7 +29,6 @@ _FIXED = (
 
 class JobStrategy(workload.WorkloadStrategy):
     selectable = ("status.successful",)
-    status_numbers = ("active", "succeeded", "failed", "ready", "terminating")
 
     def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
         default_job_spec(spec)
@@ -69,8 +68,8 @@ class JobStrategy(workload.WorkloadStrategy):
         return found
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = super().validate_status_update(ctx, obj, old)
-        jobrules.status(obj, old, found)
+        found: list[FieldError] = []
+        jobstatus.validate(obj, old, found)
         return found
 
     def field_refusal(self, path: str) -> str:

@@ -85,6 +85,21 @@ def indexes_error(text: str, completions: int) -> tuple[int, str]:
     return total, ""
 
 
+def overlap_error(completed: str, failed: str, completions: int) -> str:
+    """Whether an index has both failed and completed. What cannot be read is told elsewhere."""
+    spans = []
+    for text in (completed, failed):
+        if not text or indexes_error(text, completions)[1]:
+            return ""
+        spans.append([_interval(part, completions)[:2] for part in text.split(",")])
+    for low, high in spans[0]:
+        for begin, end in spans[1]:
+            if max(low, begin) <= min(high, end):
+                at = max(low, begin)
+                return f"failedIndexes and completedIndexes overlap at index: {at}"
+    return ""
+
+
 # -- inside -------------------------------------------------------------------------------------
 
 

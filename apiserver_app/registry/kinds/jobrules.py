@@ -1,4 +1,4 @@
-"""Rules of a job's spec and status, for Jobs and for the template inside a CronJob.
+"""Rules of a job's spec, for Jobs and for the template inside a CronJob.
 
 Models kubernetes pkg/apis/batch/validation/validation.go.
 """
@@ -10,7 +10,6 @@ from typing import Any
 
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import checks, jobpolicies, podspec, selectors, workload
 
 Spec = Mapping[str, Any]
@@ -58,38 +57,6 @@ def validate(spec: Spec, path: str, found: list[FieldError]) -> None:
     template = spec.get("template") or {}
     podspec.validate_template(template, f"{path}.template", found)
     _restart_policy(spec, template, f"{path}.template.spec.restartPolicy", found)
-
-
-def status(obj: Object, old: Object, found: list[FieldError]) -> None:
-    """A finished job stays finished, and its times make sense."""
-    now, before = obj.get("status") or {}, old.get("status") or {}
-    complete, failed = _holds(now, "Complete"), _holds(now, "Failed")
-    path = "status.conditions"
-    if complete and failed:
-        text = "cannot set Complete=True and Failed=true conditions"
-        found.append(errors.invalid_value(path, errors.OMITTED, text))
-    if now.get("completionTime") and not complete:
-        text = "cannot set completionTime when there is no Complete=True condition"
-        found.append(errors.invalid_value("status.completionTime", now["completionTime"], text))
-    if complete and not now.get("completionTime"):
-        text = "completionTime is required for Complete jobs"
-        found.append(errors.required("status.completionTime", text))
-    finished = complete or failed
-    if finished and (now.get("active") or 0) > 0:
-        text = "active>0 is invalid for finished job"
-        found.append(errors.invalid_value("status.active", now["active"], text))
-    if finished and not now.get("startTime"):
-        text = "startTime is required for finished job"
-        found.append(errors.required("status.startTime", text))
-    for kind in ("Failed", "Complete", "FailureTarget"):
-        if _holds(before, kind) and not _holds(now, kind):
-            text = f"cannot disable the terminal {kind}=True condition"
-            found.append(errors.invalid_value(path, errors.OMITTED, text))
-    for field in ("failed", "succeeded"):
-        value = now.get(field) or 0
-        if value < (before.get(field) or 0):
-            text = f"cannot decrease the {field} counter"
-            found.append(errors.invalid_value(f"status.{field}", value, text))
 
 
 def warnings(spec: Spec, path: str) -> list[str]:
@@ -178,10 +145,3 @@ def _restart_policy(spec: Spec, template: Spec, path: str, found: list[FieldErro
     elif spec.get("podFailurePolicy") is not None and policy != "Never":
         text = 'only "Never" is supported when podFailurePolicy is specified'
         found.append(errors.invalid_value(path, policy, text))
-
-
-def _holds(value: Spec, kind: str) -> bool:
-    return any(
-        condition.get("type") == kind and condition.get("status") == "True"
-        for condition in value.get("conditions") or ()
-    )

@@ -102,10 +102,26 @@ def ephemeral(after: Spec, before: Spec, version: str, found: list[FieldError]) 
 def resize(obj: Object, old: Object, found: list[FieldError]) -> None:
     """Only cpu and memory of containers change, and none of them is taken away."""
     after, before = obj["spec"], old["spec"]
+    for word, holds in (
+        ("pods with pod-level resources", after.get("resources") or before.get("resources")),
+        ("static pods", _MIRROR in (old["metadata"].get("annotations") or {})),
+        ("windows pods", (before.get("os") or {}).get("name") == "windows"),
+    ):
+        if holds:
+            found[:] = [errors.forbidden_value("", f"{word} cannot be resized")]
+            return
     if resources.qos_class(before) != resources.qos_class(after):
         value = (obj.get("status") or {}).get("qosClass") or ""
         text = "Pod QOS Class may not change as a result of resizing"
         found.append(errors.invalid_value("spec", value, text))
+    if not _can_resize(old):
+        text = "Pod running on node without support for resize"
+        found.append(errors.forbidden_value("spec", text))
+    size = len(found)
+    for group in _GROUPS:
+        _same_containers(after, before, group, found)
+    if len(found) != size:
+        return
     for group in ("initContainers", "containers"):
         pairs = zip(after.get(group) or (), before.get(group) or (), strict=False)
         for index, (now, then) in enumerate(pairs):
@@ -259,6 +275,26 @@ def _node_affinity(now: Spec, then: Spec, found: list[FieldError]) -> None:
                 text = "only additions are allowed (no mutations or deletions)"
                 found.append(errors.invalid_value(f"{path}[{index}]", dict(became), text))
                 break
+
+
+def _can_resize(pod: Object) -> bool:
+    """Whether its kubelet tells what containers really have. Without any running one, it may."""
+    for status in (pod.get("status") or {}).get("containerStatuses") or ():
+        if (status.get("state") or {}).get("running") is not None:
+            return status.get("resources") is not None
+    return True
+
+
+def _same_containers(after: Spec, before: Spec, group: str, found: list[FieldError]) -> None:
+    new, old = after.get(group) or (), before.get(group) or ()
+    if len(new) != len(old):
+        text = f"{group} may not be added or removed on resize"
+        found.append(errors.forbidden_value(f"spec.{group}", text))
+        return
+    for index, (now, then) in enumerate(zip(new, old, strict=True)):
+        if now.get("name") != then.get("name"):
+            text = f"{group} may not be renamed or reordered on resize"
+            found.append(errors.forbidden_value(f"spec.{group}[{index}].name", text))
 
 
 def _resized(now: Spec, then: Spec, path: str, found: list[FieldError]) -> None:
