@@ -25,8 +25,8 @@ from apiserver_app.auth import issuer, protocols, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
+from apiserver_app.flowcontrol import classify, estimating, producing, statuses
 from apiserver_app.flowcontrol import control as flowcontrol
-from apiserver_app.flowcontrol import estimating, producing, statuses
 from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths, startup
@@ -58,6 +58,8 @@ from lifecycle.etcdctl import server as etcdserver
 from lifecycle.etcdctl import worlds
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
+
+MANAGED_FIELDS_SINCE = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +265,11 @@ class Cluster:
                     self.cache.watchers,
                     kinds.minor_of(state.version),
                 ),
+                served=classify.SCHEMAS in self.resources.by_key,
             ),
             audit=self._audit(),
             features=self.features,
+            manages_fields=kinds.minor_of(state.version) >= MANAGED_FIELDS_SINCE,
             profiling=inputs.flags.profiling,
             outbound=self.outbound,
             issue_token=self._token_requests().issue,

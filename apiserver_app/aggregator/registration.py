@@ -26,14 +26,14 @@ _BETA_PRIORITY = 9
 
 # group -> priority of the group among others
 _GROUPS = {
-    "": 18000, "apps": 17800, "events.k8s.io": 17750, "authentication.k8s.io": 17700,
-    "authorization.k8s.io": 17600, "autoscaling": 17500, "batch": 17400,
-    "certificates.k8s.io": 17300, "networking.k8s.io": 17200, "policy": 17100,
+    "": 18000, "extensions": 17900, "apps": 17800, "events.k8s.io": 17750,
+    "authentication.k8s.io": 17700, "authorization.k8s.io": 17600, "autoscaling": 17500,
+    "batch": 17400, "certificates.k8s.io": 17300, "networking.k8s.io": 17200, "policy": 17100,
     "rbac.authorization.k8s.io": 17000, "storage.k8s.io": 16800, "apiextensions.k8s.io": 16700,
     "admissionregistration.k8s.io": 16700, "scheduling.k8s.io": 16600,
     "coordination.k8s.io": 16500, "node.k8s.io": 16300, "discovery.k8s.io": 16200,
     "flowcontrol.apiserver.k8s.io": 16100, "internal.apiserver.k8s.io": 16000,
-    "resource.k8s.io": 15900, "storagemigration.k8s.io": 15800,
+    "settings.k8s.io": 16700, "resource.k8s.io": 15900, "storagemigration.k8s.io": 15800,
 }  # fmt: skip
 # where a version's priority is none of the usual ones
 _VERSIONS = {

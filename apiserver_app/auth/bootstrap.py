@@ -27,6 +27,9 @@ SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _RBAC = "rbac.authorization.k8s.io"
 _AGGREGATE = f"{_RBAC}/aggregate-to-"
 _FLOW = "flowcontrol.apiserver.k8s.io"
+_FLOW_VERSIONS = (
+    ((1, 29), "v1"), ((1, 26), "v1beta3"), ((1, 23), "v1beta2"), ((1, 20), "v1beta1"),
+)  # fmt: skip
 _CRITICAL = 2_000_000_000
 
 Item = tuple[str, str, Object]  # resource key, namespace, object
@@ -245,9 +248,10 @@ def _priority_classes() -> Iterator[Item]:
 
 
 def _flow_version(profile: tuple[int, int]) -> str:
-    if profile >= (1, 29):
-        return f"{_FLOW}/v1"
-    return f"{_FLOW}/v1beta3" if profile >= (1, 26) else f"{_FLOW}/v1beta2"
+    for since, version in _FLOW_VERSIONS:
+        if profile >= since:
+            return f"{_FLOW}/{version}"
+    return ""  # and none is served
 
 
 def _flow_metadata(name: str) -> Object:

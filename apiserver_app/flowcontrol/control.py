@@ -286,10 +286,11 @@ def _plain_level(kernel: Kernel, name: str, limit: int) -> Level:
 
 
 def build(
-    given: Flags, reader: Reader, kernel: Kernel, estimator: Estimator
+    given: Flags, reader: Reader, kernel: Kernel, estimator: Estimator, *, served: bool
 ) -> Control | MaxInFlight:
-    """What --enable-priority-and-fairness and --max-*requests-inflight ask for."""
+    """What --enable-priority-and-fairness and --max-*requests-inflight ask for; a version that
+    serves no flow schemas has the limits alone."""
     reads, writes = given.max_requests_inflight, given.max_mutating_requests_inflight
-    if given.enable_priority_and_fairness and reads + writes > 0:
+    if served and given.enable_priority_and_fairness and reads + writes > 0:
         return Control(reader, kernel, estimator, reads + writes)
     return MaxInFlight(kernel, reads, writes)

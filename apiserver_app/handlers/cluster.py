@@ -114,6 +114,7 @@ class ClusterContext:
     audit: Auditor | None = None
     counters: Counters = field(default_factory=Counters)
     features: frozenset[str] = frozenset()  # the feature gates that are on
+    manages_fields: bool = True  # whether objects tell who set which of their fields
     profiling: bool = True  # whether /debug/pprof and the reset of metrics are served
     # told of what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None] = lambda where, error: None

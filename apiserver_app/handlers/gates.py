@@ -102,6 +102,9 @@ def track(
     cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object | None
 ) -> None:
     """Note in metadata.managedFields who set what; an apply has done so itself."""
+    if not cluster.manages_fields:
+        obj["metadata"].pop("managedFields", None)
+        return
     if info.storage == "events" or call.content_type.startswith("application/apply-patch"):
         return
     schema = cluster.types.schema(info.definition)

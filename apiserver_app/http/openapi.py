@@ -164,16 +164,17 @@ class OpenApi:
 def build(version: str, name: str, config: RuntimeConfig = ()) -> bytes:
     """The document of `apis/apps/v1`, `api/v1`, `apis/apps`, `apis` or `api`."""
     parts = name.split("/")
+    resources = kinds.Resources(version, config)
     if len(parts) == 1 or (len(parts) == 2 and parts[0] == "apis"):
         kind = _META_PATHS.get(name, "APIGroup")
         paths = {f"/{name}/": _get(kind)}
         roots: Sequence[str] = [META + kind]
     else:
         group = parts[1] if parts[0] == "apis" else ""
-        found = openapi_paths.Paths(kinds.Resources(version, config), group, parts[-1])
+        found = openapi_paths.Paths(resources, group, parts[-1])
         paths, roots = found.paths, list(found.roots)
-    definitions = openapi_schemas.Definitions(version)
-    return _document(version, paths, openapi_schemas.v3(definitions, roots))
+    schemas = openapi_schemas.v3(openapi_schemas.Definitions(version), roots)
+    return _document(version, paths, openapi_schemas.name_kinds(schemas, resources.listed))
 
 
 def build_custom(resources: kinds.Resources, group: str, version: str) -> bytes:

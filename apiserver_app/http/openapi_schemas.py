@@ -14,10 +14,12 @@ from typing import Any
 import msgspec
 import orjson
 
-from apiserver_app.machinery import schemas
+from apiserver_app.machinery import kindhistory, schemas
+from apiserver_app.machinery.meta import ResourceInfo
 
 Schema = dict[str, Any]
 
+KINDS = "x-kubernetes-group-version-kind"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 V3_PREFIX = "#/components/schemas/"
 V2_PREFIX = "#/definitions/"
@@ -38,8 +40,9 @@ class Definitions:
     """Every definition of a version, still as text. Short-lived: hold it while building only."""
 
     def __init__(self, version: str) -> None:
-        raw = schemas.path_of(version).read_bytes()
-        self._raw = msgspec.json.decode(raw, type=_Document).defs
+        self._raw: dict[str, msgspec.Raw] = {}
+        for path in schemas.paths_of(version):
+            self._raw |= msgspec.json.decode(path.read_bytes(), type=_Document).defs
 
     def __contains__(self, name: str) -> bool:
         return name in self._raw
@@ -63,6 +66,30 @@ def v3(definitions: Definitions, roots: Iterable[str]) -> dict[str, Schema]:
         found[name] = _V3_SPECIAL.get(name) or _convert(definitions.load(name), seen.append)
         waiting += [other for other in seen if other not in found and other in definitions]
     return {name: found[name] for name in sorted(found)}
+
+
+def name_kinds(found: dict[str, Schema], infos: Iterable[ResourceInfo]) -> dict[str, Schema]:
+    """With every kind that a schema is served as: an old version may share a newer one's, which
+    then requires no more than the old one did."""
+    for info in infos:
+        if info.stored_as and (info.group, info.version) in kindhistory.GONE:
+            _relax(found, info.definition.rpartition(".")[0])
+        for tail in ("", "List"):
+            name, kind = info.definition + tail, info.kind + tail
+            if name not in found or info.custom is not None:
+                continue
+            kinds = found[name].setdefault(KINDS, [])
+            gvk = {"group": info.group, "version": info.version, "kind": kind}
+            if gvk not in kinds:
+                kinds.append(gvk)
+    return found
+
+
+def _relax(found: dict[str, Schema], package: str) -> None:
+    for name, fields in kindhistory.LENIENT.items():
+        if name.startswith(package) and name in found:
+            required = [one for one in found[name].get("required", ()) if one not in fields]
+            found[name]["required"] = required
 
 
 def reference(name: str) -> Schema:

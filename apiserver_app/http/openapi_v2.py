@@ -88,7 +88,8 @@ class _Source:
                 yield path, _swagger_item(item)
 
     def definitions(self) -> Iterator[tuple[str, Json]]:
-        for name, schema in openapi_schemas.v3(self._definitions, self._roots).items():
+        found = openapi_schemas.v3(self._definitions, self._roots)
+        for name, schema in openapi_schemas.name_kinds(found, self._resources.listed).items():
             yield name, _SPECIAL.get(name) or _swagger_schema(schema)
 
 

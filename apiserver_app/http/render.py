@@ -71,7 +71,7 @@ def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accep
         return encode.document(obj)
     if accepted.is_table:
         return tables.one(
-            info.key, obj, cluster.kernel.now, version=accepted.convert_version,
+            info.hub, obj, cluster.kernel.now, version=accepted.convert_version,
             include_object=tables.include_object(call.params), custom=info.custom,
         ) + b"\n"  # fmt: skip
     return encode.document(partial(obj, accepted.convert_version))
@@ -116,7 +116,7 @@ def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepte
     metadata = encode.list_metadata(revision, token, page.remaining)
     if accepted.is_table:
         return tables.document(
-            info.key, objects, metadata, cluster.kernel.now, version=accepted.convert_version,
+            info.hub, objects, metadata, cluster.kernel.now, version=accepted.convert_version,
             include_object=tables.include_object(call.params), custom=info.custom,
         ) + b"\n"  # fmt: skip
     return encode.document(_partial_list(info, found, objects, accepted))

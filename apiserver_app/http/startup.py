@@ -34,11 +34,13 @@ PROVIDERS: tuple[tuple[str, str, int], ...] = (
     ("certificates", "certificates.k8s.io", 0),
     ("coordination", "coordination.k8s.io", 0),
     ("discovery", "discovery.k8s.io", 0),
+    ("extensions", "extensions", 0),
     ("networking", "networking.k8s.io", 0),
     ("node", "node.k8s.io", 0),
     ("policy", "policy", 0),
     ("rbac", "rbac.authorization.k8s.io", 0),
     ("scheduling", "scheduling.k8s.io", 0),
+    ("settings", "settings.k8s.io", 0),
     ("storage", "storage.k8s.io", 0),
     ("storagemigration", "storagemigration.k8s.io", 30),
     ("flowcontrol", "flowcontrol.apiserver.k8s.io", 0),
@@ -47,6 +49,7 @@ PROVIDERS: tuple[tuple[str, str, int], ...] = (
     ("events", "events.k8s.io", 0),
     ("resource", "resource.k8s.io", 26),
 )
+_GONE_SINCE = {"extensions": 22, "settings": 20}
 EVENT_SECONDS = 3600  # --event-ttl
 _LEGACY_PROVIDER_SINCE = 27  # since then /api is installed as one provider among the others
 _LEGACY_ORDER = (
@@ -176,7 +179,7 @@ def _providers(cluster: ClusterContext) -> list[Object]:
     legacy = (("core", "", 0),)
     out = []
     for name, group, since in (*legacy, *PROVIDERS):
-        if minor < since:
+        if minor < since or minor >= _GONE_SINCE.get(name, minor + 1):
             continue
         found = [one for one in cluster.resources.built_in if one.group == group]
         by = "InstallAPIs" if name != "core" or minor >= _LEGACY_PROVIDER_SINCE else "legacy"

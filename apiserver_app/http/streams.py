@@ -192,7 +192,7 @@ class Stream:
         if initial_end and included == "None":
             included = "Metadata"
         return tables.one(
-            info.key, obj, self._cluster.kernel.now, version=self._accepted.convert_version,
+            info.hub, obj, self._cluster.kernel.now, version=self._accepted.convert_version,
             include_object=included, headers=first, custom=info.custom,
         )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Which resources a version of Kubernetes serves, in discovery order, and how to find one.
 
-Built once per cluster from `kindtable`; custom resources come and go behind the built-in ones, by
-`serve`. Nothing here reads the schemas.
+Built once per cluster from `kindtable` and `kindhistory`; custom resources come and go behind the
+built-in ones, by `serve`. Nothing here reads the schemas.
 
 Models kubernetes pkg/controlplane/instance.go (DefaultAPIResourceConfigSource),
 pkg/controlplane/apiserver/aggregator.go (group priorities) and api/discovery.
@@ -13,10 +13,11 @@ import base64
 import dataclasses
 import functools
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import customkinds, kindtable, runtimeconfig
+from apiserver_app.machinery import customkinds, kindhistory, kindtable, runtimeconfig
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 
@@ -47,8 +48,10 @@ class Resources:
     def __init__(self, version: str, config: RuntimeConfig = ()) -> None:
         self.version = version
         self.config = config
-        self.built_in = resources(version, config)
-        self.all = self.built_in
+        every = resources(version, config)
+        self.built_in = tuple(info for info in every if not info.is_hidden)
+        self._hidden = tuple(info for info in every if info.is_hidden)
+        self.all = (*self.built_in, *self._hidden)
         self.generation = 0  # grows whenever what is served changes
         self._custom: dict[str, tuple[ResourceInfo, ...]] = {}
         # GroupResource -> its preferred version
@@ -58,7 +61,7 @@ class Resources:
         self._subresources: dict[tuple[str, str, str], tuple[SubresourceInfo, ...]] = {}
         self._subresource: dict[tuple[str, str, str, str], SubresourceInfo] = {}
         self._by_storage: dict[str, ResourceInfo] = {}
-        for info in self.all:
+        for info in sorted(self.all, key=_is_converted):
             self._index(info)
         for group, api, kind, definition in kindtable.BODIES:
             body = ResourceInfo(group, api, kind, "", "", True, (), definition=definition)
@@ -74,7 +77,7 @@ class Resources:
             self._index(info)
         custom = [info for found in self._custom.values() for info in found]
         custom.sort(key=_custom_order)
-        self.all = (*self.built_in, *custom)
+        self.all = (*self.built_in, *self._hidden, *custom)
         self.generation += 1
 
     def _withdraw(self, info: ResourceInfo) -> None:
@@ -90,7 +93,8 @@ class Resources:
 
     def _index(self, info: ResourceInfo) -> None:
         self.by_key.setdefault(info.key, info)
-        self._by_path[info.group, info.version, info.plural] = info
+        if not info.is_hidden:
+            self._by_path[info.group, info.version, info.plural] = info
         self._by_gvk[info.group, info.version, info.kind] = info
         if info.storage:
             self._by_storage.setdefault(info.storage, info)
@@ -127,7 +131,11 @@ class Resources:
     @property
     def listed(self) -> tuple[ResourceInfo, ...]:
         """What discovery shows."""
-        return tuple(info for info in self.all if info.custom is None or info.custom.listed)
+        return tuple(
+            info
+            for info in self.all
+            if not info.is_hidden and (info.custom is None or info.custom.listed)
+        )
 
     @property
     def group_versions(self) -> tuple[tuple[str, str], ...]:
@@ -138,14 +146,10 @@ class Resources:
         """What discovery says of the version objects are stored in; empty when never stored."""
         if not info.storage:
             return ""
-        stored = self._stored_as(info)
+        stored = self._by_storage.get(info.storage, info)
         version = stored.stored_version or stored.version
         text = f"{stored.group}/{version}/{stored.kind}"
         return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
-
-    def _stored_as(self, info: ResourceInfo) -> ResourceInfo:
-        """Events are one kind under two groups; other kinds are stored as preferred."""
-        return self.by_key.get("events" if info.plural == "events" else info.key, info)
 
 
 @functools.lru_cache(maxsize=16)
@@ -155,20 +159,40 @@ def resources(version: str, config: RuntimeConfig = ()) -> tuple[ResourceInfo, .
     minor = minor_of(version)
     served = runtimeconfig.served(minor, config)
     found: list[ResourceInfo] = []
-    preferred: dict[str, ResourceInfo] = {}
-    for one in kindtable.GROUP_VERSIONS:
+    for one in kindhistory.EVERY:
         single = served.get((one.group, one.version))
-        if single is None or not one.since <= minor <= one.until:
+        if single is None:
+            if not one.inside or minor >= one.since:
+                continue
+            single = {}
+        if minor > one.until or (minor < one.since and not one.inside):
             continue
         for line in one.lines.strip().splitlines():
             info = _parse(one, line, minor)
-            if info is None or not single.get(info.plural, single.get("*", True)):
-                continue
-            first = preferred.setdefault(info.key, info)
-            if first is not info and info.storage:
-                info = dataclasses.replace(info, stored_as=first.api_version)
-            found.append(info)
-    return tuple(found)
+            if info is not None and single.get(info.plural, single.get("*", True)):
+                found.append(info)
+    return tuple(_stored(found))
+
+
+def _stored(found: list[ResourceInfo]) -> Iterator[ResourceInfo]:
+    """With what each is stored as: the most preferred version that components use."""
+    hubs: dict[str, ResourceInfo] = {}
+    for info in sorted(found, key=_is_old):
+        if info.storage:
+            hubs.setdefault(info.storage, info)
+    for info in found:
+        hub = hubs.get(info.storage, info)
+        if hub is not info:
+            key = hub.key if info.group in kindhistory.LEFT else ""
+            info = dataclasses.replace(info, stored_as=hub.api_version, stored_key=key)
+        yield info
+
+
+def _is_old(info: ResourceInfo) -> bool:
+    return (
+        info.group,
+        info.version,
+    ) in kindhistory.GONE and info.key not in kindhistory.WITHOUT_SUCCESSOR
 
 
 def minor_of(version: str) -> int:
@@ -181,8 +205,10 @@ def _parse(served: kindtable.GroupVersion, line: str, minor: int) -> ResourceInf
     columns = [column.strip() for column in line.split("|")]
     columns += [""] * (7 - len(columns))
     plural, kind, scope, short_names, categories, subresources, range_ = columns
-    since, _, until = range_.partition("-")
-    if not int(since or 0) <= minor <= int(until or 999):
+    since, _, until = range_.removeprefix("~").partition("-")
+    inside = range_.startswith("~") or (served.inside and not since)
+    first = max(served.since, int(since or 0))
+    if minor > int(until or 999) or (minor < first and not inside):
         return None
     key = f"{plural}.{served.group}" if served.group else plural
     virtual = kind in kindtable.VIRTUAL
@@ -199,6 +225,7 @@ def _parse(served: kindtable.GroupVersion, line: str, minor: int) -> ResourceInf
         subresources=_since(subresources, minor),
         storage="" if virtual or kind == "ComponentStatus" else kindtable.STORAGE.get(key, plural),
         definition=f"{served.package}.{kind}",
+        is_hidden=minor < first,
     )
 
 
@@ -211,6 +238,10 @@ def _since(names: str, minor: int) -> tuple[str, ...]:
 def _custom_order(info: ResourceInfo) -> tuple[Any, ...]:
     """By group, then the most preferred version first, then by name."""
     return (info.group, _Descending(customkinds.version_rank(info.version)), info.plural)
+
+
+def _is_converted(info: ResourceInfo) -> bool:
+    return bool(info.stored_as)
 
 
 class _Descending:

@@ -4,7 +4,9 @@ Plain data, read by `kinds`. A line of a group is
 
     plural | Kind | ns or - | short names | categories | subresources | since-until
 
-and trailing empty columns are left out. Nothing here says what a kind does.
+and trailing empty columns are left out. `~21-` is one that clients see since 1.21, and that the
+cluster's own components use in any version. What only versions before 1.25 served is in
+`kindhistory`. Nothing here says what a kind does.
 
 Models kubernetes api/discovery/*.json (what a default kube-apiserver answers: GA versions, and
 betas in the versions that still served them by default).
@@ -25,6 +27,7 @@ class GroupVersion(NamedTuple):
     since: int = 0  # minor version
     until: int = 999
     default: bool = True  # otherwise runtime-config must ask for it
+    inside: bool = False  # the cluster's own components use it before that, too
 
 
 _CORE = """
@@ -38,7 +41,7 @@ namespaces | Namespace | - | ns | | finalize status
 nodes | Node | - | no | | proxy status
 persistentvolumeclaims | PersistentVolumeClaim | ns | pvc | | status
 persistentvolumes | PersistentVolume | - | pv | | status
-pods | Pod | ns | po | all | attach binding ephemeralcontainers eviction exec log portforward \
+pods | Pod | ns | po | all | attach binding ephemeralcontainers@16 eviction exec log portforward \
 proxy resize@33 status
 podtemplates | PodTemplate | ns
 replicationcontrollers | ReplicationController | ns | rc | all | scale status
@@ -75,7 +78,7 @@ subjectaccessreviews | SubjectAccessReview | -
 _AUTOSCALING = "horizontalpodautoscalers | HorizontalPodAutoscaler | ns | hpa | all | status"
 
 _BATCH = """
-cronjobs | CronJob | ns | cj | all | status
+cronjobs | CronJob | ns | cj | all | status | ~21-
 jobs | Job | ns | | all | status
 """
 
@@ -86,8 +89,8 @@ podcertificaterequests | PodCertificateRequest | ns | | | status | 37-
 """
 
 _NETWORKING = """
-ingressclasses | IngressClass | -
-ingresses | Ingress | ns | ing | | status
+ingressclasses | IngressClass | - | | | | ~19-
+ingresses | Ingress | ns | ing | | status | ~19-
 ipaddresses | IPAddress | - | ip | | | 33-
 networkpolicies | NetworkPolicy | ns | netpol
 servicecidrs | ServiceCIDR | - | | | status | 33-
@@ -103,11 +106,11 @@ roles | Role | ns
 """
 
 _STORAGE = """
-csidrivers | CSIDriver | -
-csinodes | CSINode | -
-csistoragecapacities | CSIStorageCapacity | ns
+csidrivers | CSIDriver | - | | | | ~18-
+csinodes | CSINode | - | | | | ~17-
+csistoragecapacities | CSIStorageCapacity | ns | | | | ~24-
 storageclasses | StorageClass | - | sc
-volumeattachments | VolumeAttachment | - | | | status
+volumeattachments | VolumeAttachment | - | | | status | ~13-
 volumeattributesclasses | VolumeAttributesClass | - | vac | | | 34-
 """
 
@@ -145,6 +148,7 @@ servicecidrs | ServiceCIDR | - | | | status
 
 _ATTRIBUTES = "volumeattributesclasses | VolumeAttributesClass | - | vac"
 _CANDIDATES = "leasecandidates | LeaseCandidate | ns"
+_SLICES = "endpointslices | EndpointSlice | ns"
 _BUNDLES = "clustertrustbundles | ClusterTrustBundle | -"
 
 _CRDS = """
@@ -189,51 +193,54 @@ def _off(
     )
 
 
+def _later(group: str, version: str, package: str, lines: str, since: int) -> GroupVersion:
+    """One that clients see since then."""
+    return GroupVersion(group, version, package, lines, since, inside=True)
+
+
 # by priority of the group, then of the version, as the aggregator sorts them
 GROUP_VERSIONS: tuple[GroupVersion, ...] = (
     GroupVersion("", "v1", f"{_API}.core.v1", _CORE),
-    GroupVersion("apiregistration.k8s.io", "v1", _APIREGISTRATION, _APISERVICES),
-    GroupVersion("apps", "v1", f"{_API}.apps.v1", _APPS),
-    GroupVersion("events.k8s.io", "v1", f"{_API}.events.v1", _EVENTS),
+    _later("apiregistration.k8s.io", "v1", _APIREGISTRATION, _APISERVICES, 10),
+    _later("apps", "v1", f"{_API}.apps.v1", _APPS, 9),
+    GroupVersion("events.k8s.io", "v1", f"{_API}.events.v1", _EVENTS, 19),
     GroupVersion("authentication.k8s.io", "v1", f"{_API}.authentication.v1", _AUTHENTICATION),
     GroupVersion("authorization.k8s.io", "v1", f"{_API}.authorization.v1", _AUTHORIZATION),
-    GroupVersion("autoscaling", "v2", f"{_API}.autoscaling.v2", _AUTOSCALING),
+    _later("autoscaling", "v2", f"{_API}.autoscaling.v2", _AUTOSCALING, 23),
     GroupVersion("autoscaling", "v1", f"{_API}.autoscaling.v1", _AUTOSCALING),
-    GroupVersion("autoscaling", "v2beta2", f"{_API}.autoscaling.v2beta2", _AUTOSCALING, 0, 25),
+    GroupVersion("autoscaling", "v2beta2", f"{_API}.autoscaling.v2beta2", _AUTOSCALING, 12, 25),
     GroupVersion("batch", "v1", f"{_API}.batch.v1", _BATCH),
-    GroupVersion("certificates.k8s.io", "v1", f"{_API}.certificates.v1", _CERTIFICATES),
+    _later("certificates.k8s.io", "v1", f"{_API}.certificates.v1", _CERTIFICATES, 19),
     _off("certificates.k8s.io", "v1beta1", "certificates", _BUNDLES, 33),
     _off("certificates.k8s.io", "v1alpha1", "certificates", _BUNDLES, 27, 36),
     GroupVersion("networking.k8s.io", "v1", f"{_API}.networking.v1", _NETWORKING),
     _off("networking.k8s.io", "v1beta1", "networking", _ADDRESSES, 31, 36),
-    GroupVersion("policy", "v1", f"{_API}.policy.v1", _POLICY),
+    _later("policy", "v1", f"{_API}.policy.v1", _POLICY, 21),
     GroupVersion("rbac.authorization.k8s.io", "v1", f"{_API}.rbac.v1", _RBAC),
     GroupVersion("storage.k8s.io", "v1", f"{_API}.storage.v1", _STORAGE),
-    GroupVersion("storage.k8s.io", "v1beta1", f"{_API}.storage.v1beta1", _STORAGE_BETA, 0, 26),
+    GroupVersion("storage.k8s.io", "v1beta1", f"{_API}.storage.v1beta1", _STORAGE_BETA, 21, 26),
     _off("storage.k8s.io", "v1beta1", "storage", _ATTRIBUTES, 31, 36),
     _off("storage.k8s.io", "v1alpha1", "storage", _ATTRIBUTES, 29, 34),
-    GroupVersion(
-        "admissionregistration.k8s.io", "v1", f"{_API}.admissionregistration.v1", _ADMISSION
+    _later(
+        "admissionregistration.k8s.io", "v1", f"{_API}.admissionregistration.v1", _ADMISSION, 16
     ),
     _off("admissionregistration.k8s.io", "v1beta1", "admissionregistration", _POLICIES_BETA, 28),
     _off("admissionregistration.k8s.io", "v1alpha1", "admissionregistration", _POLICIES_ALPHA, 26),
-    GroupVersion("apiextensions.k8s.io", "v1", _APIEXTENSIONS, _CRDS),
-    GroupVersion("scheduling.k8s.io", "v1", f"{_API}.scheduling.v1", _PRIORITIES),
-    GroupVersion("coordination.k8s.io", "v1", f"{_API}.coordination.v1", "leases | Lease | ns"),
+    _later("apiextensions.k8s.io", "v1", _APIEXTENSIONS, _CRDS, 16),
+    _later("scheduling.k8s.io", "v1", f"{_API}.scheduling.v1", _PRIORITIES, 14),
+    _later("coordination.k8s.io", "v1", f"{_API}.coordination.v1", "leases | Lease | ns", 14),
     _off("coordination.k8s.io", "v1beta1", "coordination", _CANDIDATES, 33),
     _off("coordination.k8s.io", "v1alpha2", "coordination", _CANDIDATES, 32),
-    GroupVersion("node.k8s.io", "v1", f"{_API}.node.v1", "runtimeclasses | RuntimeClass | -"),
-    GroupVersion(
-        "discovery.k8s.io", "v1", f"{_API}.discovery.v1", "endpointslices | EndpointSlice | ns"
-    ),
+    _later("node.k8s.io", "v1", f"{_API}.node.v1", "runtimeclasses | RuntimeClass | -", 20),
+    _later("discovery.k8s.io", "v1", f"{_API}.discovery.v1", _SLICES, 21),
     GroupVersion("resource.k8s.io", "v1", f"{_API}.resource.v1", _DEVICES, 34),
     _off("resource.k8s.io", "v1beta2", "resource", _DEVICES_BETA, 33),
     _off("resource.k8s.io", "v1beta1", "resource", _DEVICES_BETA, 32),
     _off("resource.k8s.io", "v1alpha3", "resource", _TAINT_RULES, 33, 36),
     GroupVersion(_FLOWCONTROL, "v1", f"{_API}.flowcontrol.v1", _FLOW, 29),
     GroupVersion(_FLOWCONTROL, "v1beta3", f"{_API}.flowcontrol.v1beta3", _FLOW, 26, 31),
-    GroupVersion(_FLOWCONTROL, "v1beta2", f"{_API}.flowcontrol.v1beta2", _FLOW, 0, 28),
-    GroupVersion(_FLOWCONTROL, "v1beta1", f"{_API}.flowcontrol.v1beta1", _FLOW, 0, 25),
+    GroupVersion(_FLOWCONTROL, "v1beta2", f"{_API}.flowcontrol.v1beta2", _FLOW, 23, 28),
+    GroupVersion(_FLOWCONTROL, "v1beta1", f"{_API}.flowcontrol.v1beta1", _FLOW, 20, 25),
     GroupVersion("storagemigration.k8s.io", "v1", f"{_API}.storagemigration.v1", _MIGRATION, 37),
 )
 
@@ -250,6 +257,9 @@ STORAGE = {
     "services": "services/specs",
     "replicationcontrollers": "controllers",
     "ingresses.networking.k8s.io": "ingress",
+    "ingresses.extensions": "ingress",
+    "podsecuritypolicies.extensions": "podsecuritypolicy",
+    "podsecuritypolicies.policy": "podsecuritypolicy",
     "customresourcedefinitions.apiextensions.k8s.io":
         "apiextensions.k8s.io/customresourcedefinitions",
     "apiservices.apiregistration.k8s.io": "apiregistration.k8s.io/apiservices",
@@ -280,5 +290,6 @@ SUBRESOURCES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
 BODIES = (
     ("autoscaling", "v1", "Scale", f"{_API}.autoscaling.v1.Scale"),
     ("policy", "v1", "Eviction", f"{_API}.policy.v1.Eviction"),
+    ("policy", "v1beta1", "Eviction", f"{_API}.policy.v1.Eviction"),
     ("authentication.k8s.io", "v1", "TokenRequest", f"{_API}.authentication.v1.TokenRequest"),
 )

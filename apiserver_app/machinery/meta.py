@@ -60,8 +60,12 @@ class ResourceInfo:
     storage: str = ""
     # definition name in the official schema, e.g. "io.k8s.api.core.v1.Pod"
     definition: str = ""
-    # apiVersion that objects are stored in, where it is another version of the same group
+    # apiVersion that objects are stored in, where it is another one
     stored_as: str = ""
+    # GroupResource that objects are stored as, where an old version serves them from another group
+    stored_key: str = ""
+    # the version has it not yet: only the cluster's own components use it
+    is_hidden: bool = False
     # of custom resources only: the list's kind, the version that is stored, what is compiled
     list_kind: str = ""
     stored_version: str = ""
@@ -71,6 +75,11 @@ class ResourceInfo:
     def key(self) -> str:
         """GroupResource: `deployments.apps`, `pods`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def hub(self) -> str:
+        """The key by which its behaviour is known: its own, or that of what it is stored as."""
+        return self.stored_key or self.key
 
     @property
     def api_version(self) -> str:

@@ -1,8 +1,8 @@
 """Which built-in group versions and resources are served, by the runtime-config flag.
 
-What a version serves by default is `kindtable`'s; here `api/all=false`, `batch/v1=false`,
-`apps/v1/deployments=false` and the like are read and applied to it, the general words first, then
-group versions, then single resources. Pure.
+What a version serves by default is in `kindtable` and `kindhistory`; here `api/all=false`,
+`batch/v1=false`, `apps/v1/deployments=false` and the like are read and applied to it, the general
+words first, then group versions, then single resources. Pure.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/server/resourceconfig/helpers.go and
 staging/src/k8s.io/apiserver/pkg/server/options/api_enablement.go.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from apiserver_app.machinery import kindtable
+from apiserver_app.machinery import kindhistory
 from apiserver_app.machinery.kindtable import GroupVersion
 
 # what was said, in order: ("batch/v1", "false")
@@ -41,8 +41,8 @@ def parse(pairs: Iterable[str], minor: int) -> RuntimeConfig:
         found[key.strip()] = value.strip()
     if found == {"api/all": "false"}:
         raise ConfigError("invalid key with only api/all=false")
-    groups = {one.group for one in kindtable.GROUP_VERSIONS}
-    versions = {(one.group, one.version) for one in kindtable.GROUP_VERSIONS if _has(one, minor)}
+    groups = {one.group for one in kindhistory.EVERY}
+    versions = {(one.group, one.version) for one in kindhistory.EVERY if _has(one, minor)}
     unknown = []
     for key in found:
         if key in _ALL:
@@ -82,7 +82,7 @@ def served(minor: int, config: RuntimeConfig) -> dict[tuple[str, str], dict[str,
     version that is off is there too when one of its resources was switched on."""
     said = dict(config)
     found: dict[tuple[str, str], dict[str, bool]] = {}
-    for one in kindtable.GROUP_VERSIONS:
+    for one in kindhistory.EVERY:
         if not _has(one, minor):
             continue
         on = one.default

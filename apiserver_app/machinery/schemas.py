@@ -18,6 +18,8 @@ from typing import Any
 import msgspec
 
 _PREFIX = "#/$defs/"
+_PUBLISHED_SINCE = 25  # what versions before it had and it has not is described here
+_OLD = pathlib.Path(__file__).with_name("data") / "old_definitions.json"
 
 
 class Prop(msgspec.Struct, gc=False, omit_defaults=True):
@@ -64,9 +66,11 @@ class Definitions:
     """Definitions of one version by name, each kept as a few bytes until it is asked for."""
 
     def __init__(self, version: str) -> None:
-        document = msgspec.json.decode(path_of(version).read_bytes(), type=_Document)
         encode = msgspec.msgpack.encode
-        self._packed = {name: encode(prop) for name, prop in document.defs.items()}
+        self._packed: dict[str, bytes] = {}
+        for path in paths_of(version):
+            document = msgspec.json.decode(path.read_bytes(), type=_Document)
+            self._packed |= {name: encode(prop) for name, prop in document.defs.items()}
         self._unpack = msgspec.msgpack.Decoder(Prop).decode
 
     def __contains__(self, name: object) -> bool:
@@ -80,6 +84,12 @@ class Definitions:
         return None if packed is None else self._unpack(packed)
 
 
+def paths_of(version: str) -> tuple[pathlib.Path, ...]:
+    """All documents of a version: before 1.25, kinds that are no more have one of their own."""
+    found = path_of(version)
+    return (found, _OLD) if _minor(version) < _PUBLISHED_SINCE else (found,)
+
+
 @functools.lru_cache(maxsize=4)
 def path_of(version: str) -> pathlib.Path:
     """The document of a version, or of the nearest one there is."""
@@ -91,6 +101,10 @@ def path_of(version: str) -> pathlib.Path:
     for folder in base.iterdir():
         if found := re.fullmatch(r"v1\.(\d+)\.0-local", folder.name):
             there[int(found[1])] = folder
-    minor = int(version.lstrip("v").split(".")[1])
+    minor = _minor(version)
     nearest = min(max(minor, min(there)), max(there))
     return there[nearest] / "_definitions.json"
+
+
+def _minor(version: str) -> int:
+    return int(version.lstrip("v").split(".")[1])

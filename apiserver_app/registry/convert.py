@@ -16,10 +16,10 @@ from typing import Any
 import orjson
 
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import deviceversions
+from apiserver_app.registry import deviceversions, oldshapes
 from apiserver_app.registry.kinds import event
 
-_EVENTS = "events.k8s.io/v1"
+_EVENTS, _EVENTS_BETA = "events.k8s.io/v1", "events.k8s.io/v1beta1"
 
 
 def to_stored(info: ResourceInfo, obj: Object) -> Object:
@@ -178,11 +178,19 @@ def _json(text: str) -> Any:
         return None
 
 
+def _events_beta(obj: Object) -> Object:
+    return {**event.to_events(obj), "apiVersion": _EVENTS_BETA}
+
+
 _TO: dict[tuple[str, str], Callable[[Object], Object]] = {
     (_EVENTS, "Event"): event.from_events,
+    (_EVENTS_BETA, "Event"): event.from_events,
     ("autoscaling/v1", "HorizontalPodAutoscaler"): _hpa_to_v2,
+    **oldshapes.TO,
 }
 _FROM: dict[tuple[str, str], Callable[[Object], Object]] = {
     (_EVENTS, "Event"): event.to_events,
+    (_EVENTS_BETA, "Event"): _events_beta,
     ("autoscaling/v1", "HorizontalPodAutoscaler"): _hpa_to_v1,
+    **oldshapes.FROM,
 }

@@ -303,7 +303,7 @@ class Storage:
         prev: int,
         subresource: str,
     ) -> None:
-        self.probe.tell("write", revision, op, info.key, namespace, name, prev, subresource)
+        self.probe.tell("write", revision, op, info.hub, namespace, name, prev, subresource)
 
 
 def encode(obj: Any) -> bytes:

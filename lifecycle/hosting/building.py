@@ -8,6 +8,7 @@ from typing import Any
 
 from apiserver_app.auth import pki
 from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.store.backend import ClusterState
 from apiserver_app.store.log import DatabaseBackend
 from lifecycle import catalog, controlplane
 from lifecycle.composition import Cluster, Inputs
@@ -15,7 +16,7 @@ from lifecycle.hosting import apiserver, auditlog
 from lifecycle.hosting.clock import parse_speed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.hosting.driver import Driver, Send
-from lifecycle.hosting.options import Options
+from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
 from lifecycle.hosting.outbound import Network
 
 DEFAULT_SEED = 1
@@ -29,7 +30,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         name=options.cluster,
         seed=DEFAULT_SEED if options.seed is None else options.seed,
         version=options.kubernetes_version,
-        profile=options.profile or "default",
+        profile=options.profile,
         epoch=now,
         nodes=options.nodes,
         ca_pem=keys.ca.certificate.decode(),
@@ -77,10 +78,17 @@ def _check_same(cluster: Cluster, options: Options) -> None:
     if state.version != options.kubernetes_version:
         raise ValueError(
             f"the data directory holds a cluster of Kubernetes {state.version}, not "
-            f"{options.kubernetes_version}; choose another --data-dir"
+            f"{options.kubernetes_version}; go on with {_wish(state)}, or choose another --data-dir"
         )
     if options.seed is not None and options.seed != state.seed:
         raise ValueError(
             f"the data directory holds a cluster with seed {state.seed}, not {options.seed}; "
             "choose another --data-dir"
         )
+
+
+def _wish(state: ClusterState) -> str:
+    """The option with which a cluster like that is started."""
+    if state.profile in profiles() and state.profile != DEFAULT_PROFILE:
+        return f"--profile {state.profile}"
+    return f"--kubernetes-version {state.version}"

@@ -14,8 +14,10 @@ from typing import Any, NoReturn
 
 NODES_MAX = 10_000
 SPEED_MIN, SPEED_MAX = 0.1, 1000.0
-MINORS = range(25, 38)  # of Kubernetes 1.x, those whose types are known
-PROFILES = ("default",)
+MINORS = range(8, 38)  # of Kubernetes 1.x, those whose types are known
+DEFAULT_VERSION = "1.33"
+DEFAULT_PROFILE = "default"
+_PROFILES = Path(__file__).parent.parent / "catalog" / "profiles"
 _EXAMPLE = """\
 example:
   python manage.py demo --port 8080 --nodes 5 --speed 10 --data-dir /tmp/class
@@ -41,8 +43,8 @@ class Options:
     nodes: int = 3
     speed: float | str = 1.0
     seed: int | None = None
-    kubernetes_version: str = "1.33"
-    profile: str = ""
+    kubernetes_version: str = DEFAULT_VERSION
+    profile: str = DEFAULT_PROFILE
     browser: bool = True
     single_process: bool = False
     cluster: str = "demo"
@@ -64,6 +66,7 @@ def parse(arguments: Sequence[str]) -> Options:
     given = parser().parse_args(list(arguments))
     if given.port == given.tls_port != 0:
         raise OptionError(f"--port and --tls-port are both {given.port}; they must differ")
+    version, arguments_ = _of_profile(given.profile)
     return Options(
         host=given.host,
         port=given.port,
@@ -72,12 +75,32 @@ def parse(arguments: Sequence[str]) -> Options:
         nodes=given.nodes,
         speed=given.speed,
         seed=given.seed,
-        kubernetes_version=given.kubernetes_version,
+        kubernetes_version=given.kubernetes_version or version,
         profile=given.profile,
         browser=not given.no_browser,
         single_process=given.single_process,
-        apiserver_args=tuple(given.apiserver_arg),
+        apiserver_args=(*arguments_, *given.apiserver_arg),
     )
+
+
+def profiles() -> tuple[str, ...]:
+    """Their names, the oldest version first."""
+    found = sorted((path.stem for path in _PROFILES.glob("v*.yaml")), key=_by_minor)
+    return (DEFAULT_PROFILE, *found)
+
+
+def _by_minor(name: str) -> int:
+    return int(name.partition(".")[2])
+
+
+def _of_profile(name: str) -> tuple[str, tuple[str, ...]]:
+    """The version of a profile, and the flags that its API server has."""
+    if name == DEFAULT_PROFILE:
+        return DEFAULT_VERSION, ()
+    import yaml  # nobody waits for it who names no profile
+
+    found = yaml.safe_load((_PROFILES / f"{name}.yaml").read_text())
+    return found["kubernetes"], tuple(found["apiserver-args"])
 
 
 class _Parser(argparse.ArgumentParser):
@@ -133,16 +156,16 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--kubernetes-version",
         type=_version,
-        default="1.33",
         metavar="V",
-        help="the version the cluster speaks (default %(default)s)",
+        help=f"the version the cluster speaks, 1.{MINORS[0]} to 1.{MINORS[-1]} "
+        f"(default {DEFAULT_VERSION})",
     )
     add(
         "--profile",
-        choices=PROFILES,
-        default="",
+        choices=profiles(),
+        default=DEFAULT_PROFILE,
         metavar="NAME",
-        help="a version profile by name",
+        help=f"a version with the flags of its time: {', '.join(profiles())}",
     )
     add(
         "--apiserver-arg",

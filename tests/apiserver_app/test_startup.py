@@ -75,6 +75,15 @@ def test_providers_install_in_upstreams_order_with_apps_behind(told: dict[str, A
     assert dict(told["providers"])["internal.apiserver"] == 0
 
 
+def test_1_19_installs_the_nineteen_providers_of_its_time() -> None:
+    cluster = bare_session(version="1.19").cluster
+    providers = startup.whole(cluster.context, cluster.inputs.flags)["providers"]
+    assert [one["name"] for one in providers if one["by"] == "InstallAPIs"] == [
+        *PROVIDERS_OF_1_19[:7], "extensions", *PROVIDERS_OF_1_19[7:12], "settings",
+        *PROVIDERS_OF_1_19[12:],
+    ]  # fmt: skip
+
+
 def test_each_stored_kind_has_its_strategy_by_upstreams_name(told: dict[str, Any]) -> None:
     strategies = {resource: (name, own) for resource, name, own in told["strategies"]}
     assert strategies["pods"][0] == "podStrategy"

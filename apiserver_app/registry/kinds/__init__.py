@@ -5,9 +5,10 @@ Models kubernetes pkg/registry/*/rest/storage_*.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.registry import oldshapes
 from apiserver_app.registry.kinds import (
     admissionpolicy,
     apiservice,
@@ -55,6 +56,7 @@ from apiserver_app.registry.kinds import (
     volumeattachment,
     webhookconfiguration,
 )
+from apiserver_app.registry.oldstrategy import OldStrategy
 from apiserver_app.registry.strategy import Strategy
 
 KINDS: tuple[tuple[str, type[Strategy]], ...] = (
@@ -150,11 +152,16 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
 
 
 def strategies(
-    resources: Iterable[ResourceInfo],
+    resources: Sequence[ResourceInfo],
 ) -> dict[tuple[str, str, str], Strategy]:
     """A strategy for every resource, by group, version and plural."""
     classes = dict(KINDS)
-    return {
-        (info.group, info.version, info.plural): classes.get(info.key, Strategy)(info)
-        for info in resources
-    }
+    hubs = {info.storage: info for info in resources if not info.stored_as}
+    out: dict[tuple[str, str, str], Strategy] = {}
+    for info in resources:
+        made = classes.get(info.hub, Strategy)(info)
+        if (info.api_version, info.kind) in oldshapes.TO:
+            hub = hubs[info.storage]
+            made = OldStrategy(info, classes.get(hub.key, Strategy)(hub))
+        out[info.group, info.version, info.plural] = made
+    return out

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from apiserver_app import flags
 from lifecycle.hosting import options
 
 
@@ -13,7 +14,7 @@ def test_defaults_are_those_of_the_contract() -> None:
     given = options.parse([])
     assert (given.host, given.port, given.tls_port) == ("127.0.0.1", 8000, 6443)
     assert (given.nodes, given.speed, given.seed) == (3, 1.0, None)
-    assert (given.kubernetes_version, given.profile) == ("1.33", "")
+    assert (given.kubernetes_version, given.profile) == ("1.33", "default")
     assert given.data_dir == Path("data").absolute()
     assert given.browser and not given.single_process
 
@@ -34,7 +35,7 @@ def test_options_cross_to_the_worker_unchanged() -> None:
         (["--speed", "0"], "argument --speed: 0 is not between 0.1 and 1000"),
         (["--speed", "nan"], "argument --speed: nan is not between 0.1 and 1000"),
         (["--port", "81", "--tls-port", "81"], "are both 81; they must differ"),
-        (["--kubernetes-version", "1.2"], "'1.2' is no version from 1.25 to 1.37"),
+        (["--kubernetes-version", "1.2"], "'1.2' is no version from 1.8 to 1.37"),
         (["--profile", "x"], "argument --profile: invalid choice: 'x'"),
         (["--flux"], "unrecognized arguments: --flux"),
     ],
@@ -42,6 +43,25 @@ def test_options_cross_to_the_worker_unchanged() -> None:
 def test_bad_options_are_refused_in_one_sentence(arguments: list[str], sentence: str) -> None:
     with pytest.raises(options.OptionError, match=sentence):
         options.parse(arguments)
+
+
+def test_a_profile_is_a_version_with_the_flags_of_its_time() -> None:
+    given = options.parse(["--profile", "v1.8", "--apiserver-arg", "profiling=false"])
+    assert (given.kubernetes_version, given.profile) == ("1.8", "v1.8")
+    assert given.apiserver_args[0].startswith("admission-control=NamespaceLifecycle,")
+    assert given.apiserver_args[-1] == "profiling=false"
+
+
+def test_a_version_that_is_named_goes_before_that_of_the_profile() -> None:
+    given = options.parse(["--profile", "v1.19", "--kubernetes-version", "1.20"])
+    assert given.kubernetes_version == "1.20"
+
+
+@pytest.mark.parametrize("name", options.profiles())
+def test_the_server_takes_the_flags_of_every_profile(name: str) -> None:
+    given = options.parse(["--profile", name])
+    parsed = flags.parse(given.apiserver_args, lambda path: "", given.kubernetes_version)
+    assert bool(parsed.admission_control) is (name == "v1.8")
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

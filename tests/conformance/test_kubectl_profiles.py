@@ -1,0 +1,84 @@
+"""Clusters of the articles' versions, with the real kubectl of their time and of today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lifecycle.hosting import options
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import REAL, Demo
+
+MANIFEST = """
+apiVersion: extensions/v1beta1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: nginx, image: "nginx:1.7.9"}]}
+---
+apiVersion: extensions/v1beta1
+kind: Ingress
+metadata: {name: web}
+spec: {backend: {serviceName: web, servicePort: 80}}
+"""
+
+
+@pytest.fixture(scope="module", params=options.profiles()[1:])
+def profile(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def old(
+    profile: str, tmp_path_factory: pytest.TempPathFactory, home: Path
+) -> Iterator[dict[str, Kubectl]]:
+    """The oldest and the newest program, on a cluster of the profile."""
+    where = tmp_path_factory.mktemp(profile) / "data"
+    with Demo(where, "--speed", "max", "--profile", profile, driver=REAL) as demo:
+        oldest = next(one for one in kubectls.programs() if kubectls.minor_of(one) == (1, 20))
+        yield {
+            name: Kubectl(program, demo.data_dir, home)
+            for name, program in (("1.20", oldest), ("newest", kubectls.newest()))
+        }
+
+
+def test_a_deployment_of_the_time_runs(profile: str, old: dict[str, Kubectl]) -> None:
+    kubectl = old["1.20"]
+    assert f"Server Version: {profile}." in kubectl("version", "--short")
+    if int(profile.partition(".")[2]) < 16:
+        said = kubectl("apply", "-f", "-", given=MANIFEST)
+        assert said == "deployment.extensions/web created\ningress.extensions/web created\n"
+        assert kubectl("get", "deploy", "-o", "name") == "deployment.extensions/web\n"
+        backend = kubectl.object("ing", "web")["spec"]["backend"]
+        assert backend == {"serviceName": "web", "servicePort": 80}
+    else:
+        said = kubectl("create", "deployment", "web", "--image=nginx", "--replicas=2")
+        assert said == "deployment.apps/web created\n"
+        assert kubectl("get", "deploy", "-o", "name") == "deployment.apps/web\n"
+
+    for one in old.values():
+        one("rollout", "status", "deployment/web", "--timeout=60s")
+        rows = one.until(lambda out: out.count("Running") == 2, "get", "pods", "-l", "app=web")
+        assert rows.count("1/1") == 2
+    groups = old["newest"]("api-versions").split()
+    assert ("extensions/v1beta1" in groups) is (int(profile.partition(".")[2]) < 22)
+    assert ("apps/v1" in groups) is (profile != "v1.8")
+
+
+def test_the_cluster_has_nothing_that_its_version_had_not(
+    profile: str, old: dict[str, Kubectl]
+) -> None:
+    minor = int(profile.partition(".")[2])
+    kubectl = old["1.20"]
+    metadata = kubectl.object("namespace", "default")["metadata"]
+    assert ("managedFields" in metadata) is (minor >= 18)
+    found = kubectl("api-resources", "-o", "name").split()
+    assert ("leases.coordination.k8s.io" in found) is (minor >= 12)
+    assert ("podsecuritypolicies.policy" in found) is (minor >= 10)
+    assert ("flowschemas.flowcontrol.apiserver.k8s.io" in found) is (minor >= 20)
