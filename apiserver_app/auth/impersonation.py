@@ -22,6 +22,7 @@ Headers = Mapping[str, tuple[str, ...]]
 Authorize = Callable[[Attributes], Awaitable[Decision]]
 
 PREFIX = "impersonate-"
+_WITHOUT_USER = "requested groups, uid or extra without impersonating a user"
 _USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
 _EXTRA = "impersonate-extra-"
 _ANONYMOUS = "system:anonymous"
@@ -49,7 +50,7 @@ async def impersonate(user: User, headers: Headers, authorize: Authorize) -> Use
     """Who the request goes on as; 403 at the first part that `user` may not be."""
     parts = _parts(headers)
     if parts and not _first(headers, _USER):
-        raise errors.internal("requested groups, uid or extra without impersonating a user")
+        raise errors.unclassified(_WITHOUT_USER)
     for part in parts:
         attributes = Attributes(
             user, "impersonate", group=part.group, version=part.version, resource=part.resource,

@@ -81,20 +81,3 @@ def flag(call: Call, name: str, default: bool = False) -> bool:
     if values is None:
         return default
     return values[0].lower() not in ("false", "0")
-
-
-def number(call: Call, name: str) -> int | None:
-    values = call.params.get(name)
-    if values is None:
-        return None
-    text = values[0]
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    if not digits.isascii() or not digits.isdigit():
-        raise errors.bad_request(
-            f"strconv.ParseInt: parsing {errors.go_value(text)}: invalid syntax"
-        )
-    if not -(1 << 63) <= int(text) < 1 << 63:
-        raise errors.bad_request(
-            f"strconv.ParseInt: parsing {errors.go_value(text)}: value out of range"
-        )
-    return int(text)

@@ -48,6 +48,7 @@ def of_list(call: Call) -> ListOptions:
     if not call.params:
         return HEAD
     limit = max(0, number(call, "limit"))
+    number(call, "timeoutSeconds")  # of a list it means nothing, but has to be a number
     asked, match, token = call.param("resourceVersion"), call.param(_MATCH), call.param("continue")
     found: list[FieldError] = []
     if match:
@@ -123,15 +124,22 @@ def parse_revision(text: str) -> int:
     finding = errors.invalid_value(
         "resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}'
     )
-    raise ApiError(500, "", str(finding))
+    raise errors.unclassified(str(finding))
 
 
 def number(call: Call, name: str) -> int:
     """An integer of the query; 0 when it is not there."""
-    text = call.param(name)
-    if not text:
-        return 0
-    digits = text[1:] if text[0] in "+-" else text
+    return integer(call, name) or 0
+
+
+def integer(call: Call, name: str) -> int | None:
+    """An integer of the query, or None; a parameter without a value is none. Models
+    staging/src/k8s.io/apimachinery/pkg/runtime/conversion.go."""
+    values = call.params.get(name)
+    if values is None:
+        return None
+    text = values[0]
+    digits = text[1:] if text[:1] in ("+", "-") else text
     why = ""
     if not (digits.isascii() and digits.isdecimal()):
         why = "invalid syntax"

@@ -87,8 +87,9 @@ def of_delete(cluster: ClusterContext, call: Call) -> Object:
 
 def _of_query(call: Call) -> Object:
     options: Object = {}
-    if call.param("gracePeriodSeconds"):
-        options["gracePeriodSeconds"] = listoptions.number(call, "gracePeriodSeconds")
+    grace = listoptions.integer(call, "gracePeriodSeconds")
+    if grace is not None:
+        options["gracePeriodSeconds"] = grace
     if call.param("propagationPolicy"):
         options["propagationPolicy"] = call.param("propagationPolicy")
     if "orphanDependents" in call.params:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from apiserver_app.handlers import connect
+from apiserver_app.handlers import connect, listoptions
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, features, meta
@@ -35,7 +35,7 @@ class LogStream:
 async def read(cluster: ClusterContext, call: Call) -> Outcome:
     """The log as it stands, or for as long as the container runs."""
     since = _since(call)
-    numbers = {name: connect.number(call, name) for name in _NUMBERS}
+    numbers = {name: listoptions.integer(call, name) for name in _NUMBERS}
     splits = features.SPLIT_STREAMS in cluster.features
     _validate(call, numbers, splits)
     call.gate = "etcd"

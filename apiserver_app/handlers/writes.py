@@ -110,7 +110,7 @@ async def _create(
     await conversions.before_write(cluster, info, obj)
     try:
         if revised:
-            raise errors.ApiError(500, "", REVISED)
+            raise errors.unclassified(REVISED)
         stored = await _stored(cluster, info, obj, dry_run)
     except errors.ApiError as error:
         await gates.etcd(cluster, dry_run, error, op="create", key=_key(info, obj))

@@ -119,6 +119,8 @@ class Server:
     def _call(self, request: Request, headers: dict[str, str]) -> Call:
         path = urllib.parse.unquote(request.path, errors="replace")
         asked = requestinfo.parse(request.method, path, request.query)
+        if "timeout" in asked.params:
+            requestinfo.check_timeout(asked)
         info = None
         if asked.is_resource:
             info = self.cluster.resources.find(asked.group, asked.version, asked.plural)

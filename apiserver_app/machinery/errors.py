@@ -295,6 +295,12 @@ def plain_internal(uri: str, why: str) -> ApiError:
     return plain(500, "InternalError", said)
 
 
+def unclassified(message: str, code: int = 400) -> ApiError:
+    """A client's mistake that upstream makes no Status of, and so answers with 500. That much is
+    not followed; there is no reason either way, and kubectl prints the same."""
+    return ApiError(code, "", message)
+
+
 def internal(message: str) -> ApiError:
     return ApiError(
         500,

@@ -116,7 +116,7 @@ def _check(me: _Applier, old: Object | None) -> None:
         text = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {x}" for x in found)])
         place = f"{named.get('namespace', '')}/{named.get('name', '')}; {shown}"
         message = f"failed to create typed patch object ({place}): {text}"
-        raise errors.ApiError(500, "", message)
+        raise errors.unclassified(message)
 
 
 def _live(me: _Applier, old: Object | None) -> tuple[Object, Entries]:

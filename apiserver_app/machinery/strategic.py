@@ -36,7 +36,7 @@ class PatchError(ValueError):
 
 
 def merge(obj: Object, patch: Any, schema: Schema) -> Object:
-    """The object a strategic merge patch makes. Raises 400, 422 or 500 as upstream does."""
+    """The object a strategic merge patch makes. Raises 400 or 422."""
     if not isinstance(patch, dict):
         raise errors.bad_request("invalid JSON document")
     try:
@@ -48,7 +48,7 @@ def merge(obj: Object, patch: Any, schema: Schema) -> Object:
         if message == _LISTS_OF_LISTS:
             message = "the server rejected our request due to an error in our request"
             raise errors.ApiError(422, "Invalid", message, details={}) from error
-        raise errors.ApiError(500, "", message) from error
+        raise errors.unclassified(message) from error
 
 
 def _merge_maps(original: Object, patch: Object, where: Where) -> Object:

@@ -260,7 +260,7 @@ class Storage:
         self._check_unchanged(info, key, name, prev)
         value = encode(obj)
         if len(value) > REQUEST_BYTES_MAX:
-            raise errors.ApiError(500, "", "etcdserver: request is too large")
+            raise errors.unclassified("etcdserver: request is too large", 413)
         self._fail_if_told(info, key, op)
         self._tell(self.store.revision + 1, info, op, namespace, name, prev, subresource)
         self.store.put(key, value, expect=prev, lease=lease, payload=obj)

@@ -189,10 +189,10 @@ def test_repeated_and_blank_parameters_are_kept_in_order() -> None:
     }
 
 
-def test_special_verb_without_a_resource_is_an_internal_error() -> None:
+def test_special_verb_without_a_resource_is_refused() -> None:
     with pytest.raises(errors.ApiError) as caught:
         requestinfo.parse("GET", "/api/v1/watch", "")
-    assert caught.value.code == 500
+    assert caught.value.code == 400
 
 
 def test_every_request_kubectl_was_recorded_to_send_names_a_known_verb() -> None:
@@ -202,3 +202,23 @@ def test_every_request_kubectl_was_recorded_to_send_names_a_known_verb() -> None
         info = requestinfo.parse(method, path, query)
         found = [info.verb, info.group, info.plural, info.subresource, info.namespace, info.name]
         assert found == expected, f"{method} {path}?{query}"
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("abc", 'invalid duration "abc"'), ("-", 'invalid duration "-"'),
+    (".s", 'invalid duration ".s"'),
+    ("1", 'missing unit in duration "1"'), ("1s2", 'missing unit in duration "1s2"'),
+    ("1x", 'unknown unit "x" in duration "1x"'),
+])  # fmt: skip
+def test_a_timeout_that_is_no_duration_is_refused(text: str, why: str) -> None:
+    with pytest.raises(errors.ApiError) as caught:
+        requestinfo.check_timeout(requestinfo.parse("GET", "/version", f"timeout={text}"))
+    assert caught.value.message == f"invalid timeout specified in the request URL - time: {why}"
+
+
+def test_a_timeout_that_is_one_passes_and_a_stream_has_none() -> None:
+    for text in ("", "0", "-1s", "1h2.5m3ms", "1\u00b5s", ".5s"):
+        requestinfo.check_timeout(requestinfo.parse("GET", "/version", f"timeout={text}"))
+    pods = "/api/v1/namespaces/default/pods"
+    requestinfo.check_timeout(requestinfo.parse("GET", pods, "watch=1&timeout=abc"))
+    requestinfo.check_timeout(requestinfo.parse("GET", f"{pods}/a/log", "timeout=abc"))
