@@ -50,13 +50,18 @@ class Conduit:
         self._reply.body(data, True)
 
     async def receive(self) -> Data | None:
-        """What the client sent next; None once it is gone."""
+        """What the client sent next; None once it is gone and all of it was received."""
         data = await self._arrived.get()
-        if data is None or self.gone:
+        if data is None:
             return None
         self.bytes_in += len(data)
-        self._reply.took(len(data))
+        if not self.gone:
+            self._reply.took(len(data))
         return data
+
+    def rest(self) -> list[Data]:
+        """What a client that is gone had sent before, and nobody received."""
+        return self._arrived.drain()
 
     def finish(self) -> None:
         """The end of an ordinary answer."""

@@ -18,7 +18,7 @@ import orjson
 from apiserver_app.handlers import upgrades
 from apiserver_app.handlers.streaming import Session
 from apiserver_app.http import channels
-from apiserver_app.http.conduit import Conduit, Gone, pieces
+from apiserver_app.http.conduit import Conduit, Data, Gone, pieces
 from apiserver_app.machinery import errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
@@ -41,6 +41,10 @@ class Wire(Protocol):
 
     async def listen(self, process: Process) -> None:
         """Pass on what the client sends until it sends no more. Raises Gone."""
+        ...
+
+    def rest(self, process: Process) -> None:
+        """Pass on what a client that is gone had sent before."""
         ...
 
 
@@ -76,6 +80,7 @@ async def serve(kernel: kernels.Kernel, session: Session, conduit: Conduit) -> O
     finally:
         kernel.cancel(listener)
         if process.exit_code is None:
+            wire.rest(process)
             process.hang_up()
 
 
@@ -94,6 +99,7 @@ class _Channels:
         self._conduit = conduit
         self._stdin = session.stdin
         self._numbers: dict[str, int] = {}
+        self._sizes = Sizes()
         if session.stdout:
             self._numbers[STDOUT] = channels.STDOUT
         if session.stderr:
@@ -112,19 +118,25 @@ class _Channels:
             await self._conduit.send(channels.encode(self._protocol, channels.ERROR, body))
 
     async def listen(self, process: Process) -> None:
-        sizes = Sizes()
         while (raw := await self._conduit.receive()) is not None:
-            message = channels.decode(self._protocol, raw)
-            if message is None:
-                continue
-            if message.channel == channels.STDIN and self._stdin:
-                if message.closes:
-                    process.close_stdin()
-                else:
-                    process.write(message.data)
-            elif message.channel == channels.RESIZE:
-                for width, height in sizes.feed(message.data):
-                    process.resize(width, height)
+            self._heard(raw, process)
+
+    def rest(self, process: Process) -> None:
+        for raw in self._conduit.rest():
+            self._heard(raw, process)
+
+    def _heard(self, raw: Data, process: Process) -> None:
+        message = channels.decode(self._protocol, raw)
+        if message is None:
+            return
+        if message.channel == channels.STDIN and self._stdin:
+            if message.closes:
+                process.close_stdin()
+            else:
+                process.write(message.data)
+        elif message.channel == channels.RESIZE:
+            for width, height in self._sizes.feed(message.data):
+                process.resize(width, height)
 
 
 class Sizes:

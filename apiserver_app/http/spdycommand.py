@@ -77,6 +77,9 @@ class Wire:
                     self._happened(event, process)
         raise Gone
 
+    def rest(self, process: Process) -> None:
+        """Frames that were not read are not taken apart any more."""
+
     async def _opened(self, event: spdyconn.Event) -> None:
         """A stream; one of no known type, or a second one, is accepted and has no use."""
         kind = (event.headers or {}).get("streamtype", "")

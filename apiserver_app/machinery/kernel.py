@@ -408,6 +408,12 @@ class Mailbox(Generic[T]):
             await _Suspend(self._register)
         return self._items.popleft()
 
+    def drain(self) -> list[T]:
+        """All that is there now."""
+        items = list(self._items)
+        self._items.clear()
+        return items
+
     def _register(self, task: Task, epoch: int) -> None:
         self._waiters.append((task, epoch))
 

@@ -58,7 +58,7 @@ class Process(Protocol):
     def resize(self, width: int, height: int) -> None: ...
 
     def hang_up(self) -> None:
-        """The client is gone: an exec's process ends, an attached one goes on."""
+        """The client is gone. What it started goes on without it, unless it had a terminal."""
         ...
 
     @property

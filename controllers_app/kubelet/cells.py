@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from controllers_app.kubelet.shell.jobs import Job
     from controllers_app.kubelet.status import ContainerState
 
+LEFT_MAX = 64  # processes whose clients are gone
 INSTANCES_MAX = 2  # of one container whose logs are kept: this one and the one before
 _MOMENT = re.compile(r"\{(%[^}]*)\}")
 
@@ -166,6 +167,12 @@ class Cell:
     def left(self, running: Running) -> None:
         """The process has ended."""
         self._running.pop(running.pid, None)
+
+    def abandoned(self, running: Running) -> None:
+        """Its client is gone, and it goes on. Of very many such the oldest ends."""
+        left = [one for one in self._running.values() if one.is_left]
+        if len(left) > LEFT_MAX:
+            left[0].kill()
 
     def processes(self) -> list[tuple[int, str]]:
         """(pid, command line) of all of them."""

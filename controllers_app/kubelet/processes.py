@@ -83,6 +83,7 @@ class Running:
         self.ended = Signal(kernel)
         self.shell: Shell | None = None
         self.size: tuple[int, int] | None = None  # of the client's terminal: columns and rows
+        self.is_left = False  # by the client that started it
         self._killed = ""
         self.task: Task | None = None
         out, err = self._sink(STDOUT), self._sink(STDOUT if tty else STDERR)
@@ -99,13 +100,17 @@ class Running:
                 data = data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
             if self.pid == 1:
                 self.cell.emit(stream, data, self.runner.now)
+            elif self.is_left:
+                raise OutputFull
             else:
                 self.output.put(stream, data)
 
         return put
 
     def _is_watched(self) -> bool:
-        return self.pid != 1 or bool(self.cell.log.readers or self.cell.listeners)
+        if self.pid != 1:
+            return not self.is_left
+        return bool(self.cell.log.readers or self.cell.listeners)
 
     def start(self) -> None:
         name = f"container/{self.cell.container_id[-12:]} {self.argv[0]}"
@@ -164,6 +169,14 @@ class Running:
         if self.tty and before not in (None, self.size) and self.input is not None:
             self.input.redraw()
 
+    def leave(self) -> None:
+        """Its client is gone: the input ends, and who writes on finds out that nobody reads."""
+        self.is_left = True
+        if self.input is not None:
+            self.input.close()
+        self.output.close()
+        self.cell.abandoned(self)
+
     def kill(self, signal: str = "KILL") -> None:
         self._killed = self._killed or signal
         if self.shell is not None:
@@ -196,7 +209,10 @@ class Exec:
         self._running.resize(width, height)
 
     def hang_up(self) -> None:
-        self._running.kill()
+        if self._running.tty:
+            self._running.kill("HUP")
+        else:
+            self._running.leave()
 
     @property
     def exit_code(self) -> int | None:

@@ -43,6 +43,7 @@ class FakeProcess:
         self.box: kernels.Mailbox[tuple[str, bytes]] = kernels.Mailbox(kernel)
         self.exit_code: int | None = None
         self.hung_up = False
+        self.written = b""
         self.taken = self.flood = 0
         self._command = command
         self._sizes = 0
@@ -75,6 +76,7 @@ class FakeProcess:
         return await self.box.get()
 
     def write(self, data: bytes) -> None:
+        self.written += data
         if self._command[0] == "cat":
             self.box.put((STDOUT, data))
 

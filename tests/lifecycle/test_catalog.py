@@ -64,6 +64,9 @@ def test_a_tag_of_its_own_wins_over_every_other_tag() -> None:
 @pytest.mark.parametrize("tag", ["1.161", "1.0.23449928384992872784", "123"])
 def test_a_tag_that_is_no_version_of_the_image_is_not_found(tag: str) -> None:
     assert Catalog(ENTRIES).find(f"nginx:{tag}").missing == "not found"
+    fluentd = "quay.io/fluentd_elasticsearch/fluentd:v"
+    assert Catalog(ENTRIES).find(fluentd + tag).missing == "not found"
+    assert Catalog(ENTRIES).find(fluentd + "2.5.2").missing == ""
 
 
 @pytest.mark.parametrize("tag", ["1", "1.27.5", "1.27-alpine", "stable", "mainline-alpine"])

@@ -115,6 +115,14 @@ def test_client_that_leaves_hangs_up(lab: Lab) -> None:
     assert lab.stream("end")["why"] == "the client went away"
 
 
+def test_what_a_client_sent_before_it_left_reaches_the_process(lab: Lab) -> None:
+    answer = lab.exec("command=hang&stdin=true")
+    answer.on("data", b"\x00last words")
+    answer.cancel()
+    lab.session.settle()
+    assert lab.nodes.processes[-1].written == b"last words"
+
+
 @pytest.mark.parametrize("protocol", ["", "channel.k8s.io"])
 def test_protocols_before_v4_say_a_failure_as_text_and_success_not_at_all(
     lab: Lab, protocol: str

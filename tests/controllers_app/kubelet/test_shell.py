@@ -163,6 +163,37 @@ def test_names_of_services_are_found(box: Session) -> None:
     assert "NXDOMAIN" in execute(box, "nslookup", "no-such-name")[0]
 
 
+def test_a_process_whose_client_has_left_gets_the_end_of_its_input_and_goes_on(
+    box: Session,
+) -> None:
+    async def go(*command: str, tty: bool = False) -> None:
+        process = await box.cluster.nodes.exec(body, "c", [*command], stdin=True, tty=tty)
+        await box.cluster.kernel.sleep(0.1)
+        process.write(b"all of it\n")
+        process.hang_up()
+
+    body = get(box)
+    run(box, go("tee", "/tmp/kept"))
+    assert execute(box, "cat", "/tmp/kept") == ("all of it\n", 0)
+    run(box, go("sleep", "1234"))
+    run(box, go("sleep", "4321", tty=True))
+    said = execute(box, "ps")[0]
+    assert "sleep 1234" in said and "sleep 4321" not in said
+
+
+def test_a_process_that_writes_to_a_client_that_has_left_ends(box: Session) -> None:
+    async def go() -> None:
+        process = await box.cluster.nodes.exec(
+            body, "c", ["sh", "-c", "while sleep 1; do echo on; done"], stdin=False, tty=False
+        )
+        process.hang_up()
+        await box.cluster.kernel.sleep(3)
+
+    body = get(box)
+    run(box, go())
+    assert "while sleep" not in execute(box, "ps")[0]
+
+
 WORDS = st.sampled_from(
     [
         "echo", "cat", "$(", ")", "`", "'", '"', "$x", "${x", "${x:-", "}", "|", "||", "&&", ";",
