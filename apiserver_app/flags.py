@@ -103,6 +103,7 @@ class Flags:
     authorization_webhook_cache_authorized_ttl: float = 300.0
     authorization_webhook_cache_unauthorized_ttl: float = 30.0
     authorization_config: ConfigText = NO_CONFIG
+    shutdown_delay_duration: float = 0.0
     audit_policy_file: FileText = NO_FILE
     audit_log_path: str = ""
     audit_log_maxage: int = 0

@@ -25,7 +25,8 @@ Params = dict[str, list[str]]  # of a query
 
 class LocalClient:
     """One component's way in. `credential` proves who it is at the authentication gate; `agent`
-    is its User-Agent, `component` its name in the trace."""
+    is its User-Agent, `component` its name in the trace. The server's `own` work waits while the
+    server does not run; anybody else is refused then."""
 
     def __init__(
         self,
@@ -34,8 +35,11 @@ class LocalClient:
         credential: Credential,
         agent: str,
         component: str = "",
+        *,
+        own: bool = False,
     ) -> None:
         self.identity = identity
+        self._own = own
         self.component = component or agent
         self._pipeline = pipeline
         self._cluster: ClusterContext = pipeline.cluster
@@ -54,7 +58,7 @@ class LocalClient:
     ) -> Object:
         params = _selectors(labels, fields)
         call = self._call("list", resource, namespace, _selected(fields), params=params)
-        outcome = await self._pipeline.handle(call)
+        outcome = await self._handle(call)
         page, info = outcome.page, call.info
         assert page is not None and info is not None
         storage = self._cluster.storage
@@ -87,7 +91,7 @@ class LocalClient:
     ) -> Object:
         call = self._call("patch", resource, namespace, name, subresource)
         call.body, call.content_type = patch, kind
-        return _object(await self._pipeline.handle(call))
+        return _object(await self._handle(call))
 
     async def delete(
         self, resource: str, namespace: str, name: str, *, options: Object | None = None
@@ -107,7 +111,7 @@ class LocalClient:
         if resource_version:
             params["resourceVersion"] = [resource_version]
         call = self._call("watch", resource, namespace, _selected(fields), params=params)
-        outcome = await self._pipeline.handle(call)
+        outcome = await self._handle(call)
         assert outcome.selection is not None and call.info is not None
         strategy = self._cluster.strategy(call.info)
         return LocalWatch(
@@ -127,7 +131,15 @@ class LocalClient:
     ) -> Object:
         call = self._call(verb, resource, namespace, name, subresource)
         call.body = body
-        return _object(await self._pipeline.handle(call))
+        return _object(await self._handle(call))
+
+    async def _handle(self, call: Call) -> Outcome:
+        life = self._cluster.life
+        if not life.listens:
+            if not self._own:
+                life.check()
+            await life.until_started()
+        return await self._pipeline.handle(call)
 
     def _call(
         self,

@@ -167,11 +167,11 @@ class Cluster:
         self._follow_what_is_served()
         for role in self.roles.values():
             role.wanted()
-        keeper = self.client("system:apiserver", statuses.AGENT, ("system:masters",))
+        keeper = self.client(OWN, statuses.AGENT, MASTERS, own=True)
         for followed in filter(self.resources.by_key.__contains__, statuses.FOLLOWED):
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
             self.kernel.spawn(f"apf/{followed}", task, background=True)
-        producer = self.client("system:apiserver", producing.AGENT, ("system:masters",))
+        producer = self.client(OWN, producing.AGENT, MASTERS, own=True)
         kept = producing.keep(producer, self.cache, self.kernel, state.version, state.epoch)
         self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
@@ -209,18 +209,17 @@ class Cluster:
         return row.old_value if row.deleted and row.old_value else row.value
 
     def client(
-        self, user: str, agent: str, groups: tuple[str, ...] = (), component: str = ""
-    ) -> LocalClient:
+        self, user: str, agent: str, groups: tuple[str, ...] = (), component: str = "",
+        *, own: bool = False,
+    ) -> LocalClient:  # fmt: skip
         """A component's way in, proven by a client certificate of the cluster's CA."""
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
-        return LocalClient(self.pipeline, user, credential, agent, component)
+        return LocalClient(self.pipeline, user, credential, agent, component, own=own)
 
     def loopback(self, component: str = "") -> LocalClient:
         """The API server's own way in."""
         credential = Credential(bearer=self._loopback_token)
-        return LocalClient(
-            self.pipeline, "system:apiserver", credential, "kube-apiserver", component
-        )
+        return LocalClient(self.pipeline, OWN, credential, "kube-apiserver", component, own=True)
 
     def account_client(self, account: str, component: str) -> LocalClient:
         """The way in of a controller that will present a token of its own service account, or,
@@ -271,6 +270,7 @@ class Cluster:
             features=self.features,
             manages_fields=kinds.minor_of(state.version) >= MANAGED_FIELDS_SINCE,
             profiling=inputs.flags.profiling,
+            shutdown_delay_seconds=inputs.flags.shutdown_delay_duration,
             outbound=self.outbound,
             issue_token=self._token_requests().issue,
             token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
@@ -377,8 +377,7 @@ class Cluster:
             await self.loopback().create("namespaces", "", {"metadata": {"name": name}})
 
         def resource_of(version: str, kind: str) -> ResourceInfo | None:
-            group, _, number = version.rpartition("/")
-            return self.resources.by_gvk(group, number, kind)
+            return self.resources.by_gvk(*version.rpartition("/")[::2], kind)
 
         return plugins.build(
             Given(
@@ -463,6 +462,7 @@ def _takes_pods(node: Object) -> bool:
     return ready and all(taint["key"] != NOT_READY for taint in taints)
 
 
+OWN, MASTERS = "system:apiserver", ("system:masters",)  # as whom the API server acts itself
 # how long a cluster waits for its nodes before it says that it is ready all the same
 NOT_READY = "node.kubernetes.io/not-ready"
 NODES_SECONDS_MAX, NODES_LOOK_SECONDS = 10, 0.02

@@ -17,6 +17,7 @@ from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.cel.checks import Check, Decision
 from apiserver_app.handlers.counters import Counters
+from apiserver_app.handlers.life import Life
 from apiserver_app.machinery import errors, fields, labels
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
@@ -113,11 +114,19 @@ class ClusterContext:
     means: Means | None = None  # of admission plugins that ask others
     audit: Auditor | None = None
     counters: Counters = field(default_factory=Counters)
+    shutdown_delay_seconds: float = 0
+    life: Life = field(init=False)
     features: frozenset[str] = frozenset()  # the feature gates that are on
     manages_fields: bool = True  # whether objects tell who set which of their fields
     profiling: bool = True  # whether /debug/pprof and the reset of metrics are served
     # told of what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None] = lambda where, error: None
+
+    def __post_init__(self) -> None:
+        self.life = Life(
+            self.kernel, self.probe, self.shutdown_delay_seconds,
+            lambda: sum(self.counters.in_flight.values()), self.cache.end_others,
+        )  # fmt: skip
 
     def strategy(self, info: ResourceInfo) -> Strategy:
         return self.strategies[(info.group, info.version, info.plural)]

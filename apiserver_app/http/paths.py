@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import orjson
 
+from apiserver_app.handlers import life
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import (
@@ -88,6 +89,8 @@ class PathHandler:
         failed = [] if self._cluster.services.is_registered else ["autoregister-completion"]
         if root == "livez":
             return []
+        if root == "readyz" and self._cluster.life.state != life.SERVING:
+            failed.append("shutdown")
         return failed if self._cluster.is_ready() else ["informer-sync", *failed]
 
     def _debug(self, path: str, call: Call) -> Outcome | None:

@@ -84,6 +84,7 @@ class Server:
         headers = _headers_of(request)
         call: Call | None = None
         try:
+            self.cluster.life.check()
             call = self._call(request, headers)
             check = functools.partial(render.accepted, headers.get("accept", ""), call)
             call.check_answer = check

@@ -30,6 +30,7 @@ async def serve(
     task = cluster.kernel.current
     assert task is not None
     span, task.span, task.lane = task.span, stream.span, kernels.INSIDE
+    cluster.life.sessions[stream.span] = task
     conduit = Conduit(cluster.kernel, reply)
     conduit.on_gone = lambda: cluster.kernel.cancel(task)
     ended: Object = {"why": LEFT}
@@ -47,6 +48,7 @@ async def serve(
     except Gone:
         pass
     finally:
+        cluster.life.sessions.pop(stream.span, None)
         detail = {**ended, "in": conduit.bytes_in, "out": conduit.bytes_out}
         cluster.probe.tell("stream", "end", detail, span=stream.span)
         if isinstance(stream, podlogs.LogStream):

@@ -49,7 +49,8 @@ class Subscription:
     """One open watch. `sink(type, change, object)` is called for what it selects."""
 
     __slots__ = (
-        "named", "node", "on_end", "outside", "prefix", "readers", "selects", "sink", "storage",
+        "named", "node", "on_end", "outside", "own", "prefix", "readers", "selects", "sink",
+        "storage",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +64,7 @@ class Subscription:
         node: str | None = None,
         named: str = "",
         outside: bool = False,
+        own: bool = False,
         on_end: Callable[[], None] | None = None,
     ) -> None:
         self.on_end = on_end  # told when the resource is served no more
@@ -74,6 +76,7 @@ class Subscription:
         self.named = named  # the one object that it selects
         self.node = node  # set when it selects pods of one node: found without asking the rest
         self.outside = outside
+        self.own = own  # of the API server itself: it goes on when the server starts again
 
     def offer(self, change: Change) -> bool:
         """Deliver the change if it concerns this watch."""
@@ -224,6 +227,16 @@ class WatchCache:
         for watch in self._watches.pop(storage, ()):
             if watch.on_end is not None:
                 watch.on_end()
+
+    def end_others(self) -> int:
+        """End the watches of everybody but the server itself; how many there were."""
+        groups = (*self._watches.values(), *self._node_watches.values())
+        found = [watch for group in groups for watch in group if not watch.own]
+        for watch in found:
+            self.unsubscribe(watch)
+            if watch.on_end is not None:
+                watch.on_end()
+        return len(found)
 
     def storage_of(self, key: str) -> str:
         parts = key.split("/", 4)

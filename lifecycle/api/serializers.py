@@ -6,7 +6,17 @@ from typing import Any
 
 from rest_framework import serializers
 
-ACTIONS = ("pause", "resume", "step", "step-request", "speed", "breakpoint", "role", "fault")
+ACTIONS = (
+    "pause",
+    "resume",
+    "step",
+    "step-request",
+    "speed",
+    "breakpoint",
+    "role",
+    "fault",
+    "apiserver",
+)
 
 
 class BreakpointSerializer(serializers.Serializer[Any]):
@@ -39,7 +49,12 @@ class ControlSerializer(serializers.Serializer[Any]):
     )
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        needed = {"speed": ("speed",), "breakpoint": ("set",), "role": ("role", "do")}
+        needed = {
+            "speed": ("speed",),
+            "breakpoint": ("set",),
+            "role": ("role", "do"),
+            "apiserver": ("do",),
+        }
         for field in needed.get(given["action"], ()):
             if field not in given:
                 raise serializers.ValidationError(f"{given['action']} needs {field}")
@@ -75,6 +90,7 @@ class StateSerializer(serializers.Serializer[Any]):
     epoch = serializers.CharField()
     frozen = serializers.BooleanField()
     held = serializers.JSONField(allow_null=True)
+    apiserver = serializers.ChoiceField(choices=("serving", "stopping", "stopped"))
     breakpoints = BreakpointSerializer(many=True)
     seq = serializers.IntegerField()
     revision = serializers.IntegerField()

@@ -189,6 +189,7 @@ class ClusterHost:
             "mode": "paused" if self.paused else self.clock.mode,
             "speed": "max" if self.clock.jumps else self.clock.speed,
             "frozen": self.kernel.frozen,
+            "apiserver": self.cluster.context.life.state,
             "held": recorder.held if self.kernel.frozen else None,
             "breakpoints": [
                 {"id": one.id, "kind": one.kind, **one.wanted} for one in recorder.breakpoints

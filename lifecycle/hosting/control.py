@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from apiserver_app.handlers import life as lives
 from apiserver_app.http import startup
 from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import generic, watchcache
@@ -48,6 +49,7 @@ class Controls:
             "breakpoints": self._breakpoints,
             "role": self._role,
             "fault": self._fault,
+            "apiserver": self._apiserver,
             "objects": self._objects,
             "object_at": self._object_at,
             "console": self._console,
@@ -133,6 +135,17 @@ class Controls:
             host.cluster.role(name, do, component=component)
         except ValueError as error:
             raise ControlError(str(error)) from error
+
+    def _apiserver(self, host: ClusterHost, args: Args) -> None:
+        """Stop the API server in order, or start it again."""
+        do, life = str(args.get("do", "")), host.cluster.context.life
+        act = {"start": life.start, "stop": life.stop}.get(do)
+        if act is None:
+            raise ControlError(f'the API server can be asked to start or stop, not to "{do}"')
+        if (life.state, do) not in lives.TRANSITIONS:
+            raise ControlError(f"cannot {do} the API server: it is {life.state}")
+        self._told(host, "apiserver", {"do": do})
+        act()
 
     # -- etcd -----------------------------------------------------------------------------------
 

@@ -72,8 +72,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def prepare(given: options.Options) -> Ground:
     """Everything that may fail for a reason the user can mend. Raises StartError."""
-    http = _bind(given.host, given.port)
-    https = _bind(given.host, given.tls_port)
+    http = bind(given.host, given.port)
+    https = bind(given.host, given.tls_port)
     urls = f"http://{_authority(http)}", f"https://{_authority(https)}"
     lock = _take_data_dir(given.data_dir)
     os.environ.update(child.environment(given))
@@ -84,7 +84,7 @@ def prepare(given: options.Options) -> Ground:
     return Ground(given, http, https, *urls, lock, keys, authorities, worker)
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
     """A listening socket; nothing is accepted before the server runs."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -161,6 +161,9 @@ class EdgeRequest(http_protocol.WebRequest):
     def handle_reply(self, message: dict[str, Any]) -> None:
         if self.finished or self.channel is None:
             return
+        if message["type"] == "http.drop":
+            self.channel.loseConnection()
+            return
         if message["type"] == "http.upgrade":
             self.gate = Gate()
             self.stream = edge_streams.take_over(
@@ -268,14 +271,19 @@ class EdgeServer(daphne_server.Server):
         self.ports: list[Any] = []
         self._date = (0, b"")
 
-    def listen(self, bound: socket.socket, context: edge_tls.ServerContext | None) -> None:
-        """Take connections on a listening socket, with TLS if there is a context."""
+    def listen(self, bound: socket.socket, context: edge_tls.ServerContext | None) -> Any:
+        """Take connections on a listening socket, with TLS if there is a context; the port."""
         factory: Any = EdgeFactory(self)
         if context is not None:
             factory = tls.TLSMemoryBIOFactory(context, False, factory)  # type: ignore[arg-type]
             factory.protocol = edge_tls.Transport
         self.ports.append(reactor.adoptStreamPort(bound.fileno(), bound.family, factory))
         bound.close()  # Twisted has a descriptor of its own
+        return self.ports[-1]
+
+    def stop_listening_at(self, port: Any) -> None:
+        self.ports.remove(port)
+        port.stopListening()
 
     def stop_listening(self) -> None:
         ports, self.ports = self.ports, []

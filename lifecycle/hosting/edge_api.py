@@ -37,6 +37,9 @@ async def serve(edge: port.EdgePort, scope: Scope, receive: Receive, send: Send)
 async def _serve(edge: port.EdgePort, scope: Scope, receive: Receive, send: Send) -> None:
     body = await read_body(receive)
     cluster, path = split_cluster(scope["raw_path"].decode("ascii"))
+    if cluster in edge.stopped:
+        await send({"type": "http.drop"})
+        return
     if edge.info is None and path.rstrip("/") in HEALTH:
         await _not_healthy(path, send)
         return

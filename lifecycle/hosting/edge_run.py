@@ -22,7 +22,18 @@ from typing import Any
 from lifecycle.hosting import edge, edge_app, edge_origin, edge_static, edge_tls  # isort: skip
 from twisted.internet import reactor
 
-from lifecycle.hosting import child, demo, fanout, memory, port, port_hosts, supervision, worker
+from apiserver_app.handlers import life
+from lifecycle.hosting import (
+    child,
+    demo,
+    edge_api,
+    fanout,
+    memory,
+    port,
+    port_hosts,
+    supervision,
+    worker,
+)
 
 DEADLINE_SECONDS = 4.5
 GC_THRESHOLD = 3000
@@ -50,6 +61,7 @@ class Edge:
         self._fanout = fanout.Fanout(self._loop)
         self._port.on_trace.append(self._fanout.on_trace)
         self._port.on_state.append(self._fanout.on_state)
+        self._port.on_state.append(self._follow_server)
         self._port.on_log.append(_say)
         self._port.on_ready.append(self._on_ready)
         services = edge_app.Services(
@@ -86,11 +98,12 @@ class Edge:
     def _on_listening(self) -> None:
         """The server is set up; the reactor starts right after."""
         keys = self._ground.keys
-        context = edge_tls.ServerContext(
+        self._context = edge_tls.ServerContext(
             keys.server.certificate_path, keys.server.key_path, self._ground.client_authorities
         )
         self._server.listen(self._ground.http, None)
-        self._server.listen(self._ground.https, context)
+        self._address = self._ground.https.getsockname()
+        self._tls = self._server.listen(self._ground.https, self._context)
         self._loop.create_task(self._start_worker())
 
     async def _start_worker(self) -> None:
@@ -119,6 +132,25 @@ class Edge:
             self._announced = True
             self._announce(info)
             self._application.load_django().add_done_callback(lambda _done: _settle_memory())
+
+    def _follow_server(self, cluster: str, state: dict[str, Any]) -> None:
+        """While an API server is stopped nobody gets through to it. The TLS port is the default
+        cluster's: nobody listens there then, unless other clusters are reached by it, too."""
+        stopped = state.get("apiserver") == life.STOPPED
+        if stopped == (cluster in self._port.stopped):
+            return
+        (self._port.stopped.add if stopped else self._port.stopped.discard)(cluster)
+        alone = len((self._port.info or {}).get("clusters") or ()) < 2
+        if cluster != edge_api.DEFAULT_CLUSTER or self._stopping is not None:
+            return
+        if stopped and alone and self._tls is not None:
+            self._server.stop_listening_at(self._tls)
+            self._tls = None
+        elif not stopped and self._tls is None:
+            try:
+                self._tls = self._server.listen(demo.bind(*self._address[:2]), self._context)
+            except demo.StartError as error:
+                _say(f"the API server cannot be reached again: {error}")
 
     def _write_endpoints(self) -> None:
         process = self._supervisor.process

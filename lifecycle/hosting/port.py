@@ -284,6 +284,7 @@ class EdgePort:
         self._attached = asyncio.Event()
         self._ready = asyncio.Event()
         self.info: dict[str, Any] | None = None  # what the worker said when it became ready
+        self.stopped: set[str] = set()  # clusters whose API server does not listen
         self.on_ready: list[Callable[[dict[str, Any]], None]] = []
         self.on_trace: list[Callable[[str, int, int, bytes], None]] = []
         self.on_state: list[Callable[[str, dict[str, Any]], None]] = []

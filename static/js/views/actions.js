@@ -208,6 +208,11 @@ function looking(app) {
         () => {}, // what the trace tells stays
       );
     },
+    /** Stop the API server, or start it again. @param {'start'|'stop'} what */
+    server(what) {
+      set({ dialog: '', menu: '' });
+      app.control({ action: 'apiserver', do: what });
+    },
     /** @param {number} seq  of a request: show what it carried, in each of its forms */
     forms(seq) {
       set({ forms: { seq, data: null, error: '' } });

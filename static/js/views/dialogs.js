@@ -85,11 +85,20 @@ function help(ctx) {
 
 /** How the API server was built; what it told, section by section. @param {Context} ctx */
 function startup(ctx) {
-  const { words, index, ui } = ctx;
+  const { words, index, ui, state, player, act } = ctx;
   const told = { ...index.startup, ...ui.startup };
+  const runs = !['stopping', 'stopped'].includes(state.components.get('apiserver')?.state || '');
   return dialog(
     ctx,
     words.t('startup.title'),
+    player.live && runs
+      ? h(
+          'div.form',
+          null,
+          h('p', null, words.t('server.stopText')),
+          h('button.act', { onClick: () => act.server('stop') }, words.t('server.stop')),
+        )
+      : null,
     h(
       'div.startup',
       { tabindex: '0', role: 'region', 'aria-label': words.t('startup.title') },

@@ -106,7 +106,7 @@ function bannerOf(ctx) {
       ),
     );
   }
-  if (!player.past) return null;
+  if (!player.past) return downBanner(ctx);
   const text = compact
     ? words.t('past.liveShort', { rev: String(head.rev) })
     : words.t('past.live', { rev: String(head.rev), time: duration(head.t - state.t) });
@@ -121,6 +121,25 @@ function bannerOf(ctx) {
       h('button.act', { onClick: () => act.openTraces() }, glyph('save'), words.t('past.save')),
       h('button.act.first', { onClick: () => act.goLive() }, words.t('past.live.go')),
     ),
+  );
+}
+
+/** While the API server is stopped, or about to be. @param {Context} ctx */
+function downBanner({ words, state, player, act }) {
+  const is = state.components.get('apiserver')?.state;
+  if (is !== 'stopping' && is !== 'stopped') return null;
+  return h(
+    'div.banner',
+    { key: 'banner', role: 'status' },
+    h('span.v.is-deny', null, glyph('deny')),
+    h('span', null, h('b', null, words.t(`server.${is}`)), ' ', words.t(`server.${is}Text`)),
+    is === 'stopped' && player.live
+      ? h(
+          'span.acts',
+          null,
+          h('button.act.first', { onClick: () => act.server('start') }, words.t('server.start')),
+        )
+      : null,
   );
 }
 

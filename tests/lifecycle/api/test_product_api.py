@@ -70,6 +70,7 @@ def test_control_actions_cross_the_port(
         ({"action": "explode"}, "is not a valid choice"),
         ({"action": "speed"}, "speed needs speed"),
         ({"action": "role", "role": "scheduler"}, "role needs do"),
+        ({"action": "apiserver"}, "apiserver needs do"),
         ({"action": "breakpoint", "set": [{"id": "x"}]}, "This field is required"),
         ({"action": "fault", "times": -1}, "greater than or equal to 0"),
         ({"action": "pause"}, "not today"),
@@ -187,7 +188,7 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 14
+    assert len(schema["paths"]) == 15
     docs = demo.get("/viz/v1/docs").read().decode()
     for path in schema["paths"]:
         assert path in docs

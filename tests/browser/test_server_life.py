@@ -1,0 +1,41 @@
+"""The API server is stopped and started from the page: what kubectl says, and what comes back."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import asking
+from tests.browser.sight import COMPACT, Look
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+
+
+@pytest.fixture(scope="module")
+def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    return Kubectl(kubectls.newest(), demo.data_dir, tmp_path_factory.mktemp("home"))
+
+
+def test_a_stopped_server_refuses_connections_until_it_is_started(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    sight = look(COMPACT)
+    kubectl("create", "configmap", "before")
+    banner = sight.page.locator(".banner")
+
+    sight.press("?")
+    sight.button("How this API server was built").click()
+    sight.button("Stop the API server").click()
+
+    sight.says(banner, "The API server is stopped.")
+    refused = kubectl.fails("get", "configmaps")
+    assert "was refused - did you specify the right host or port?" in refused
+    banner.get_by_role("button", name="Start it again").click()
+    expect(banner).to_have_count(0)
+    asking.until(lambda: kubectl.run("get", "configmap", "before").code == 0)
+    made = asking.apply(demo, asking.pod("after"))
+    assert made[0]["code"] == 201
+    asking.until(lambda: asking.objects(demo, "pods")["after"]["spec"].get("nodeName"))
