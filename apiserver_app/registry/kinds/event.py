@@ -50,6 +50,25 @@ _ALWAYS: Mapping[str, Any] = {
     "reportingComponent": "",
     "reportingInstance": "",
 }
+WORD_SIZE, NOTE_SIZE = 128, 1024
+# what an update through events.k8s.io leaves alone: field, and what upstream calls it
+_FIXED = (
+    ("involvedObject", "involvedObject"), ("reason", "reason"), ("message", "message"),
+    ("source", "source"), ("firstTimestamp", "firstTimestamp"),
+    ("lastTimestamp", "lastTimestamp"), ("count", "count"), ("type", "type"),
+    ("eventTime", "eventTime"), ("action", "action"), ("related", "related"),
+    ("reportingComponent", "reportingController"), ("reportingInstance", "reportingInstance"),
+)  # fmt: skip
+_OBJECT = (
+    ("Kind", "kind"), ("Namespace", "namespace"), ("Name", "name"), ("UID", "uid"),
+    ("APIVersion", "apiVersion"), ("ResourceVersion", "resourceVersion"),
+    ("FieldPath", "fieldPath"),
+)  # fmt: skip
+_STRUCTS = {
+    "involvedObject": ("core.ObjectReference", _OBJECT),
+    "related": ("core.ObjectReference", _OBJECT),
+    "source": ("core.EventSource", (("Component", "component"), ("Host", "host"))),
+}
 
 
 class EventStrategy(Strategy):
@@ -74,22 +93,19 @@ class EventStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
-        old_form = "regarding" not in obj
-        event = obj if old_form else from_events(obj)
-        namespace = event["metadata"].get("namespace") or ""
-        about = (event.get("involvedObject") or {}).get("namespace") or ""
-        good = namespace == about if about else namespace in ("", "default")
-        if not good:
-            text = "does not match event.namespace"
-            found.append(errors.invalid_value("involvedObject.namespace", about, text))
-        if event.get("eventTime"):
-            _new_style(event, "reportingComponent" if old_form else "reportingController", found)
-        elif self.info.group:
-            found.append(errors.required("eventTime"))
+        event = from_events(obj) if self.info.group else obj
+        _legacy(event, found)
+        if self.info.group:
+            _strict(event, found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.validate(ctx, obj)
+        found: list[FieldError] = []
+        event = from_events(obj) if self.info.group else obj
+        _legacy(event, found)
+        if self.info.group:
+            _fixed(event, from_events(old), found)
+        return found
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         if path.startswith("regarding."):
@@ -133,20 +149,81 @@ def to_events(obj: Object) -> Object:
     return out
 
 
-def _new_style(event: Object, controller_field: str, found: list[FieldError]) -> None:
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _legacy(event: Object, found: list[FieldError]) -> None:
+    """What holds whichever API wrote it."""
+    namespace = event["metadata"].get("namespace") or ""
+    about = (event.get("involvedObject") or {}).get("namespace") or ""
+    if not event.get("eventTime"):
+        good = namespace == about if about else namespace in ("", "default")
+    else:
+        good = bool(about) or namespace in ("default", "kube-system")
+    if not good:
+        text = "does not match event.namespace"
+        found.append(errors.invalid_value("involvedObject.namespace", about, text))
+    if event.get("eventTime"):
+        _new_style(event, found)
+    for text in names.dns1123_subdomain_errors(namespace):
+        found.append(errors.invalid_value("namespace", namespace, text))
+
+
+def _strict(event: Object, found: list[FieldError]) -> None:
+    """What may be created through events.k8s.io."""
+    _series(event, found)
+    if not event.get("eventTime"):
+        found.append(errors.required("eventTime"))
+    kind = event.get("type") or ""
+    if kind not in ("Normal", "Warning"):
+        found.append(errors.invalid_value("type", "", f"has invalid value: {kind}"))
+    source = event.get("source") or {}
+    for field, value in (
+        *((field, event.get(field)) for field in ("firstTimestamp", "lastTimestamp", "count")),
+        ("source", source.get("component") or source.get("host")),
+    ):
+        if value:
+            found.append(errors.invalid_value(field, "", "needs to be unset"))
+
+
+def _fixed(event: Object, before: Object, found: list[FieldError]) -> None:
+    """An event goes on as a series; nothing else of it changes."""
+    if event.get("series") != before.get("series"):
+        _series(event, found)
+    for field, path in _FIXED:
+        now, then = event.get(field) or None, before.get(field) or None
+        if now != then:
+            shown: Any = 0 if field == "count" else ""
+            if field in _STRUCTS and now is not None:
+                kind, parts = _STRUCTS[field]
+                shown = gosyntax.of_words(kind, now, parts)
+            elif now is not None:
+                shown = now
+            found.append(errors.invalid_value(path, shown, "field is immutable"))
+
+
+def _series(event: Object, found: list[FieldError]) -> None:
+    series = event.get("series")
+    if series is None:
+        return
+    if (series.get("count") or 0) < 2:
+        found.append(errors.invalid_value("series.count", "", "should be at least 2"))
+    if not series.get("lastObservedTime"):
+        found.append(errors.required("series.lastObservedTime"))
+
+
+def _new_style(event: Object, found: list[FieldError]) -> None:
     controller = event.get("reportingComponent") or ""
     if not controller:
-        found.append(errors.required(controller_field))
-    checks.named(controller, controller_field, names.qualified_name_errors, found)
-    instance = event.get("reportingInstance") or ""
-    if not instance:
-        found.append(errors.required("reportingInstance"))
-    for field, limit in (("reportingInstance", 128), ("action", 128), ("reason", 128)):
+        found.append(errors.required("reportingController"))
+    checks.named(controller, "reportingController", names.qualified_name_errors, found)
+    for field in ("reportingInstance", "action", "reason"):
         value = event.get(field) or ""
-        if field != "reportingInstance" and not value:
+        if not value:
             found.append(errors.required(field))
-        if len(value) > limit:
-            text = f"can have at most {limit} characters"
+        if names.size(value) > WORD_SIZE:
+            text = f"can have at most {WORD_SIZE} characters"
             found.append(errors.invalid_value(field, "", text))
-    if len(event.get("message") or "") > 1024:
-        found.append(errors.invalid_value("message", "", "can have at most 1024 characters"))
+    if names.size(event.get("message") or "") > NOTE_SIZE:
+        text = f"can have at most {NOTE_SIZE} characters"
+        found.append(errors.invalid_value("message", "", text))

@@ -111,6 +111,14 @@ def strings(value: Sequence[str] | None) -> Any:
     return errors.GoText("[]string(nil)") if value is None else list(value)
 
 
+def of_words(
+    kind: str, value: Mapping[str, Any], fields: Sequence[tuple[str, str]]
+) -> errors.GoText:
+    """A struct of strings as a bad value; `fields` are pairs of Go's name and JSON's."""
+    words = ", ".join(f"{go}:{errors.go_value(value.get(name) or '')}" for go, name in fields)
+    return errors.GoText(f"{kind}{{{words}}}")
+
+
 def pointer(text: str, value: Any) -> str:
     """A pointer field inside a struct: Go prints its address, of which there is none here."""
     return f"(*{text})(nil)" if value is None else f"(*{text})(0xc000000000)"
