@@ -4,7 +4,7 @@ A node whose lease and status stand still for the grace period has its condition
 What the conditions say becomes taints: the scheduler keeps away by NoSchedule, and the taint
 eviction controller acts on NoExecute. Silence is counted in looks at the node, not by the clock: a
 clock that jumps ahead gives the kubelets their turn before it counts against them.
-Simplified: no zones and no limit on how many nodes are tainted at a time.
+How many nodes get that taint, and how fast, is said in nodezones.py.
 
 Models kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import podstate
+from controllers_app.controllers import nodezones, podstate
 from controllers_app.runtime.controller import Context, Controller, Result
 
 PERIOD_SECONDS = 5.0
@@ -39,6 +39,8 @@ _PRESSURES = {
     "PIDPressure": PREFIX + "pid-pressure",
     "NetworkUnavailable": PREFIX + "network-unavailable",
 }
+_EMPTIES = ((NOT_READY, "NoExecute"), (UNREACHABLE, "NoExecute"))
+_CENSUS = "zones"
 _OURS = frozenset((NOT_READY, UNREACHABLE, PREFIX + "unschedulable", *_PRESSURES.values()))
 _WATCHED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
@@ -64,7 +66,9 @@ class NodeLifecycleController(Controller):
         recent = (int(major), int(minor)) >= (1, 32)
         self._grace = GRACE_SECONDS if recent else GRACE_SECONDS_BEFORE_1_32
         self._pulses: dict[str, _Pulse] = {}
+        self._zones = nodezones.Zones(ctx.kernel)
         self._nodes = ctx.informers.informer("nodes")
+        self._nodes.census(_CENSUS, nodezones.everywhere, nodezones.health_of)
         self._leases = ctx.informers.informer(LEASES)
         self._pods = ctx.informers.informer("pods").index("node", podstate.by_node)
         self._nodes.handle(self._changed, self._updated, self._gone)
@@ -74,24 +78,53 @@ class NodeLifecycleController(Controller):
         if node is None:
             return Result("is gone")
         did = []
+        self._look_at_zones()
         ready = podstate.condition_of(node, "Ready")
         if self._is_silent(node) and (ready is None or ready["status"] != "Unknown"):
+            # the cache will show it, and bring the node back to be emptied
             node = await self._mark_unknown(node)
             did.append("is silent: its conditions become Unknown")
-        change = await self._write_taints(node)
-        if change:
-            did.append(change)
+            wanted, why, wait = _spared(_wanted_taints(node)), "", 0.0
+        else:
+            wanted, why, wait = self._paced(node, _wanted_taints(node))
+        change = await self._write_taints(node, wanted)
+        did += [one for one in (change, why) if one]
         unready = podstate.condition_of(node, "Ready")
         if unready is not None and unready["status"] != "True":
             count = await self._mark_pods(key)
             if count:
                 did.append(f"{count} pods are not ready any more")
-        return Result("; ".join(did) or "nothing to do")
+        return Result("; ".join(did) or "nothing to do", wait)
+
+    def _look_at_zones(self) -> None:
+        if self._zones.look(self._nodes.count(_CENSUS, "")):
+            for node in self._nodes.list():
+                name = meta.name_of(node)
+                if not self._zones.is_halted and name in self._pulses:
+                    self._pulses[name].silent = 0.0  # the silence may have been ours
+                self.queue.add(name)
+
+    def _paced(self, node: Object, wanted: list[Taint]) -> tuple[list[Taint], str, float]:
+        """The taints with the one that empties the node only if it may be emptied by now:
+        (taints, why not, seconds to wait)."""
+        if not any(one in wanted for one in _EMPTIES):
+            return wanted, "", 0.0
+        if self._zones.is_halted:
+            return _spared(wanted), "no node is ready: none is emptied", 0.0
+        if any(_key(taint) in _EMPTIES for taint in node["spec"].get("taints") or ()):
+            return wanted, "", 0.0
+        wait = self._zones.wait(nodezones.zone_of(node))
+        if wait is None:
+            return _spared(wanted), "most of its zone is not ready: it is not emptied", 0.0
+        if wait > 0:
+            return _spared(wanted), f"others are emptied first: waits {wait:.1f} s", wait
+        return wanted, "", 0.0
 
     async def housekeep(self) -> None:
         """Look at every node's signs of life, every five seconds."""
         while True:
             await self.kernel.sleep(PERIOD_SECONDS, background=not self._has_suspects())
+            self._look_at_zones()
             for name, node in sorted((meta.name_of(node), node) for node in self._nodes.list()):
                 pulse = self._pulses.setdefault(name, _Pulse())
                 sign = self._sign(name, node)
@@ -161,9 +194,8 @@ class NodeLifecycleController(Controller):
             self.recorder.event(written, "Normal", "NodeNotReady", message)
         return written
 
-    async def _write_taints(self, node: Object) -> str:
-        """Make our taints what the conditions say; leave everybody else's. What was changed."""
-        wanted = _wanted_taints(node)
+    async def _write_taints(self, node: Object, wanted: list[Taint]) -> str:
+        """Make our taints these; leave everybody else's. What was changed."""
         known = (node["spec"].get("taints")) or []
         kept = [taint for taint in known if taint["key"] not in _OURS or _key(taint) in wanted]
         have = {_key(taint) for taint in kept}
@@ -242,6 +274,10 @@ def _decisive(node: Object) -> tuple[Any, ...]:
         spec.get("unschedulable"),
         spec.get("taints"),
     )
+
+
+def _spared(wanted: list[Taint]) -> list[Taint]:
+    return [one for one in wanted if one not in _EMPTIES]
 
 
 def _wanted_taints(node: Object) -> list[Taint]:

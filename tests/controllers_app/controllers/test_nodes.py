@@ -9,6 +9,7 @@ from tests.controllers_app.controllers.lab import Lab, pod, replica_set
 
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
+SETTLED = 11  # seconds after the first node was ready; until then none is emptied
 
 
 def taints(lab: Lab, name: str = "node-1") -> set[tuple[str, str]]:
@@ -46,6 +47,8 @@ def test_a_new_node_is_registered_and_loses_its_taint_when_ready(lab: Lab) -> No
 
 def test_a_node_that_says_it_is_not_ready_is_tainted(lab: Lab) -> None:
     lab.add_node("node-1")
+    lab.add_node("node-2")
+    lab.run(SETTLED)
     lab.beat("node-1", ready=False)
     assert taints(lab) == {(NOT_READY, "NoSchedule"), (NOT_READY, "NoExecute")}
     lab.beat("node-1")
@@ -78,10 +81,12 @@ def test_a_kubelet_that_lives_stays_ready(lab: Lab) -> None:
 
 def test_a_silent_kubelet_makes_its_node_unknown_after_the_grace_period(lab: Lab) -> None:
     lab.add_node("node-1")
+    lab.add_node("node-2")
     lab.create("pods", pod("a", app="x"))
     lab.start_pods()
     lab.run(45)
     assert ready(lab)["status"] == "True"
+    lab.beat("node-2")
     lab.run(15)
     found = ready(lab)
     assert (found["status"], found["reason"], found["message"]) == (
@@ -106,12 +111,14 @@ def test_a_jump_of_the_clock_gives_kubelets_their_turn_first(lab: Lab) -> None:
 
 def test_pods_leave_an_unreachable_node_after_their_toleration(lab: Lab) -> None:
     lab.add_node("node-1")
+    lab.add_node("node-2")
     lab.create("replicasets.apps", replica_set(replicas=1))
     lab.start_pods()
     [name] = lab.names("pods")
-    lab.run(61)
+    live(lab, 60, "node-2")
+    lab.run(1)
     assert not meta.is_deleting(lab.get("pods", name))
-    lab.run(305)
+    live(lab, 310, "node-2")
     old = lab.get("pods", name)
     assert meta.is_deleting(old)
     target = next(
@@ -128,14 +135,70 @@ def test_pods_leave_an_unreachable_node_after_their_toleration(lab: Lab) -> None
 
 def test_a_node_that_comes_back_in_time_keeps_its_pods(lab: Lab) -> None:
     lab.add_node("node-1")
+    lab.add_node("node-2")
     lab.create("pods", pod("a", app="x"))
     lab.start_pods()
-    lab.run(100)
+    live(lab, 100, "node-2")
     assert ready(lab)["status"] == "Unknown"
-    live(lab, 400, "node-1")
+    live(lab, 400, "node-1", "node-2")
     assert taints(lab) == set()
     assert not meta.is_deleting(lab.get("pods", "a"))
     assert ("TaintManagerEviction", "Cancelling deletion of Pod default/a", 1) in lab.events("Pod")
+
+
+def emptied(lab: Lab, *names: str) -> list[str]:
+    """Those of the nodes that have a taint which empties them."""
+    return [name for name in names if any(effect == "NoExecute" for _, effect in taints(lab, name))]
+
+
+def test_when_no_node_is_ready_none_is_emptied(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.add_node("node-2")
+    lab.run(SETTLED)
+    lab.beat("node-1", ready=False)
+    assert emptied(lab, "node-1", "node-2") == ["node-1"]
+    lab.beat("node-2", ready=False)
+    lab.run(1)
+    assert emptied(lab, "node-1", "node-2") == []
+    assert (NOT_READY, "NoSchedule") in taints(lab, "node-1")
+    lab.beat("node-2")
+    lab.run(11)
+    assert emptied(lab, "node-1", "node-2") == ["node-1"]
+
+
+def test_nodes_are_emptied_one_every_ten_seconds(lab: Lab) -> None:
+    names = [f"node-{number}" for number in range(1, 6)]
+    for name in names:
+        lab.add_node(name)
+    lab.run(SETTLED)
+    for name in names[:2]:
+        lab.beat(name, ready=False)
+    assert len(emptied(lab, *names)) == 1
+    lab.run(8)
+    assert len(emptied(lab, *names)) == 1
+    lab.run(3)
+    assert emptied(lab, *names) == names[:2]
+
+
+def test_a_small_zone_that_is_mostly_unhealthy_is_left_as_it_is(lab: Lab) -> None:
+    names = [f"node-{number}" for number in range(1, 6)]
+    for name in names:
+        lab.add_node(name)
+    for name in names[:3]:
+        lab.beat(name, ready=False)
+    before = emptied(lab, *names)
+    lab.run(30)
+    assert emptied(lab, *names) == before
+    assert len(before) < 3
+
+
+def test_zones_are_judged_one_by_one(lab: Lab) -> None:
+    for name, zone in (("node-1", "a"), ("node-2", "a"), ("node-3", "b"), ("node-4", "b")):
+        lab.add_node(name, labels={"topology.kubernetes.io/zone": zone})
+    lab.run(SETTLED)
+    for name in ("node-1", "node-3"):
+        lab.beat(name, ready=False)
+    assert emptied(lab, "node-1", "node-2", "node-3", "node-4") == ["node-1", "node-3"]
 
 
 def test_a_pod_that_tolerates_nothing_goes_at_once(lab: Lab) -> None:
