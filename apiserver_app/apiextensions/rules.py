@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from apiserver_app import cel
 from apiserver_app.apiextensions import fieldpaths, paths, structural
 from apiserver_app.apiextensions.structural import EMBEDDED, Node, Schema
+from apiserver_app.cel import bounds, types, values
 from apiserver_app.cel import program as programs
 from apiserver_app.cel import schema as schemas
-from apiserver_app.cel import types, values
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 
@@ -64,6 +64,15 @@ class Rule:
     error: str = ""
     message_error: str = ""
     path: str = ""
+
+
+class Costs(NamedTuple):
+    """What a rule, and its message's expression, may cost at worst; and how often such a place can
+    be in one request when nothing else bounds that."""
+
+    rule: int
+    message: int
+    places: int
 
 
 @dataclass(slots=True)
@@ -134,6 +143,25 @@ def compile_all(node: Node, *, is_root: bool, version: str) -> list[Rule]:
     """The rules of one place; never raises."""
     schema = whole(node, is_root)
     return [_compile(rule, node, schema, version) for rule in node.rules]
+
+
+def costs(rule: Rule, node: Node, *, is_root: bool, version: str) -> Costs:
+    """Of a rule as it was compiled; nothing for one that was not."""
+    schema = whole(node, is_root)
+
+    def worst(program: programs.Program | None, *, optional: bool) -> int:
+        if program is None:
+            return 0
+        shown = {"self": schema} if optional else {"self": schema, "oldSelf": schema}
+        typed = {"oldSelf": types.optional_of(schemas.type_of(schema))} if optional else {}
+        return programs.estimated(
+            program.expression, typed, shown, version,
+            lambda path: bounds.largest(schema, path, is_resource=is_root),
+        )  # fmt: skip
+
+    rule_cost = worst(rule.program, optional=rule.optional)
+    message_cost = worst(rule.message, optional=False)
+    return Costs(rule_cost, message_cost, bounds.most(schema, is_resource=is_root))
 
 
 def whole(node: Node, is_root: bool) -> Schema:

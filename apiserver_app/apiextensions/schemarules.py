@@ -25,12 +25,18 @@ from apiserver_app.apiextensions import (
     validation,
 )
 from apiserver_app.apiextensions.structural import Node
+from apiserver_app.cel import intervals
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 
 Schema = Mapping[str, Any]
 Found = list[FieldError]
 
+# estimated cost: of one expression, and of all of a version
+COST_MAX, WHOLE_COST_MAX = 10_000_000, 100_000_000
+_CONTRIBUTED = (
+    "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+)
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _META = ("metadata", "kind", "apiVersion")
 _REASONS = (
@@ -60,10 +66,15 @@ class _Within:
     no_defaults: str = ""  # why there may be none
     in_meta: bool = False
     uncorrelated: str = ""  # the first place above that has no old value
+    # how often there can be this place in one object; None when no schema above says
+    places: int | None = 1
 
 
-def validate(schema: Schema, path: str, *, has_status: bool, version: str) -> list[FieldError]:
-    """Everything that is wrong with the schema of one version, at `path`."""
+def validate(
+    schema: Schema, path: str, *, has_status: bool, version: str, unchanged: bool = False
+) -> list[FieldError]:
+    """Everything that is wrong with the schema of one version, at `path`. Rules of a schema that is
+    `unchanged` may cost what they did."""
     found: Found = []
     at = f"{path}.openAPIV3Schema"
     if has_status:
@@ -86,12 +97,49 @@ def validate(schema: Schema, path: str, *, has_status: bool, version: str) -> li
         found += wrong
     schema_found: Found = []
     rule_found: Found = []
-    walk = _Walk(schema_found, rule_found, compiles)
+    walk = _Walk(schema_found, rule_found, compiles, not unchanged)
     walk.place(schema, node, at, _Within(version), root=True)
     found += schema_found + rule_found
+    _whole_cost(walk, at, found)
     if broken and not found:
         found.append(errors.invalid_value(at, "", broken))
     return found
+
+
+def _whole_cost(walk: _Walk, at: str, found: Found) -> None:
+    """All rules of a version together have a limit, too."""
+    total = min(sum(cost for cost, _ in walk.costs), intervals.MOST)
+    if total <= WHOLE_COST_MAX:
+        return
+    worth_telling = [one for one in walk.costs if one[0] >= WHOLE_COST_MAX // 100]
+    for _, where in sorted(worth_telling, key=lambda one: -one[0])[:4]:
+        found.append(errors.forbidden_value(where, _CONTRIBUTED))
+    said = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+    found.append(errors.forbidden_value(at, _exceeds(said, total, WHOLE_COST_MAX)))
+
+
+def _exceeds(what: str, cost: int, limit: int) -> str:
+    from apiserver_app.cel import costs
+
+    return (
+        f"{what} exceeds budget by factor of {costs.shown_factor(cost, limit)} (try simplifying "
+        "the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and "
+        "strings are declared)"
+    )
+
+
+def _places(schema: Schema, within: _Within) -> int | None:
+    """How often there can be the parts of a value."""
+    if within.places is None:
+        return None
+    kind, most = schema.get("type"), None
+    if kind == "array":
+        most = schema.get("maxItems")
+    elif kind == "object" and schema.get("additionalProperties") is not None:
+        most = schema.get("maxProperties")
+    else:
+        most = 1
+    return None if most is None else min(within.places * max(0, int(most)), intervals.MOST)
 
 
 def _root_of_status(schema: Schema, at: str, found: Found) -> None:
@@ -116,7 +164,9 @@ def _root_of_status(schema: Schema, at: str, found: Found) -> None:
 class _Walk:
     """From the root down; rules are compiled where the schema is right."""
 
-    def __init__(self, found: Found, rules: Found, compiles: bool) -> None:
+    def __init__(self, found: Found, rules: Found, compiles: bool, counts: bool) -> None:
+        self.costs: list[tuple[int, str]] = []  # of each expression, and where it stands
+        self._counts = counts  # whether a single expression is refused for its cost
         self._found = found
         self._rules = rules
         self._compiles = compiles
@@ -146,6 +196,7 @@ class _Walk:
     ) -> None:
         additional = schema.get("additionalProperties")
         properties = schema.get("properties") or {}
+        within = dataclasses.replace(within, places=_places(schema, within))
         if additional is not None and properties and additional is not True:
             text = "additionalProperties and properties are mutual exclusive"
             self._found.append(errors.forbidden_value(f"{at}.additionalProperties", text))
@@ -250,6 +301,12 @@ class _Walk:
         for index, rule in enumerate(compiled):
             where = f"{at}.{structural.VALIDATIONS}[{index}]"
             shown = _go_rule(rule.source)
+            if not rule.error:
+                costs = rules.costs(rule, node, is_root=is_root, version=within.version)
+                places = costs.places if within.places is None else within.places
+                self._cost(f"{where}.rule", "rule", costs.rule * places)
+                if rule.message is not None:
+                    self._cost(f"{where}.messageExpression", "messageExpression", costs.message)
             if rule.error:
                 self._rules.append(errors.invalid_value(f"{where}.rule", shown, rule.error))
             if rule.message_error:
@@ -266,6 +323,13 @@ class _Walk:
                 why = "may not be set if oldSelf is not used in rule"
                 value = bool(rule.source["optionalOldSelf"])
                 self._rules.append(errors.invalid_value(f"{where}.optionalOldSelf", value, why))
+
+    def _cost(self, where: str, what: str, cost: int) -> None:
+        cost = min(cost, intervals.MOST)
+        if self._counts and cost > COST_MAX:
+            text = _exceeds(f"estimated {what} cost", cost, COST_MAX)
+            self._rules.append(errors.forbidden_value(where, text))
+        self.costs.append((cost, where))
 
 
 def _defaults(node: Node, at: str) -> Found:

@@ -24,8 +24,11 @@ _REVIEWS = ("v1", "v1beta1")
 Found = list[FieldError]
 
 
-def validate(version: Mapping[str, Any], path: str, release: str) -> list[FieldError]:
-    """What is wrong with one version. `release` is the version of Kubernetes."""
+def validate(
+    version: Mapping[str, Any], path: str, release: str, *, unchanged: bool = False
+) -> list[FieldError]:
+    """What is wrong with one version. `release` is the version of Kubernetes, `unchanged` whether
+    its schema is stored already."""
     found: Found = []
     _warning(version, f"{path}.deprecationWarning", found)
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -33,7 +36,7 @@ def validate(version: Mapping[str, Any], path: str, release: str) -> list[FieldE
     if schema is not None:
         found += schemarules.validate(
             schema, f"{path}.schema", has_status=subresources.get("status") is not None,
-            version=release,
+            version=release, unchanged=unchanged,
         )  # fmt: skip
     if subresources.get("scale") is not None:
         _scale(subresources["scale"], f"{path}.subresources", found)

@@ -45,12 +45,17 @@ class Checker:
         structs: Mapping[str, Type] = _DEFAULT_FIELDS,
     ) -> None:
         self.issues: list[Issue] = []
+        self.types: dict[int, Type] = {}  # of each node, by its identity
         self._scope: dict[str, Type] = dict(variables)
         self._dotted = frozenset(name for name in variables if "." in name)
         self._version = version
         self._structs = structs
 
     def check(self, node: Node) -> Type:
+        found = self.types[id(node)] = self._check(node)
+        return found
+
+    def _check(self, node: Node) -> Type:
         if isinstance(node, Const):
             return Type(value_type(node.value))
         if isinstance(node, Ident):

@@ -20,6 +20,7 @@ from apiserver_app.cel.errors import (
     ResultTypeError,
 )
 from apiserver_app.cel.evaluator import Env, Planner, Step
+from apiserver_app.cel.tree import Node
 from apiserver_app.cel.types import DYN, Type
 from apiserver_app.cel.validators import literal_issues
 from apiserver_app.cel.values import plain
@@ -103,17 +104,43 @@ def compiled(
     return Program(expression, step, output, adapters)
 
 
+def estimated(
+    expression: str,
+    types: Mapping[str, Type],
+    schemas: Mapping[str, Mapping[str, Any]],
+    version: str,
+    size_at: Callable[[tuple[str, ...]], int | None],
+) -> int:
+    """What an expression that compiles costs at worst; `size_at` says how much there can be at a
+    place below a variable."""
+    from apiserver_app.cel.costs import Coster  # needed by those who write rules only
+
+    declared = {**types, **{name: schema.type_of(one) for name, one in schemas.items()}}
+    tree, checker = _checked(expression, declared, {}, version)
+    return Coster(checker.types, size_at).cost(tree).most
+
+
 def _planned(
     expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: str
 ) -> tuple[Step, Type]:
-    tree = parser.parse(expression)
-    major, minor = version.lstrip("v").split(".")[:2]
-    profile = (int(major), int(minor))
-    checker = Checker(declared, profile, structs)
-    output = checker.check(tree)
+    tree, checker = _checked(expression, declared, structs, version)
     issues = checker.issues
-    if not issues and profile >= (1, 29):
+    if not issues and _profile(version) >= (1, 29):
         issues = literal_issues(tree)
     if issues:
         raise CompileError(expression, issues)
-    return Planner(declared).plan(tree), output
+    return Planner(declared).plan(tree), checker.types[id(tree)]
+
+
+def _checked(
+    expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: str
+) -> tuple[Node, Checker]:
+    tree = parser.parse(expression)
+    checker = Checker(declared, _profile(version), structs)
+    checker.check(tree)
+    return tree, checker
+
+
+def _profile(version: str) -> tuple[int, int]:
+    major, minor = version.lstrip("v").split(".")[:2]
+    return int(major), int(minor)

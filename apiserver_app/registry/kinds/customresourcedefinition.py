@@ -71,7 +71,7 @@ class CustomResourceDefinitionStrategy(Strategy):
         if name_of(obj) != f"{plural}.{group}":
             text = 'must be spec.names.plural+"."+spec.group'
             found.append(errors.invalid_value("metadata.name", name_of(obj), text))
-        _spec(ctx, spec, found)
+        _spec(ctx, spec, (), found)
         _status(obj, found)
         _approval(obj, None, found)
         _preserve(spec, found)
@@ -79,7 +79,7 @@ class CustomResourceDefinitionStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
-        _spec(ctx, obj["spec"], found)
+        _spec(ctx, obj["spec"], old["spec"].get("versions") or (), found)
         fixed: tuple[Sequence[str], ...] = (("group",), ("names", "plural"))
         if customkinds.is_true(old, "Established"):
             fixed = (("scope",), ("names", "kind"), *fixed)
@@ -101,13 +101,18 @@ class CustomResourceDefinitionStrategy(Strategy):
         return found
 
 
-def _spec(ctx: Context, spec: Mapping[str, Any], found: list[FieldError]) -> None:
+def _spec(
+    ctx: Context,
+    spec: Mapping[str, Any],
+    old: Sequence[Mapping[str, Any]],
+    found: list[FieldError],
+) -> None:
     _group(spec.get("group") or "", found)
     if not spec.get("scope"):
         found.append(errors.required("spec.scope"))
     else:
         checks.one_of(spec["scope"], "spec.scope", ("Cluster", "Namespaced"), found)
-    _versions(ctx, spec, spec.get("versions") or (), found)
+    _versions(ctx, spec, spec.get("versions") or (), old, found)
     for field in ("plural", "singular", "kind", "listKind"):
         if not spec["names"].get(field):
             found.append(errors.required(f"spec.names.{field}"))
@@ -175,6 +180,7 @@ def _versions(
     ctx: Context,
     spec: Mapping[str, Any],
     versions: Sequence[Mapping[str, Any]],
+    old: Sequence[Mapping[str, Any]],
     found: list[FieldError],
 ) -> None:
     for index, version in enumerate(versions):
@@ -190,7 +196,10 @@ def _versions(
         wrong = names.dns1035_label_errors(name)
         if wrong:
             found.append(errors.invalid_value(f"{path}.name", name, ",".join(wrong)))
-        found += versionrules.validate(version, path, ctx.version)
+        stored = any(
+            one.get("name") == name and one.get("schema") == version.get("schema") for one in old
+        )
+        found += versionrules.validate(version, path, ctx.version, unchanged=stored)
     shown = errors.GoText("[]apiextensions.CustomResourceDefinitionVersion{...}")
     if not unique:
         text = "must contain unique version names"

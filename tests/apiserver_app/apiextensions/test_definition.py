@@ -149,3 +149,47 @@ def test_what_names_and_stores_a_resource_cannot_change() -> None:
     answer = session.request("PATCH", path, {"spec": {"versions": [version]}}, headers=MERGE)
     said = 'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was '
     assert said in answer.json()["message"]
+
+
+# -- what rules may cost -------------------------------------------------------------------------
+
+TOO_MUCH = (
+    " (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, "
+    "maps, and strings are declared)"
+)
+
+
+def listing(rule: str, **more: Any) -> dict[str, Any]:
+    """A definition with a list of texts in its spec, and a rule about it."""
+    names = {"type": "array", "items": {"type": "string"}, **more}
+    names["x-kubernetes-validations"] = [{"rule": rule}]
+    return of_spec({"type": "object", "properties": {"names": names}})
+
+
+def test_a_rule_that_may_cost_too_much_is_refused_until_its_schema_is_bounded(
+    session: Session,
+) -> None:
+    rule = "self.all(x, self.all(y, x == y))"
+    at = f"{SPEC}.properties[names]"
+    answer = define(session, listing(rule))
+    assert answer.status == 422
+    causes = [(one["field"], one["message"]) for one in answer.json()["details"]["causes"]]
+    assert causes == [
+        (f"{at}.x-kubernetes-validations[0].rule",
+         f"Forbidden: estimated rule cost exceeds budget by factor of more than 100x{TOO_MUCH}"),
+        (f"{at}.x-kubernetes-validations[0].rule",
+         "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire "
+         "OpenAPIv3 schema"),
+        (AT, "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 "
+         f"schema exceeds budget by factor of more than 100x{TOO_MUCH}"),
+    ]  # fmt: skip
+    bounded = listing(rule, maxItems=64, items={"type": "string", "maxLength": 63})
+    answer = session.request("POST", f"{DEFINITIONS}?dryRun=All", bounded)
+    assert answer.status == 201, answer.text
+
+
+def test_the_factor_is_told_and_grows_with_the_places_a_rule_is_asked_at(session: Session) -> None:
+    text = {"type": "string", "x-kubernetes-validations": [{"rule": "self.contains('abcd')"}]}
+    answer = define(session, of_spec({"type": "array", "maxItems": 50, "items": text}))
+    said = answer.json()["details"]["causes"][0]["message"]
+    assert said.startswith("Forbidden: estimated rule cost exceeds budget by factor of 1.6x (try")

@@ -16,7 +16,7 @@ RULES: list[dict[str, Any]] = [
     {"rule": "self.image == oldSelf.image", "message": "image is immutable",
      "fieldPath": ".image", "reason": "FieldValueForbidden"},
     {"rule": "!has(self.labels) || size(self.labels) < 2",
-     "messageExpression": "'too many labels: ' + string(size(self.labels))"},
+     "messageExpression": "'too many labels: %d'.format([size(self.labels)])"},
     {"rule": "oldSelf.hasValue() || self.cronSpec != '1 1 1 1 1'", "optionalOldSelf": True,
      "message": "not at first"},
 ]  # fmt: skip
