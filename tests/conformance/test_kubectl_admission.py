@@ -24,8 +24,14 @@ from tests.lifecycle.hosting.running import REAL, Demo
 WEBHOOKS = Path(__file__).resolve().parents[2] / "lifecycle" / "catalog" / "webhooks"
 PLUGINS = (
     "NodeRestriction", "NamespaceAutoProvision", "AlwaysPullImages", "ImagePolicyWebhook",
-    "PodNodeSelector", "DenyServiceExternalIPs",
+    "PodNodeSelector", "DenyServiceExternalIPs", "EventRateLimit",
 )  # fmt: skip
+
+EVENTS_MAX = 10
+EVENT_LIMITS = {
+    "apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration",
+    "limits": [{"type": "User", "qps": 1, "burst": EVENTS_MAX}],
+}  # fmt: skip
 
 
 def respond(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
@@ -63,6 +69,7 @@ def configured(where: Path, server: Server) -> list[str]:
         "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration",
         "plugins": [
             {"name": "ImagePolicyWebhook", "configuration": policy},
+            {"name": "EventRateLimit", "configuration": EVENT_LIMITS},
         ],
     }  # fmt: skip
     (where / "admission.yaml").write_text(yaml.safe_dump(admission))
@@ -200,6 +207,26 @@ def test_limits_and_quotas_refuse_in_upstreams_words(guarded: Kubectl) -> None:
         'Error from server (Forbidden): pods "c" is forbidden: exceeded quota: one, requested: '
         "pods=1, used: pods=1, limited: pods=1"
     )
+
+
+def test_whoever_sends_too_many_events_has_to_wait(guarded: Kubectl) -> None:
+    event = {
+        "apiVersion": "v1", "kind": "Event", "reason": "Tested",
+        "involvedObject": {"kind": "Namespace", "name": "default", "namespace": "default"},
+    }  # fmt: skip
+    sent = [
+        {**event, "metadata": {"name": f"e{number}", "namespace": "default"}}
+        for number in range(EVENTS_MAX + 2)
+    ]
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": sent})
+    said = guarded("create", "-f", "-", given=listed)
+    assert said.count("created") == EVENTS_MAX + 2  # kubectl comes again after a second
+    metrics = guarded("get", "--raw", "/metrics")
+    refused = [
+        line for line in metrics.splitlines()
+        if line.startswith('apiserver_request_total{code="429"') and 'resource="events"' in line
+    ]  # fmt: skip
+    assert refused
 
 
 def test_sample_webhooks_refuse_and_inject(guarded: Kubectl) -> None:

@@ -40,7 +40,9 @@ def serving(decide: Decide, where: Path) -> Server:
 
 
 @contextlib.contextmanager
-def configured(kubectl: Kubectl, kind: str, url: str, ca_pem: str, **fields: Any) -> Iterator[None]:
+def configured(
+    kubectl: Kubectl, kind: str, url: str, ca_pem: str, configuration: str = "check", **fields: Any
+) -> Iterator[None]:
     """A configuration of one webhook for config maps of the namespace, while the test runs."""
     rule = {
         "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
@@ -57,13 +59,13 @@ def configured(kubectl: Kubectl, kind: str, url: str, ca_pem: str, **fields: Any
     resource = f"{kind.capitalize()}WebhookConfiguration"
     made = {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": resource,
-        "metadata": {"name": "check"}, "webhooks": [webhook],
+        "metadata": {"name": configuration}, "webhooks": [webhook],
     }  # fmt: skip
     kubectl("create", "-f", "-", given=yaml.safe_dump(made))
     try:
         yield
     finally:
-        kubectl("delete", resource, "check")
+        kubectl("delete", resource, configuration)
 
 
 def configmap(name: str) -> str:
@@ -147,3 +149,61 @@ def test_nobody_there_a_wrong_authority_and_a_forbidden_address_are_named(
         "dial tcp 192.0.2.1:443: the address is not allowed, --outbound-allowed-addresses is "
         "127.0.0.0/8,::1/128"
     )
+
+
+def test_two_webhooks_change_the_object_and_the_first_is_asked_again(
+    space: Kubectl, tmp_path: Path
+) -> None:
+    def adding(label: str, value: str) -> Decide:
+        patch = json.dumps([{"op": "add", "path": f"/metadata/labels/{label}", "value": value}])
+        encoded = base64.b64encode(patch.encode()).decode()
+        return lambda request: {"allowed": True, "patchType": "JSONPatch", "patch": encoded}
+
+    def first(request: dict[str, Any]) -> dict[str, Any]:
+        labels = request["object"]["metadata"]["labels"]
+        return adding("times", "2" if "second" in labels else "1")(request)
+
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    with (
+        serving(first, folders[0]) as one,
+        serving(adding("second", "here"), folders[1]) as two,
+        configured(
+            space, "mutating", one.url, one.certificate.ca_pem, configuration="a-first",
+            reinvocationPolicy="IfNeeded",
+        ),
+        configured(
+            space, "mutating", two.url, two.certificate.ca_pem, configuration="b-second",
+            sideEffects="NoneOnDryRun",
+            matchConditions=[{"name": "named", "expression": "object.metadata.name != 'alone'"}],
+        ),
+    ):  # fmt: skip
+        space("create", "-f", "-", given=configmap("both"))
+        space("create", "-f", "-", given=configmap("alone"))
+        assert (len(one.asked), len(two.asked)) == (3, 1)
+        shown = space.run("create", "-f", "-", "--dry-run=server", "-o", "yaml",
+                          given=configmap("dry"))  # fmt: skip
+        labels = {"app": "dry", "second": "here", "times": "2"}
+        assert yaml.safe_load(shown.out)["metadata"]["labels"] == labels
+    labels = {"app": "both", "second": "here", "times": "2"}
+    assert space.object("configmap", "both")["metadata"]["labels"] == labels
+    labels = {"app": "alone", "times": "1"}
+    assert space.object("configmap", "alone")["metadata"]["labels"] == labels
+
+
+def test_a_condition_without_a_value_refuses_where_failures_do(
+    space: Kubectl, tmp_path: Path
+) -> None:
+    with (
+        serving(lambda request: {"allowed": True}, tmp_path) as server,
+        configured(
+            space, "validating", server.url, server.certificate.ca_pem,
+            admissionReviewVersions=["v1beta1", "v1"], sideEffects="NoneOnDryRun",
+            matchConditions=[{"name": "broken", "expression": "object.data.nothing == ''"}],
+            failurePolicy="Fail",
+        ),
+    ):  # fmt: skip
+        said = space.fails("create", "-f", "-", "--dry-run=server", given=configmap("one"))
+        assert "expression 'object.data.nothing == ''' resulted in error: no such key: data" in said
+        assert server.asked == []
