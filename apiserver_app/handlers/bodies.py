@@ -1,6 +1,6 @@
-"""What a request carried: its body as an object of the served type, or its patch.
+"""What a request carried: its body as an object of the served type.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,rest,patch}.go and
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,rest}.go and
 apimachinery pkg/runtime/serializer/json/{json,meta}.go.
 """
 
@@ -12,22 +12,12 @@ import orjson
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import client, errors, jsonbody, protobuf
+from apiserver_app.machinery import errors, jsonbody, protobuf
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _BODIES = ("application/json", "application/yaml", _PROTOBUF)
 _CUSTOM_BODIES = ("application/json", "application/yaml")
-_PATCHES = (
-    client.JSON_PATCH,
-    client.MERGE_PATCH,
-    client.STRATEGIC_PATCH,
-    client.APPLY_PATCH,
-)
-
-
-# custom resources have no Go type, and so no merge keys
-_CUSTOM_PATCHES = (client.JSON_PATCH, client.MERGE_PATCH, client.APPLY_PATCH)
 
 
 def read(cluster: ClusterContext, call: Call, info: ResourceInfo) -> Object:
@@ -57,35 +47,18 @@ def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
     obj, call.duplicates = jsonbody.decode(body, kind, find_duplicates=strict, into=into)
     if obj is None:
         return {}
-    why = "" if isinstance(obj, dict) else f"{_json_type(obj)} into Go value of type {_TYPE_META}"
+    why = (
+        ""
+        if isinstance(obj, dict)
+        else f"{errors.json_type(obj)} into Go value of type {errors.TYPE_META}"
+    )
     for name in ("apiVersion", "kind"):
         if not why and not isinstance(obj.get(name) or "", str):
-            why = f"{_json_type(obj[name])} into Go struct field .{name} of type string"
+            why = f"{errors.json_type(obj[name])} into Go struct field .{name} of type string"
     if why:
         why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {why}"
         raise jsonbody.refusal(body, why, into)
     return obj  # type: ignore[no-any-return]
-
-
-# what Go calls the anonymous struct that a body's kind is first read into
-_TYPE_META = (
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
-    'Kind string "json:\\"kind,omitempty\\"" }'
-)
-
-
-def _json_type(value: Any) -> str:
-    """What Go's decoder calls a JSON value."""
-    for kind, name in _JSON_TYPES:
-        if isinstance(value, kind):
-            return name
-    return "null"
-
-
-_JSON_TYPES: tuple[tuple[type, str], ...] = (
-    (bool, "bool"), (int, "number"), (float, "number"), (str, "string"), (list, "array"),
-    (dict, "object"),
-)  # fmt: skip
 
 
 def name_in(call: Call) -> str:
@@ -102,38 +75,6 @@ def name_in(call: Call) -> str:
     metadata = body.get("metadata") if isinstance(body, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def read_patch(cluster: ClusterContext, call: Call) -> Any:
-    """The patch as a value; 415 for what is none, 400 for what is not of the shape it says."""
-    custom = call.info is not None and call.info.custom is not None
-    taken = _CUSTOM_PATCHES if custom else _PATCHES
-    kind = call.content_type.split(";", 1)[0].strip()
-    if kind not in taken:
-        raise errors.unsupported_media_type(kind, taken)
-    if not isinstance(call.body, bytes):
-        return call.body
-    call.content_type = kind
-    prefix = _PREFIXES.get(kind, "")
-    as_kind = "application/yaml" if kind == client.APPLY_PATCH else "application/json"
-    try:
-        patch, _ = jsonbody.decode(call.body, as_kind, find_duplicates=False)
-    except errors.ApiError as error:
-        raise errors.bad_request(prefix + error.message) from error
-    wanted = list if kind == client.JSON_PATCH else dict
-    if not isinstance(patch, wanted):
-        go_type = "[]interface {}" if wanted is list else "map[string]interface {}"
-        raise errors.bad_request(
-            f"{prefix}json: cannot unmarshal {_json_type(patch)} into Go value of type {go_type}"
-        )
-    return patch
-
-
-_PREFIXES = {
-    client.JSON_PATCH: "error decoding patch: ",
-    client.MERGE_PATCH: "error decoding patch: ",
-    client.APPLY_PATCH: "error decoding YAML: ",
-}
 
 
 def typed(
@@ -187,6 +128,6 @@ def _wrong_kind(
     else:
         inside = info.group.partition(".")[0] or "core"
         why = f"converting ({tail}.{kind}) to ({inside}.{info.kind}): unknown conversion"
-    return errors.bad_request(
-        f'{kind} in version "{tail}" cannot be handled as a {info.kind}: {why}'
+    return errors.Undecodable(
+        f'{kind} in version "{tail}" cannot be handled as a {info.kind}: {why}', why
     )

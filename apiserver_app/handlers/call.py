@@ -50,7 +50,8 @@ class Call:
     annotations: dict[str, str] = field(default_factory=dict)  # for the audit log
     audit: Event | None = None  # what is logged of it, if anything
     address: str = ""  # of an outside request, where it came from
-    duplicates: list[str] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list)  # of its body: what strict decoding finds
+    patch: Any = None  # what a PATCH carried, as a value
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
     place: Any = None  # of flow control: given back when the request is answered
     # of an outside request: the query as it was sent, the headers' names in small letters

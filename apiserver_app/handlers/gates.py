@@ -14,10 +14,10 @@ import orjson
 from apiserver_app.admission.plugin import CONNECT, Attributes
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz import forbidden
-from apiserver_app.handlers import bodies, options
+from apiserver_app.handlers import bodies, options, patching
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, managedfields, meta, patches
+from apiserver_app.machinery import client, errors, managedfields, meta, patches
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import generic
@@ -36,10 +36,13 @@ async def decode(
     try:
         obj, unknown = bodies.typed(cluster, call, info, raw)
         _check_place(call, info, obj)
-        _check_strict(call, info, unknown)
+        if unknown:
+            unknown = check_strict(cluster, call, info, unknown, raw, old)
     except ApiError as error:
-        await _deny(cluster, "decode", error, {"word": str(error.code), "message": error.message})
-        raise
+        refused = patching.refusal(call, error, old, raw)
+        detail = {"word": str(refused.code), "message": refused.message}
+        await _deny(cluster, "decode", refused, detail)
+        raise refused from error
     strategy = cluster.strategy(info)
     strategy.default(obj)
     if call.verb != "patch":
@@ -80,16 +83,28 @@ def _check_place(call: Call, info: ResourceInfo, obj: Object) -> None:
         )
 
 
-def _check_strict(call: Call, info: ResourceInfo, unknown: list[str]) -> None:
+def check_strict(
+    cluster: ClusterContext,
+    call: Call,
+    info: ResourceInfo,
+    found: list[str],
+    raw: Object,
+    old: Object | None,
+) -> list[str]:
+    """What is unknown or doubled, in its order: warned of, or refused, as the client asks."""
     mode = call.param("fieldValidation") or "Warn"
-    if not unknown or mode == "Ignore":
-        return
+    if mode == "Ignore":
+        return found
+    if call.verb == "patch":
+        found = patching.in_order(cluster, call, info, found, old, raw)
     if mode == "Warn":
-        call.warnings += unknown
-        return
+        call.warnings += patching.warnings(found)
+        return found
+    if call.verb == "patch" and call.content_type != client.APPLY_PATCH:
+        raise patching.strict_refusal(call, old, raw, found)
     raise errors.bad_request(
         f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: '
-        f"strict decoding error: {', '.join(unknown)}"
+        f"strict decoding error: {', '.join(found)}"
     )
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.handlers import bodies, gates, writes
+from apiserver_app.handlers import bodies, gates, patching, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, labels, meta
+from apiserver_app.machinery import client, errors, labels, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
@@ -27,12 +27,7 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
         raise errors.internal(f"the spec replicas field {where} does not exist")
     if call.verb == "get":
         return Outcome(200, obj=now)
-    if call.verb == "patch":
-        patch = bodies.read_patch(cluster, call)
-        wanted = writes.patched(cluster, call, _scale_info(cluster), now, patch)
-    else:
-        wanted = bodies.read(cluster, call, _scale_info(cluster))
-    wanted, _ = cluster.types.decode(_DEFINITION, wanted)
+    wanted = _wanted(cluster, call, now)
     replicas = (wanted.get("spec") or {}).get("replicas", 0)
     revision = (wanted.get("metadata") or {}).get("resourceVersion")
     found = []
@@ -62,6 +57,28 @@ async def handle(cluster: ClusterContext, call: Call) -> Outcome:
         call.gate = inner.gate
     assert outcome.obj is not None
     return Outcome(200, obj=_scale_of(info, outcome.obj))
+
+
+def _wanted(cluster: ClusterContext, call: Call, now: Object) -> Object:
+    """The scale that was sent, or that a patch makes of the present one."""
+    about = _scale_info(cluster)
+    if call.verb != "patch":
+        raw = bodies.read(cluster, call, about)
+    else:
+        patching.check_type(call)
+        patching.read(call)
+        if call.content_type == client.APPLY_PATCH:
+            raw = writes.applied(cluster, call, about, now)
+        else:
+            raw = patching.patched(cluster, call, about, now)
+    try:
+        wanted, unknown = cluster.types.decode(_DEFINITION, raw)
+        if unknown or call.duplicates:
+            found = [*call.duplicates, *unknown]
+            gates.check_strict(cluster, call, about, found, raw, now)
+    except errors.ApiError as error:
+        raise patching.refusal(call, error, now, raw) from error
+    return wanted
 
 
 def _scale_info(cluster: ClusterContext) -> ResourceInfo:

@@ -12,8 +12,6 @@ pkg/registry/rest/{create,update}.go and pkg/registry/generic/registry/store.go.
 
 from __future__ import annotations
 
-from typing import Any
-
 from apiserver_app.admission.plugin import CREATE, UPDATE
 from apiserver_app.handlers import (
     allocations,
@@ -23,17 +21,15 @@ from apiserver_app.handlers import (
     escalation,
     gates,
     options,
+    patching,
 )
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import (
     client,
     errors,
-    jsonbody,
     managedfields,
     meta,
-    patches,
-    strategic,
 )
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import objectmeta
@@ -163,17 +159,23 @@ async def update(cluster: ClusterContext, call: Call) -> Outcome:
 async def patch(cluster: ClusterContext, call: Call) -> Outcome:
     """Apply the patch to what is stored, then go on as an update."""
     info = _info(call)
-    body = bodies.read_patch(cluster, call)
-    if call.audit is not None:
-        call.audit.patched(body)
+    patching.check_type(call)
+    applies = call.content_type == client.APPLY_PATCH
     for attempt in range(gates.RETRIES_MAX):
         old = cluster.storage.find(info, call.namespace, call.name)
-        if old is None:
-            if call.content_type == client.APPLY_PATCH and not call.subresource:
-                return await _apply_new(cluster, call, info, body)
+        if old is None and not (applies and not call.subresource):
             call.gate = "etcd"
             raise errors.not_found(info.group, info.plural, call.name)
-        raw = patched(cluster, call, info, old, body)
+        if not attempt:
+            patching.read(call)
+            if call.audit is not None:
+                call.audit.patched(call.patch)
+        if old is None:
+            return await _apply_new(cluster, call, info)
+        if applies:
+            raw = applied(cluster, call, info, old)
+        else:
+            raw = patching.patched(cluster, call, info, old)
         obj = await gates.decode(cluster, call, info, raw, old)
         _check_name(call, obj)
         call.gate = "etcd"
@@ -188,34 +190,19 @@ async def patch(cluster: ClusterContext, call: Call) -> Outcome:
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def patched(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object, body: Any
-) -> Object:
-    """What the patch makes of the stored object; not yet decoded, never the stored object."""
-    if call.content_type == client.JSON_PATCH:
-        made = patches.apply_json_patch(old, body)
-        if jsonbody.is_deep(made):
-            raise errors.bad_request("json: exceeded max depth")
-        return made
-    if call.content_type == client.MERGE_PATCH:
-        return patches.merge(old, body)
-    if call.content_type == client.APPLY_PATCH:
-        return managedfields.apply(
-            old, body, manager=gates.manager_of(call), force=call.param("force") == "true",
-            subresource=call.subresource, now=meta.rfc3339(cluster.kernel.now),
-            schema=cluster.types.schema(info.definition),
-        )  # fmt: skip
-    return strategic.merge(old, body, cluster.types.schema(info.definition))
-
-
-async def _apply_new(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, body: Object
-) -> Outcome:
-    raw = managedfields.apply(
-        None, body, manager=gates.manager_of(call), force=call.param("force") == "true",
-        subresource="", now=meta.rfc3339(cluster.kernel.now),
+def applied(cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object | None) -> Object:
+    """What a server-side apply makes of the stored object, if there is one."""
+    made = managedfields.apply(
+        old, call.patch, manager=gates.manager_of(call), force=call.param("force") == "true",
+        subresource=call.subresource, now=meta.rfc3339(cluster.kernel.now),
         schema=cluster.types.schema(info.definition),
     )  # fmt: skip
+    patching.check_applied(call)
+    return made
+
+
+async def _apply_new(cluster: ClusterContext, call: Call, info: ResourceInfo) -> Outcome:
+    raw = applied(cluster, call, info, None)
     obj = await gates.decode(cluster, call, info, raw, None)
     _check_name(call, obj)
     call.gate = "etcd"

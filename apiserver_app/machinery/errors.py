@@ -233,6 +233,37 @@ def forbidden(group: str, resource: str, name: str, why: str) -> ApiError:
     return ApiError(403, "Forbidden", message, details=_details(group, resource, name))
 
 
+class Undecodable(ApiError):
+    """A 400 for a body that is not of its type. A patched object is refused for the same reasons
+    in other words: `why` is what a decoder of JSON says, `converting` a converter of maps."""
+
+    def __init__(self, message: str, why: str, converting: str = "") -> None:
+        super().__init__(400, "BadRequest", message)
+        self.why = why
+        self.converting = converting or why
+
+
+# what Go calls the anonymous struct that a body's kind is first read into
+TYPE_META = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+def json_type(value: Any) -> str:
+    """What Go's decoder calls a JSON value."""
+    for kind, name in _JSON_TYPES:
+        if isinstance(value, kind):
+            return name
+    return "null"
+
+
+_JSON_TYPES: tuple[tuple[type, str], ...] = (
+    (bool, "bool"), (int, "number"), (float, "number"), (str, "string"), (list, "array"),
+    (dict, "object"),
+)  # fmt: skip
+
+
 def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 

@@ -93,17 +93,28 @@ def apply_in_place(obj: Any, ops: Sequence[Operation]) -> Any:
 
 
 def apply_json_patch(obj: Object, ops: Any) -> Object:
-    """The object an RFC 6902 patch makes. Raises 400, 413 or 422 as upstream does; the 422's cause
-    says which operation failed and why."""
+    """The object an RFC 6902 patch makes."""
+    made = json_patched(obj, ops)
+    if not isinstance(made, dict):
+        raise errors.bad_request(
+            f"json: cannot unmarshal {errors.json_type(made)} into Go value of type map"
+        )
+    return made
+
+
+def json_patched(obj: Object, ops: Any) -> Any:
+    """What an RFC 6902 patch makes of an object. Raises 400, 413 or 422 as upstream does; the
+    422's cause says which operation failed and why."""
     if not isinstance(ops, list):
-        kind = _json_kind(ops)
+        kind = errors.json_type(ops)
         raise errors.bad_request(
             f"json: cannot unmarshal {kind} into Go value of type jsonpatch.Patch"
         )
     for op in ops:
         if not isinstance(op, dict):
+            kind = errors.json_type(op)
             raise errors.bad_request(
-                f"json: cannot unmarshal {_json_kind(op)} into Go value of type jsonpatch.Operation"
+                f"json: cannot unmarshal {kind} into Go value of type jsonpatch.Operation"
             )
     if len(ops) > OPERATIONS_MAX:
         raise errors.ApiError(
@@ -122,10 +133,6 @@ def apply_json_patch(obj: Object, ops: Any) -> Object:
             run(document, op)
     except PatchError as error:
         raise errors.ApiError(422, "Invalid", _REJECTED, details={}) from error
-    if not isinstance(document.root, dict):
-        raise errors.bad_request(
-            f"json: cannot unmarshal {_json_kind(document.root)} into Go value of type map"
-        )
     return document.root
 
 
@@ -439,16 +446,3 @@ _OPERATIONS: dict[str, Callable[[_Document, Operation], None]] = {
     "copy": _copy,
     "test": _test,
 }
-
-
-def _json_kind(value: Any) -> str:
-    """A value's kind as Go's decoder names it."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, (int, float)):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    if value is None:
-        return "null"
-    return "object" if isinstance(value, dict) else "array"

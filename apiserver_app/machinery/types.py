@@ -59,7 +59,8 @@ class Types:
         try:
             out: Object = decode(obj)
         except (WrongType, BadValue) as error:
-            raise self._refusal(definition, obj, error.sentence()) from None
+            why, converting = error.sentence(), error.converting()
+            raise self._refusal(definition, obj, why, converting) from None
         except RecursionError:
             raise self._refusal(definition, obj, "exceeded max depth") from None
         if not pruned or strictness == "Ignore":
@@ -113,16 +114,18 @@ class Types:
     def knows(self, definition: str) -> bool:
         return self._reader.get(definition) is not None
 
-    def _refusal(self, definition: str, obj: Any, sentence: str) -> errors.ApiError:
+    def _refusal(
+        self, definition: str, obj: Any, why: str, converting: str = ""
+    ) -> errors.Undecodable:
         version, kind = definition.rsplit(".", 2)[1:]
         given = obj if isinstance(obj, dict) else {}
         word = given.get("kind") if isinstance(given.get("kind"), str) else ""
         named = given.get("apiVersion") if isinstance(given.get("apiVersion"), str) else ""
         named = str(named).rpartition("/")[2]
-        return errors.bad_request(
-            f'{word or kind} in version "{named or version}" cannot be handled as a {kind}: '
-            f"{sentence}"
-        )
+        return errors.Undecodable(
+            f'{word or kind} in version "{named or version}" cannot be handled as a {kind}: {why}',
+            why, converting,
+        )  # fmt: skip
 
 
 def _unknown(schema: Schema, obj: Any, path: str, found: list[str]) -> None:

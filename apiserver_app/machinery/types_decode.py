@@ -308,7 +308,7 @@ def _text(value: Any, go_type: str) -> str:
     if value is None:
         return ""
     if type(value) is not str:
-        raise wrong(value, go_type)
+        raise wrong(value, go_type, "string")
     return value
 
 

@@ -34,12 +34,15 @@ ABSENT: Any = _Absent()
 
 
 class WrongType(Exception):
-    """A JSON value of a kind that the Go type cannot take."""
+    """A JSON value of a kind that the Go type cannot take. `kind` is the Go type's own kind, where
+    its name does not tell; `source` is that of the value once it was read into a map."""
 
-    def __init__(self, word: str, go_type: str) -> None:
+    def __init__(self, word: str, go_type: str, source: str = "", kind: str = "") -> None:
         super().__init__(word, go_type)
         self.word = word
         self.go_type = go_type
+        self.source = source
+        self.kind = kind
         self.struct = ""
         self.path: list[str] = []  # innermost first
 
@@ -52,16 +55,50 @@ class WrongType(Exception):
             f"of type {self.go_type}"
         )
 
+    def converting(self) -> str:
+        """What is said when the value comes out of a map and not out of JSON."""
+        kind = self.kind or _kind_of(self.go_type)
+        if kind == UNMARSHALER:
+            return f"json: cannot unmarshal {self.word} into Go value of type {self.go_type}"
+        if kind in ("map", "slice"):
+            return f"cannot restore {kind} from {self.source}"
+        if kind == "struct":
+            return f"cannot restore struct from: {self.source}"
+        if (self.source, kind.rstrip("3264")) in (("int64", "string"), ("float64", "int")):
+            return f"cannot convert {self.source} to {self.go_type}"
+        return f"unrecognized type: {kind}"
+
+
+UNMARSHALER = "unmarshaler"  # a type that reads JSON itself
+
+
+def _kind_of(go_type: str) -> str:
+    if go_type.startswith(("map[", "[]")):
+        return "map" if go_type[0] == "m" else "slice"
+    return "struct" if "." in go_type else go_type
+
 
 class BadValue(Exception):
     """A text of the right kind that does not parse; its message is upstream's."""
 
+    def __init__(self, message: str, before: str = "") -> None:
+        super().__init__(message)
+        self._before = before
+
     def sentence(self) -> str:
         return str(self)
 
+    def converting(self) -> str:
+        return self._before + str(self)
 
-def wrong(value: Any, go_type: str) -> WrongType:
-    return WrongType(word(value), go_type)
+
+def wrong(value: Any, go_type: str, kind: str = "") -> WrongType:
+    return WrongType(word(value), go_type, _SOURCES.get(type(value), "slice"), kind)
+
+
+_SOURCES: dict[type, str] = {
+    str: "string", bool: "bool", int: "int64", float: "float64", dict: "map", list: "slice",
+}  # fmt: skip
 
 
 def word(value: Any) -> str:
@@ -84,7 +121,7 @@ def string(go_type: str, keep_zero: bool) -> Convert:
             return value if value or keep_zero else ABSENT
         if value is None:
             return ABSENT
-        raise wrong(value, go_type)
+        raise wrong(value, go_type, "string")
 
     return convert
 
@@ -116,7 +153,7 @@ def integer(bits: int, keep_zero: bool) -> Convert:
 
 def _not_integer(value: Any, go_type: str) -> WrongType:
     if type(value) in (int, float):
-        return WrongType(f"number {value}", go_type)
+        return WrongType(f"number {value}", go_type, _SOURCES[type(value)])
     return wrong(value, go_type)
 
 
@@ -139,7 +176,11 @@ def int_or_string(keep_zero: bool) -> Convert:
             return value
         if value is None:
             return 0 if keep_zero else ABSENT
-        return whole(value)
+        try:
+            return whole(value)
+        except WrongType as error:
+            error.kind = UNMARSHALER
+            raise
 
     return convert
 
@@ -223,7 +264,7 @@ def time(value: Any) -> Any:
         return time_text(value)
     if value is None:
         return ABSENT
-    raise wrong(value, "string")
+    raise wrong(value, "string", UNMARSHALER)
 
 
 def micro_time(value: Any) -> Any:
@@ -232,7 +273,7 @@ def micro_time(value: Any) -> Any:
         return micro_time_text(value)
     if value is None:
         return ABSENT
-    raise wrong(value, "string")
+    raise wrong(value, "string", UNMARSHALER)
 
 
 @functools.lru_cache(maxsize=REMEMBERED_MAX)
@@ -313,7 +354,8 @@ def base64(keep_zero: bool) -> Convert:
 def _without_breaks(text: str) -> str:
     plain = text.replace("\r", "").replace("\n", "")
     if not _BASE64.fullmatch(plain):
-        raise BadValue(f"illegal base64 data at input byte {_corrupt_at(text)}")
+        why = f"illegal base64 data at input byte {_corrupt_at(text)}"
+        raise BadValue(why, "error decoding from json: ")
     return binascii.b2a_base64(binascii.a2b_base64(plain), newline=False).decode()
 
 

@@ -1,0 +1,286 @@
+"""What a PATCH carried, what it makes of the object, and how that is refused when it does not fit.
+
+A body that is no patch of its type is a 400; an object that is no object of the served type any
+more once it is patched is a 422 that quotes it, and so are unknown and doubled fields when they are
+asked to be errors.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import client, errors, jsonbody, patches, strategic
+from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.meta import Object, ResourceInfo
+
+_PATCHES = (
+    client.JSON_PATCH,
+    client.MERGE_PATCH,
+    client.STRATEGIC_PATCH,
+    client.APPLY_PATCH,
+)
+# custom resources have no Go type, and so no merge keys
+_CUSTOM_PATCHES = (client.JSON_PATCH, client.MERGE_PATCH, client.APPLY_PATCH)
+_MAP = "map[string]interface {}"
+_OPERATION = "handlers.jsonPatchOp"
+_OPERATION_FIELDS = ("op", "path", "from", "value")
+_NO_TYPE = (
+    "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of "
+    f"type {errors.TYPE_META}"
+)
+_DOUBLED = ("yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n")
+
+
+def check_type(call: Call) -> None:
+    """415 for what is no patch of this resource. The type is kept without its parameters."""
+    custom = call.info is not None and call.info.custom is not None
+    taken = _CUSTOM_PATCHES if custom else _PATCHES
+    kind = call.content_type.partition(";")[0]
+    if kind not in taken:
+        raise errors.unsupported_media_type(kind, taken)
+    call.content_type = kind
+
+
+def read(call: Call) -> Any:
+    """The patch as a value. What is doubled in it, or unknown to an operation, is noted."""
+    if isinstance(call.body, bytes):
+        patch = _READERS[call.content_type](call, call.body)
+    else:
+        patch = call.body
+    call.patch = patch
+    return patch
+
+
+def patched(cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object) -> Object:
+    """What the patch makes of the stored object; not yet decoded, never the stored object."""
+    patch = call.patch
+    if call.content_type == client.JSON_PATCH:
+        made = patches.json_patched(old, patch)
+        if not isinstance(made, dict):
+            raise _invalid(orjson.dumps(made).decode(), _NO_TYPE)
+        if jsonbody.is_deep(made):
+            raise errors.bad_request("json: exceeded max depth")
+        return made
+    if call.content_type == client.MERGE_PATCH:
+        if isinstance(patch, list):
+            raise _invalid(orjson.dumps(patch).decode(), _NO_TYPE)
+        return patches.merge(old, patch)
+    merged = strategic.merge(old, patch, cluster.types.schema(info.definition))
+    # the type is known, whatever the patch says of it
+    return {**merged, "kind": old["kind"], "apiVersion": old["apiVersion"]}
+
+
+def refusal(call: Call, error: ApiError, old: Object | None, made: Object) -> ApiError:
+    """An error of decoding, as it is told of a patched object."""
+    if not isinstance(error, errors.Undecodable) or old is None or _applies(call):
+        return error
+    if call.content_type == client.STRATEGIC_PATCH:
+        return _invalid(strategic.go_text(call.patch), error.converting)
+    return _invalid(_text(call, old, made), error.why)
+
+
+def in_order(
+    cluster: ClusterContext,
+    call: Call,
+    info: ResourceInfo,
+    found: list[str],
+    old: Object | None,
+    made: Object,
+) -> list[str]:
+    """Messages of strict decoding, in the order in which they are told of a patched object."""
+    if len(found) < 2 or _applies(call):
+        return found
+    doubled = call.duplicates
+    if call.content_type == client.STRATEGIC_PATCH:
+        return [*doubled, *sorted(found[len(doubled) :])]
+    if info.custom is not None:
+        return found
+    written = orjson.loads(_text(call, old or {}, made))
+    return [*doubled, *cluster.types.unknown(info.definition, written)]
+
+
+def strict_refusal(call: Call, old: Object | None, made: Object, found: list[str]) -> ApiError:
+    """The refusal of unknown and doubled fields in a patched object."""
+    why = f"strict decoding error: {', '.join(found)}"
+    if call.content_type == client.STRATEGIC_PATCH:
+        return _invalid(strategic.go_text(call.patch), why)
+    return _invalid(_text(call, old or {}, made), why)
+
+
+def check_applied(call: Call) -> None:
+    """Fields given twice in what was applied: told of once it could be applied."""
+    found, call.duplicates = call.duplicates, []
+    if not found:
+        return
+    why = f"error converting YAML to JSON: {found[0]}"
+    if call.param("fieldValidation") == "Strict":
+        raise errors.bad_request(f"error strict decoding YAML: {why}")
+    call.warnings += warnings([why])
+
+
+def warnings(found: list[str]) -> list[str]:
+    """One a line of what YAML says."""
+    out: list[str] = []
+    for text in found:
+        for prefix in _DOUBLED:
+            text = text.removeprefix(prefix)
+        out += [line.strip() for line in text.split("\n")]
+    return out
+
+
+def _applies(call: Call) -> bool:
+    return call.verb != "patch" or call.content_type == client.APPLY_PATCH
+
+
+def _invalid(value: str, why: str) -> ApiError:
+    return errors.invalid("", "", "", [errors.invalid_value("patch", value, why)])
+
+
+# -- bodies -----------------------------------------------------------------------------------
+
+
+def _is_strict(call: Call) -> bool:
+    return call.param("fieldValidation") != "Ignore"
+
+
+def _decoded(call: Call, body: bytes, prefix: str) -> Any:
+    try:
+        value, call.duplicates = jsonbody.decode(
+            body, "application/json", find_duplicates=_is_strict(call)
+        )
+    except ApiError as error:
+        raise errors.bad_request(prefix + error.message) from error
+    return value
+
+
+def _json_patch(call: Call, body: bytes) -> Any:
+    strict = _is_strict(call)
+    prefix = "error decoding patch: " if strict else ""
+    into = (f"[]{_OPERATION}", _OPERATION) if strict else ("jsonpatch.Patch", "jsonpatch.Operation")
+    operations = _decoded(call, body, prefix)
+    if operations is None:
+        return []
+    if not isinstance(operations, list):
+        raise errors.bad_request(prefix + _unmarshal(operations, into[0]))
+    unknown_: list[str] = []
+    for index, one in enumerate(operations):
+        if one is None:
+            operations[index] = {}
+        elif not isinstance(one, dict):
+            raise errors.bad_request(prefix + _unmarshal(one, into[1]))
+        elif strict:
+            _check_operation(one, prefix)
+            unknown_ += [
+                f'unknown field "[{index}].{name}"' for name in one if name not in _OPERATION_FIELDS
+            ]
+    call.duplicates = [f"json patch {text}" for text in [*call.duplicates, *unknown_]]
+    return operations
+
+
+def _check_operation(operation: Object, prefix: str) -> None:
+    for name in _OPERATION_FIELDS[:3]:
+        value = operation.get(name)
+        if value is not None and not isinstance(value, str):
+            word = errors.json_type(value)
+            raise errors.bad_request(
+                f"{prefix}json: cannot unmarshal {word} into Go struct field jsonPatchOp.{name} "
+                "of type string"
+            )
+
+
+def _merge_patch(call: Call, body: bytes) -> Any:
+    strict = _is_strict(call)
+    try:
+        patch = _decoded(call, body, "error decoding patch: ")
+    except ApiError as error:
+        raise error if strict else errors.bad_request(_BAD_PATCH) from error
+    if patch is None:
+        raise errors.bad_request(_BAD_PATCH)
+    if isinstance(patch, dict):
+        return patch
+    if strict:
+        raise errors.bad_request(f"error decoding patch: {_unmarshal(patch, _MAP)}")
+    if not isinstance(patch, list):
+        raise errors.bad_request(_BAD_PATCH)
+    return patch
+
+
+_BAD_PATCH = "Invalid JSON Patch"
+
+
+def _strategic_patch(call: Call, body: bytes) -> Any:
+    patch = _decoded(call, body, "")
+    if patch is None:
+        return {}
+    if not isinstance(patch, dict):
+        raise errors.bad_request(_unmarshal(patch, _MAP))
+    return patch
+
+
+def _apply_patch(call: Call, body: bytes) -> Any:
+    try:
+        patch, _ = jsonbody.decode(body, jsonbody.YAML)
+        if _is_strict(call) and (body[:1] != b"{" or jsonbody.duplicates(body)):
+            call.duplicates = jsonbody.decode(body, jsonbody.YAML, find_duplicates=True)[1]
+    except ApiError as error:
+        raise errors.bad_request(f"error decoding YAML: {error.message}") from error
+    if patch is None:
+        return {}
+    if not isinstance(patch, dict):
+        raise errors.bad_request(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
+            + _unmarshal(patch, _MAP)
+        )
+    return patch
+
+
+_READERS = {
+    client.JSON_PATCH: _json_patch,
+    client.MERGE_PATCH: _merge_patch,
+    client.STRATEGIC_PATCH: _strategic_patch,
+    client.APPLY_PATCH: _apply_patch,
+}
+
+
+def _unmarshal(value: Any, go_type: str) -> str:
+    return f"json: cannot unmarshal {errors.json_type(value)} into Go value of type {go_type}"
+
+
+# -- the patched object as upstream quotes it -------------------------------------------------
+
+
+def _text(call: Call, old: Object, made: Object) -> str:
+    """What nobody touched stands as it was; of the rest, maps are sorted."""
+    kept: set[int] = set()
+    _containers([old], kept)
+    if call.content_type == client.JSON_PATCH:
+        _containers([one.get("value") for one in call.patch], kept)
+    kept.discard(id(made))
+    text = _written({name: made[name] for name in made}, kept).decode()
+    for char, escape in (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e")):
+        text = text.replace(char, escape)
+    return text
+
+
+def _containers(values: list[Any], into: set[int]) -> None:
+    todo = [value for value in values if isinstance(value, (dict, list))]
+    while todo:
+        value = todo.pop()
+        into.add(id(value))
+        inside = value.values() if isinstance(value, dict) else value
+        todo += [one for one in inside if isinstance(one, (dict, list))]
+
+
+def _written(value: Any, kept: set[int]) -> bytes:
+    if id(value) in kept or not isinstance(value, (dict, list)):
+        return orjson.dumps(value)
+    if isinstance(value, list):
+        return b"[" + b",".join(_written(one, kept) for one in value) + b"]"
+    inside = (orjson.dumps(name) + b":" + _written(value[name], kept) for name in sorted(value))
+    return b"{" + b",".join(inside) + b"}"
