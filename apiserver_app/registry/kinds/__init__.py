@@ -13,6 +13,7 @@ from apiserver_app.registry.kinds import (
     admissionpolicy,
     apiservice,
     certificatesigningrequest,
+    clustertrustbundle,
     configmap,
     controllerrevision,
     cronjob,
@@ -30,6 +31,7 @@ from apiserver_app.registry.kinds import (
     ingressclass,
     job,
     lease,
+    leasecandidate,
     limitrange,
     namespace,
     networkpolicy,
@@ -119,6 +121,8 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
         "certificatesigningrequests.certificates.k8s.io",
         certificatesigningrequest.CertificateSigningRequestStrategy,
     ),
+    ("clustertrustbundles.certificates.k8s.io", clustertrustbundle.ClusterTrustBundleStrategy),
+    ("leasecandidates.coordination.k8s.io", leasecandidate.LeaseCandidateStrategy),
     ("leases.coordination.k8s.io", lease.LeaseStrategy),
     ("endpointslices.discovery.k8s.io", endpointslice.EndpointSliceStrategy),
     ("events.events.k8s.io", event.EventStrategy),
@@ -148,6 +152,7 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("csistoragecapacities.storage.k8s.io", volumeattachment.CSIStorageCapacityStrategy),
     ("storageclasses.storage.k8s.io", storageclass.StorageClassStrategy),
     ("volumeattachments.storage.k8s.io", volumeattachment.VolumeAttachmentStrategy),
+    ("volumeattributesclasses.storage.k8s.io", storageclass.VolumeAttributesClassStrategy),
 )
 
 

@@ -15,7 +15,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import objectmeta
-from apiserver_app.registry.kinds import checks, gosyntax
+from apiserver_app.registry.kinds import checks, clustertrustbundle, gosyntax, pemblocks
 from apiserver_app.registry.strategy import Context, Strategy
 
 _SPEC = (
@@ -96,16 +96,15 @@ class CertificateSigningRequestStrategy(Strategy):
         spec = obj["spec"]
         usages, request = spec.get("usages") or (), spec.get("request") or ""
         if not usages:
-            found.append(errors.required("spec.usages", "usages required"))
+            found.append(errors.required("spec.usages"))
         _usages(usages, found)
         _pem(request, found)
         if spec.get("signerName") == _LEGACY:
             text = "the legacy signerName is not allowed via this API version"
             found.append(errors.invalid_value("spec.signerName", _LEGACY, text))
-        elif not spec.get("signerName"):
-            found.append(errors.required("spec.signerName"))
         else:
-            checks.domain_prefixed_path(spec["signerName"], "spec.signerName", found)
+            signer = spec.get("signerName") or ""
+            clustertrustbundle.signer_name(signer, "spec.signerName", found)
         seconds = spec.get("expirationSeconds")
         if seconds is not None and seconds < 600:
             text = "may not specify a duration less than 600 seconds (10 minutes)"
@@ -113,20 +112,55 @@ class CertificateSigningRequestStrategy(Strategy):
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        if ctx.subresource != "approval":
+        return _decisions(obj, old) if ctx.subresource == "approval" else []
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found = _decisions(obj, old)
+        now, then = ((one.get("status") or {}).get("certificate") or "" for one in (obj, old))
+        if now == then:
             return found
-        kinds = [c.get("type") for c in (obj.get("status") or {}).get("conditions") or ()]
-        if all(kind in kinds for kind in _DECISIONS):
-            path = f"status.conditions[{kinds.index('Denied')}].type"
-            text = "Approved and Denied conditions are mutually exclusive"
-            found.append(errors.invalid_value(path, "Denied", text))
-        before = [c.get("type") for c in (old.get("status") or {}).get("conditions") or ()]
-        for kind in _DECISIONS:
-            if kind in before and kind not in kinds:
-                text = f'updates may not remove a condition of type "{kind}"'
-                found.append(errors.forbidden_value("status.conditions", text))
+        if then:
+            text = "updates may not modify existing certificate content"
+            found.append(errors.forbidden_value("status.certificate", text))
+        wrong = pemblocks.certificate_error(_text_of(now))
+        if wrong:
+            path, shown = "status.certificate", "<certificate data>"
+            found.append(errors.invalid_value(path, shown, wrong))
         return found
+
+
+def _text_of(encoded: str) -> str:
+    try:
+        return base64.b64decode(encoded).decode("latin-1")
+    except (binascii.Error, ValueError):
+        return encoded
+
+
+def _decisions(obj: Object, old: Object) -> list[FieldError]:
+    """Conditions say what they may, and none that decided is taken away."""
+    found: list[FieldError] = []
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    before = [c.get("type") for c in (old.get("status") or {}).get("conditions") or ()]
+    seen: list[str] = []
+    for index, condition in enumerate(conditions):
+        kind, status = condition.get("type") or "", condition.get("status") or ""
+        path = f"status.conditions[{index}]"
+        if not kind:
+            found.append(errors.required(f"{path}.type"))
+        allowed = ("True",) if kind in (*_DECISIONS, "Failed") else ("False", "True", "Unknown")
+        checks.one_of(status, f"{path}.status", allowed, found)
+        others = [one for one in _DECISIONS if one != kind]
+        if kind in _DECISIONS and others[0] in seen and not set(_DECISIONS) <= set(before):
+            text = "Approved and Denied conditions are mutually exclusive"
+            found.append(errors.invalid_value(f"{path}.type", kind, text))
+        if kind in seen and len(set(before)) == len(before):
+            found.append(errors.duplicate(f"{path}.type", kind))
+        seen.append(kind)
+    for kind in (*_DECISIONS, "Failed"):
+        if seen.count(kind) < before.count(kind):
+            text = f'updates may not remove a condition of type "{kind}"'
+            found.append(errors.forbidden_value("status.conditions", text))
+    return found
 
 
 def _stamped(ctx: Context, conditions: list[Object], old: Object) -> list[Object]:

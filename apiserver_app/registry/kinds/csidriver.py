@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver_app.machinery import errors, names
+from apiserver_app.machinery import errors, kinds, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.strategy import Context, Strategy
 
 DRIVER_LENGTH = 63
 TOKEN_SECONDS_MIN = 600
+UPDATE_SECONDS_MIN = 10
+_PERIOD = "nodeAllocatableUpdatePeriodSeconds"
+# the minor version since which nodes are asked again how much they hold
+_PERIOD_SINCE = 35
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _MODES = ("Persistent", "Ephemeral")
 _DEFAULTS: tuple[tuple[str, Any], ...] = (
@@ -40,6 +44,15 @@ class CSIDriverStrategy(Strategy):
         if not spec.get("volumeLifecycleModes"):
             spec["volumeLifecycleModes"] = ["Persistent"]
 
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        super().prepare_for_create(ctx, obj)
+        _drop_period(ctx, obj["spec"])
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        if old["spec"].get(_PERIOD) is None:
+            _drop_period(ctx, obj["spec"])
+        super().prepare_for_update(ctx, obj, old)
+
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
         spec = obj["spec"]
@@ -50,6 +63,11 @@ class CSIDriverStrategy(Strategy):
         for mode in spec.get("volumeLifecycleModes") or ():
             if mode not in _MODES:
                 found.append(errors.not_supported("spec.volumeLifecycleModes", mode, _MODES))
+        seconds = spec.get(_PERIOD)
+        if seconds is not None and seconds < UPDATE_SECONDS_MIN:
+            path = f"spec.{_PERIOD}"
+            text = f"must be greater than or equal to {UPDATE_SECONDS_MIN} seconds"
+            found.append(errors.invalid_value(path, seconds, text))
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -74,6 +92,11 @@ def name(value: str, path: str, found: list[FieldError]) -> None:
         found.append(errors.too_long(path, "", DRIVER_LENGTH))
     for text in names.dns1123_subdomain_errors(value.lower()):
         found.append(errors.invalid_value(path, value, text))
+
+
+def _drop_period(ctx: Context, spec: dict[str, Any]) -> None:
+    if kinds.minor_of(ctx.version) < _PERIOD_SINCE:
+        spec.pop(_PERIOD, None)
 
 
 def _tokens(requests: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:

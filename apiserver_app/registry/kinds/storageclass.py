@@ -43,9 +43,15 @@ class StorageClassStrategy(Strategy):
             found.append(errors.required("volumeBindingMode"))
         elif mode not in allowed:
             found.append(errors.not_supported("volumeBindingMode", mode, allowed))
+        known: list[dict[str, set[str]]] = []
         for index, term in enumerate(obj.get("allowedTopologies") or ()):
-            rules, path = term.get("matchLabelExpressions") or (), f"allowedTopologies[{index}]"
-            _topology(rules, f"{path}.matchLabelExpressions", found)
+            rules = term.get("matchLabelExpressions") or ()
+            path = f"allowedTopologies[{index}].matchLabelExpressions"
+            _topology(rules, path, found)
+            places = {rule.get("key") or "": set(rule.get("values") or ()) for rule in rules}
+            if places in known:
+                found.append(errors.duplicate(path, ""))
+            known.append(places)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -66,6 +72,32 @@ class StorageClassStrategy(Strategy):
                 path = f"allowedTopologies[{index}].matchLabelExpressions[{place}]"
                 nodewarnings.unnamed((rule.get("key") or "",), path, told)
         return told
+
+
+class VolumeAttributesClassStrategy(Strategy):
+    """What volumes of a driver may be like; fixed once created."""
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        driver = obj.get("driverName") or ""
+        if not driver:
+            found.append(errors.required("driverName"))
+        else:
+            checks.named(driver.lower(), "driverName", names.qualified_name_errors, found)
+        values = obj.get("parameters") or {}
+        parameters(values, "parameters", found)
+        if not values:
+            text = "must contain at least one key/value pair"
+            found.append(errors.required("parameters", text))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        for field in ("driverName", "parameters"):
+            if (obj.get(field) or None) != (old.get(field) or None):
+                text = f"updates to {field} are forbidden."
+                found.append(errors.forbidden_value(field, text))
+        return [*found, *self.validate(ctx, obj)]
 
 
 def parameters(values: Mapping[str, str], path: str, found: list[FieldError]) -> None:

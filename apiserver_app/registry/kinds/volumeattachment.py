@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors, names
+from apiserver_app.machinery import errors, kinds, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, csidriver, gosyntax, nodewarnings, selectors
+from apiserver_app.registry.kinds import (
+    checks,
+    csidriver,
+    gosyntax,
+    nodewarnings,
+    persistentvolume,
+    selectors,
+)
 from apiserver_app.registry.kinds import resources as amounts
 from apiserver_app.registry.strategy import Context, Strategy
 
 NODE_ID_LENGTH = 256
+ERROR_SIZE, METADATA_SIZE = 1024, 256 * 1024
+# the minor version since which a driver may say anew how much a node holds
+_ALLOCATABLE_CHANGES_SINCE = 35
 _IMMUTABLE = "field is immutable"
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
@@ -45,12 +55,26 @@ class VolumeAttachmentStrategy(Strategy):
         elif name == "":
             text = "must specify non empty persistentVolumeName"
             found.append(errors.required("spec.source.persistentVolumeName", text))
+        if inline is not None and name is None:
+            path = "spec.source.inlineVolumeSpec"
+            persistentvolume.validate_spec(inline, "", path, found, inline=True)
         node = spec.get("nodeName") or ""
         checks.named(node, "spec.nodeName", names.dns1123_subdomain_errors, found)
         csidriver.name(attacher, "spec.attacher", found)
         if name is not None:
             path = "spec.source.persistentVolumeName"
             checks.named(name, path, names.dns1123_subdomain_errors, found)
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        status = obj.get("status") or {}
+        metadata = status.get("attachmentMetadata") or {}
+        size = sum(names.size(key) + names.size(value) for key, value in metadata.items())
+        if size > METADATA_SIZE:
+            found.append(errors.too_long("status.attachmentMetadata", "", METADATA_SIZE))
+        for field in ("attachError", "detachError"):
+            _failure(status.get(field) or {}, f"status.{field}", found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -92,9 +116,11 @@ class CSINodeStrategy(Strategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found = self.validate(ctx, obj)
         now = {driver.get("name"): driver for driver in obj["spec"].get("drivers") or ()}
+        is_open = kinds.minor_of(ctx.version) >= _ALLOCATABLE_CHANGES_SINCE
+        fixed = ("name", "nodeID", "topologyKeys", *(() if is_open else ("allocatable",)))
         for before in old["spec"].get("drivers") or ():
             after = now.get(before.get("name"))
-            if after is not None and after != before:
+            if after is not None and any(after.get(name) != before.get(name) for name in fixed):
                 shown = errors.GoText(_driver_text(after))
                 found.append(errors.invalid_value("spec.drivers", shown, _IMMUTABLE))
         return found
@@ -126,6 +152,13 @@ class CSIStorageCapacityStrategy(Strategy):
         told: list[str] = []
         nodewarnings.selector(obj.get("nodeTopology"), "nodeTopology", told)
         return told
+
+
+def _failure(error: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    """Why a volume is not attached, or still is."""
+    if names.size(error.get("message") or "") > ERROR_SIZE:
+        # the limit that upstream names is the other one
+        found.append(errors.too_long(f"{path}.message", "", METADATA_SIZE))
 
 
 def _driver(driver: Mapping[str, Any], seen: set[str], path: str, found: list[FieldError]) -> None:

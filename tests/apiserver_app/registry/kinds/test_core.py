@@ -18,7 +18,7 @@ def test_every_registered_kind_is_served_and_registered_once() -> None:
     keys = [key for key, _ in registered.KINDS]
 
     assert len(keys) == len(set(keys))
-    newest = resources.resources("1.37")
+    newest = resources.resources("1.37", (("api/all", "true"),))
     made = registered.strategies(newest)
     for key in keys:
         [strategy, *_] = [one for one in made.values() if one.info.key == key]
