@@ -114,7 +114,7 @@ class _Process:
         self._check_types = check_types
         self._config = config
         minor = kinds.minor_of(version)
-        entries = [entry for entry in entries if entry.since <= minor]
+        entries = [entry for entry in entries if entry.since <= minor <= entry.until]
         self._leading = Signal(kernel)
         self._informers: InformerFactory | None = None
         self._clients = {entry.name: client_for(entry.account, entry.name) for entry in entries}

@@ -295,6 +295,8 @@ def _limit_response(level: flow_control.Level) -> Object:
 
 def _schemas(profile: tuple[int, int], now: int) -> Iterator[Item]:
     for name, schema in flow_control.SCHEMAS.items():
+        if profile < flow_control.SINCE.get(name, (1, 0)):
+            continue
         spec: Object = {
             "priorityLevelConfiguration": {"name": schema.level},
             "matchingPrecedence": schema.precedence,

@@ -22,6 +22,8 @@ from controllers_app.controllers import (
     endpointslice,
     garbagecollector,
     job,
+    legacytokencleaner,
+    legacytokens,
     namespace,
     nodelifecycle,
     podgc,
@@ -56,6 +58,7 @@ class Entry:
     account: str
     factory: Factory
     since: int = 0  # minor version
+    until: int = 999
 
     @property
     def identity(self) -> str:
@@ -117,4 +120,11 @@ CONTROLLERS = (
     Entry("csrcleaner", "certificate-controller", csrcleaner.CsrCleanerController),
     Entry("bootstrapsigner", "bootstrap-signer", bootstrapsigner.BootstrapSignerController),
     Entry("tokencleaner", "token-cleaner", tokencleaner.TokenCleanerController),
+    Entry("legacytokens", "", legacytokens.LegacyTokensController, until=23),
+    Entry(
+        "legacytokencleaner",
+        "legacy-service-account-token-cleaner",
+        legacytokencleaner.LegacyTokenCleanerController,
+        since=29,
+    ),
 )

@@ -1,7 +1,7 @@
 """The tokens controller: Secrets of the type kubernetes.io/service-account-token get their token.
 
-A Secret whose service account is not there, or is another one of that name, goes. No Secret is made
-for an account that has none: that ended with 1.24.
+A Secret whose service account is not there, or is another one of that name, goes. Who makes one for
+an account that has none, up to 1.23, is legacytokens.
 
 Models kubernetes pkg/controller/serviceaccount/tokens_controller.go.
 """

@@ -79,6 +79,7 @@ class Kubelet:
         await self._register()
         self.group.spawn(f"{self.lane}/status", self.node.heartbeat(), background=True)
         self.group.spawn(f"{self.lane}/lease", self.node.keep_lease(), background=True)
+        self.group.spawn(f"{self.lane}/csi", self.node.say_drivers(), background=True)
         self.pods.handle(self._added, self._updated, self._deleted)
         self._informers.start()
         await self._informers.synced()

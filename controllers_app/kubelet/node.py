@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from controllers_app.kubelet.kubelet import Kubelet
 
 LEASES = "leases.coordination.k8s.io"
+CSI_NODES = "csinodes.storage.k8s.io"
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS, LEASE_RENEW_SECONDS = 40, 10
 UPDATE_SECONDS, REPORT_SECONDS = 10, 300
@@ -80,6 +81,28 @@ class Node:
         while True:
             await self._kubelet.kernel.sleep(UPDATE_SECONDS, background=True)
             await self._try(self.report())
+
+    async def say_drivers(self) -> None:
+        """Create the CSINode, which says that no storage driver has registered."""
+        kubelet = self._kubelet
+        name = kubelet.name
+        owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._uid}
+        plugins = migrated_plugins(kubelet.version)
+        notes = {"storage.alpha.kubernetes.io/migrated-plugins": ",".join(plugins)}
+        obj = {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": name, "ownerReferences": [owner], "annotations": notes},
+            "spec": {"drivers": []},
+        }
+        while True:
+            try:
+                await kubelet.client.create(CSI_NODES, "", obj)
+                return
+            except errors.ApiError as error:
+                if error.reason == "AlreadyExists":
+                    return
+            await kubelet.kernel.sleep(UPDATE_SECONDS, background=True)
 
     async def keep_lease(self) -> None:
         while True:
@@ -263,3 +286,12 @@ def _without_beats(status: Object) -> Object:
         for one in status.get("conditions") or ()
     ]
     return {**status, "conditions": conditions, "images": status.get("images") or []}
+
+
+def migrated_plugins(version: str) -> list[str]:
+    """The plugins of old whose volumes are left to storage drivers."""
+    minor = int(version.lstrip("v").split(".")[1])
+    names = ["aws-ebs", "azure-disk", "azure-file", "cinder", "gce-pd", "vsphere-volume"]
+    if minor >= 31:
+        names.insert(5, "portworx-volume")
+    return [f"kubernetes.io/{name}" for name in names]

@@ -233,7 +233,7 @@ CONTROLLERS: dict[str, tuple[str, ...]] = {
 
 # what came with a version: left out before it
 SINCE = {
-    "legacy-service-account-token-cleaner": (1, 28),
+    "legacy-service-account-token-cleaner": (1, 29),
     "selinux-warning-controller": (1, 33),
     "service-cidrs-controller": (1, 33),
     "validatingadmissionpolicy-status-controller": (1, 30),

@@ -43,6 +43,8 @@ LEVELS: dict[str, Level] = {
     "workload-low": Level(100, 90, (128, 6, 50)),
 }
 
+SINCE = {"endpoint-controller": (1, 24)}  # schemas that came with a version
+
 _EVERYTHING = ("* | * | * | cluster", "* | url | *")
 _EVERYBODY = ("Group system:unauthenticated", "Group system:authenticated")
 _KUBE_SYSTEM = "ServiceAccount kube-system/*"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 from typing import Any
+
+import pytest
 
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.auth.authn.legacy_account import INVALID_SINCE, LAST_USED
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Credential, Object
+from apiserver_app.store.backend import MemoryBackend
 from controllers_app.controllers import bootstrapsigner
+from lifecycle import composition
 from tests.controllers_app.controllers.lab import Lab
 
 
@@ -133,3 +138,66 @@ def test_cluster_info_is_signed_by_each_token_that_may_sign(lab: Lab) -> None:
         "content", "abcdef", "0123456789abcdef"
     )
     assert signed["jws-kubeconfig-abcdef"].startswith("eyJhbGciOiJIUzI1NiIsImtpZCI6ImFiY2RlZiJ9..")
+
+
+# -- tokens that are made for accounts, until 1.23 ------------------------------------------------
+
+DAY = 86_400_000_000
+
+
+def account(name: str, **more: Any) -> Object:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}, **more}
+
+
+@pytest.fixture
+def old(inputs: composition.Inputs) -> Lab:
+    return Lab(dataclasses.replace(inputs, version="1.23"), MemoryBackend())
+
+
+def test_before_1_24_every_account_gets_a_token_and_a_new_one_when_it_goes(old: Lab) -> None:
+    old.create("serviceaccounts", account("builder"))
+
+    (name,) = [one["name"] for one in old.get("serviceaccounts", "builder")["secrets"]]
+    secret = old.get("secrets", name)
+    assert name.startswith("builder-token-") and len(name) == len("builder-token-") + 5
+    assert who(old, text(secret, "token")) == ("system:serviceaccount:default:builder", "")
+
+    old.delete("secrets", name)
+    names = [one["name"] for one in old.get("serviceaccounts", "builder")["secrets"]]
+    assert names[0] == name and names[1] in old.names("secrets")
+
+    old.delete("serviceaccounts", "builder")
+    assert not [one for one in old.names("secrets") if one.startswith("builder-")]
+
+
+def test_since_1_24_no_account_gets_one(lab: Lab) -> None:
+    lab.create("serviceaccounts", account("builder"))
+
+    assert lab.names("secrets") == []
+    assert "secrets" not in lab.get("serviceaccounts", "builder")
+
+
+def test_what_nobody_used_for_a_year_is_marked_and_a_year_later_deleted(lab: Lab) -> None:
+    named = [{"name": "made"}, {"name": "mounted"}]
+    lab.create("serviceaccounts", account("builder", secrets=named))
+    for name in ("made", "mounted", "own"):  # no account names the last: a person made it
+        lab.create("secrets", account_secret(name, "builder"))
+    volume = {"name": "v", "secret": {"secretName": "mounted"}}
+    containers = [{"name": "c", "image": "nginx"}]
+    lab.create("pods", {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "user"},
+        "spec": {"containers": containers, "volumes": [volume]},
+    })  # fmt: skip
+
+    def later(days: int) -> dict[str, bool]:
+        lab.kernel.advance(lab.kernel.now + days * DAY)
+        lab.run(60)
+        return {
+            meta.name_of(one): INVALID_SINCE in meta.labels_of(one) for one in lab.all("secrets")
+        }
+
+    unmarked = {"made": False, "mounted": False, "own": False}
+    assert later(365) == unmarked, "its use is not noted for long enough"
+    assert later(1) == {**unmarked, "made": True}
+    assert later(365) == {**unmarked, "made": True}
+    assert later(1) == {"mounted": False, "own": False}
