@@ -91,8 +91,7 @@ class Catalog:
         return behaviour
 
     def _build(self, name: str) -> Behaviour:
-        entry = self._entries.get(name) or self._entries.get(repository(name) + ":*") or {}
-        values = dict(entry)
+        values = dict(self._entry(name))
         tags = values.pop("tags", "")
         if tags and not values.get("missing") and not re.fullmatch(tags, tag_of(name), re.ASCII):
             values["missing"] = "not found"
@@ -101,6 +100,15 @@ class Catalog:
             values[key] = tuple(values.get(key) or ())
         values.setdefault("digest", f"sha256:{hashlib.sha256(name.encode()).hexdigest()}")
         return Behaviour(name, **values)
+
+    def _entry(self, name: str) -> Mapping[str, Any]:
+        """Of the image, of its repository's other tags, or of what else is in that place."""
+        where = repository(name)
+        for key in (name, f"{where}:*", f"{where.rpartition('/')[0]}/*"):
+            entry = self._entries.get(key)
+            if entry is not None:
+                return entry
+        return {}
 
 
 def _lines(given: Sequence[Any]) -> tuple[Line, ...]:

@@ -114,11 +114,11 @@ class Runtime:
 
 
 def _pull_message(behaviour: Behaviour) -> str:
-    name = behaviour.name
-    return (
-        f'rpc error: code = NotFound desc = failed to pull and unpack image "{name}": '
-        f'failed to resolve reference "{name}": {name}: {behaviour.missing}'
-    )
+    name, why = behaviour.name, behaviour.missing
+    said = f'failed to pull and unpack image "{name}": failed to resolve reference "{name}": '
+    if why == "not found":
+        return f"rpc error: code = NotFound desc = {said}{name}: {why}"
+    return said + why  # the kubelet leaves out a code that is unknown
 
 
 def go_duration(seconds: float) -> str:

@@ -13,7 +13,10 @@ _HERE = Path(__file__).parent
 def images() -> dict[str, dict[str, Any]]:
     """The image catalog: normalized name -> fields of controllers_app.kubelet.images.Behaviour.
     Sets of files are given as the files that they are."""
-    found: dict[str, dict[str, Any]] = _read("images.yaml")["images"]
+    data = _read("images.yaml")
+    found: dict[str, dict[str, Any]] = data["images"]
+    for name in data["official"].split():
+        found.setdefault(f"docker.io/library/{name}:*", {})
     sets: dict[str, dict[str, str]] = _read("files.yaml")["files"]
     for entry in found.values():
         if "files" in entry:

@@ -18,7 +18,7 @@ STREAMS = (STDOUT, STDERR)
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) -> None:
-    plain = name.removesuffix(":*") + (":x" if name.endswith(":*") else "")
+    plain = name.replace("/*", "/x:x").replace(":*", ":x")
     images.check(plain)
     assert images.normalized(plain) == plain
     entry = ENTRIES[name]
@@ -51,7 +51,7 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_entry_makes_a_behaviour(name: str) -> None:
-    found = Catalog(ENTRIES).find(name.replace(":*", ":some-tag"))
+    found = Catalog(ENTRIES).find(name.replace("/*", "/other").replace(":*", ":some-tag"))
     assert found.digest.startswith("sha256:") and len(found.digest) == 71
 
 
@@ -61,7 +61,9 @@ def test_a_tag_of_its_own_wins_over_every_other_tag() -> None:
     assert found.find("nginx:no-such-tag").missing == "not found"
 
 
-@pytest.mark.parametrize("tag", ["1.161", "1.0.23449928384992872784", "123"])
+@pytest.mark.parametrize(
+    "tag", ["no-such-tag", "doesnotexist", "1.161", "1.0.23449928384992872784", "123"]
+)
 def test_a_tag_that_is_no_version_of_the_image_is_not_found(tag: str) -> None:
     assert Catalog(ENTRIES).find(f"nginx:{tag}").missing == "not found"
     fluentd = "quay.io/fluentd_elasticsearch/fluentd:v"
@@ -69,6 +71,15 @@ def test_a_tag_that_is_no_version_of_the_image_is_not_found(tag: str) -> None:
     assert Catalog(ENTRIES).find(fluentd + "2.5.2").missing == ""
 
 
-@pytest.mark.parametrize("tag", ["1", "1.27.5", "1.27-alpine", "stable", "mainline-alpine"])
+@pytest.mark.parametrize(
+    "tag", ["1", "1.27.5", "1.27-alpine3.21-slim", "1.27-alpine", "stable", "mainline-alpine"]
+)
 def test_a_tag_that_looks_like_a_version_is_there(tag: str) -> None:
     assert Catalog(ENTRIES).find(f"nginx:{tag}").missing == ""
+
+
+def test_a_name_that_is_no_official_image_cannot_be_pulled_without_a_place_of_its_own() -> None:
+    found = Catalog(ENTRIES)
+    assert found.find("ngnix").missing.startswith("pull access denied, repository does not exist")
+    for name in ("mariadb:11", "perl", "example/app:1", "registry.example.com/ngnix"):
+        assert found.find(name).missing == ""
