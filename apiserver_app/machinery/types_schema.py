@@ -145,6 +145,10 @@ class SchemaReader:
             self._refer(out, prop.definition)
         elif out.kind == "array":
             out.kind = "list"
+            if not out.list_type and "merge" in out.patch_strategies:
+                # versions that do not say how a list is owned, as kube-openapi's schemaconv has it
+                out.list_type = "map" if out.merge_key else "set"
+                out.list_keys = (out.merge_key,) if out.merge_key else ()
             out.item = self._field("", prop.items or Prop())
             out.atomic = out.list_type in ("", "atomic")
         elif out.kind == "object":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, kinds, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Lock
 from apiserver_app.machinery.meta import Object
@@ -57,6 +57,7 @@ class Kubelet:
         self.number = number
         self.lane = f"kubelet/{name}"
         self.version = f"v{version}.{PATCH_RELEASE}"
+        self.minor = kinds.minor_of(version)
         self.capacity = dict(capacity or {})
         self.address = address_of(number)
         self.cidr = _cidr(number)

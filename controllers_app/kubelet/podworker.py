@@ -267,9 +267,9 @@ class PodWorker:
 
     def _has_network(self) -> bool:
         for one in (self.pod.get("status") or {}).get("conditions") or ():
-            if one["type"] == "PodReadyToStartContainers":
+            if one["type"] == statuses.NETWORK:
                 return bool(one["status"] == "True")
-        return False
+        return self.kubelet.minor < statuses.NETWORK_SINCE
 
     # -- stopping -------------------------------------------------------------------------------
 
@@ -396,7 +396,8 @@ class PodWorker:
         reason, message = self.failed
         facts = statuses.Facts(
             kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
-            terminal=terminal, failed=reason, message=message,
+            tells_network=kubelet.minor >= statuses.NETWORK_SINCE, terminal=terminal,
+            failed=reason, message=message,
         )  # fmt: skip
         containers = self.containers
         return statuses.pod_status(

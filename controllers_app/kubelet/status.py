@@ -16,7 +16,8 @@ from apiserver_app.machinery.meta import Object
 MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 
 # the conditions that are the kubelet's to say, in its order
-OWNED = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+NETWORK, NETWORK_SINCE = "PodReadyToStartContainers", 29
+OWNED = (NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled")
 LOST = "The container could not be located when the pod was terminated"
 
 
@@ -60,6 +61,7 @@ class Facts:
     pod_ip: str
     has_network: bool
     now: int
+    tells_network: bool = True  # since 1.29, a condition of its own says so
     terminal: bool = False  # nothing will be started any more
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
@@ -174,23 +176,21 @@ def conditions(
     init: Sequence[ContainerState],
     main: Sequence[ContainerState],
     phase: str,
-    *,
-    has_network: bool,
-    now: int,
+    facts: Facts,
 ) -> list[Object]:
     """Those of others as they are, then the kubelet's five; times change with the status only."""
     have = {one["type"]: one for one in (pod.get("status") or {}).get("conditions") or ()}
     others = [one for kind, one in have.items() if kind not in OWNED]
     containers = _containers_ready(init, main, phase)
     out = [
-        _plain("PodReadyToStartContainers", has_network),
+        *([_plain(NETWORK, facts.has_network)] if facts.tells_network else ()),
         _initialized(init, main, phase),
         _ready(pod, have, containers),
         containers,
         _plain("PodScheduled", True),
     ]
     for one in out:
-        _stamp(one, have.get(one["type"]), now)
+        _stamp(one, have.get(one["type"]), facts.now)
     return others + out
 
 
@@ -278,9 +278,7 @@ def pod_status(
         phase = old["phase"]  # a pod that is over stays what it is
     status: Object = {
         "phase": phase,
-        "conditions": conditions(
-            pod, init, main, phase, has_network=facts.has_network, now=facts.now
-        ),
+        "conditions": conditions(pod, init, main, phase, facts),
         "hostIP": facts.host_ip,
         "hostIPs": [{"ip": facts.host_ip}],
         "startTime": old.get("startTime") or meta.rfc3339(facts.now),

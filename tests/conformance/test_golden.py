@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.conformance import kubectl as kubectls
 from tests.conformance import manifests
 from tests.conformance.api import Answer, Api
 from tests.conformance.kubectl import Kubectl
-from tests.lifecycle.hosting.running import Demo
+from tests.lifecycle.hosting.running import REAL, Demo
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments"
@@ -34,7 +35,7 @@ CHANCE = (
     (r"(containerd|docker)://[0-9a-f]{64}", "CONTAINER"),
     (r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+", "IP"),
     (r"k8s-node2|node-[0-9]", "NODE"),
-    (r"((5869d7778c|kube-api-access)-)[a-z0-9]{5}", r"\1ID"),
+    (rf"(({'|'.join(HASHES)}|kube-api-access)-)[a-z0-9]{{5}}", r"\1ID"),
 )
 
 
@@ -89,16 +90,39 @@ def test_the_pod_is_the_golden_one_but_for_what_1_33_adds(kubectl: Kubectl) -> N
     status = pod["status"]
     status["hostIPs"] = [{"ip": "10.0.0.1"}]
     status["conditions"].insert(0, {**status["conditions"][0], "type": "PodReadyToStartContainers"})
-    container = status["containerStatuses"][0]
+    container = in_containerd(pod)
     container["resources"] = {}
     container["volumeMounts"] = [
         {**pod["spec"]["containers"][0]["volumeMounts"][0], "recursiveReadOnly": "Disabled"}
     ]
-    # and for what containerd says otherwise than Docker did
-    container["image"] = "docker.io/library/nginx:latest"
-    container["imageID"] = "docker.io/library/" + container["imageID"].rpartition("/")[2]
     (found,) = kubectl.object("pods", "-l", "app=nginx")["items"]
     assert plain(found) == plain(pod)
+
+
+@pytest.mark.seconds_max(120)
+def test_a_cluster_of_the_same_version_gives_the_golden_objects(
+    tmp_path_factory: pytest.TempPathFactory, home: Path
+) -> None:
+    where = tmp_path_factory.mktemp("then") / "data"
+    with Demo(where, "--speed", "max", "--profile", "v1.22", driver=REAL) as demo:
+        kubectl = Kubectl(kubectls.newest(), demo.data_dir, home)
+        kubectl("create", "-f", "-", given=manifests.GOLDEN)
+        kubectl("rollout", "status", "deployment/nginx-deployment", "--timeout=60s")
+        replica_set = kubectl.object("rs", f"nginx-deployment-{HASHES[0]}")
+        (pod,) = kubectl.object("pods", "-l", "app=nginx")["items"]
+    was = yaml.safe_load((GOLDEN / "pod-1.22.yaml").read_text())
+    in_containerd(was)
+    assert plain(pod) == plain(was)
+    was = yaml.safe_load((GOLDEN / "replicaset-1.22.yaml").read_text())
+    assert plain(replica_set) == plain(was)
+
+
+def in_containerd(pod: dict[str, Any]) -> dict[str, Any]:
+    """The pod's one container, as containerd says otherwise than Docker did."""
+    container: dict[str, Any] = pod["status"]["containerStatuses"][0]
+    container["image"] = "docker.io/library/nginx:latest"
+    container["imageID"] = "docker.io/library/" + container["imageID"].rpartition("/")[2]
+    return container
 
 
 @pytest.mark.usefixtures("running")
