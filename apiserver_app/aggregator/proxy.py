@@ -1,8 +1,8 @@
 """A request for a group version that somebody else serves: passed on, and what comes is the answer.
 
 The filters have run already, once, on this server; what the request is about, its own
-authorization and admission are the aggregated server's. A watch is answered with what that server
-said by the time it had said all.
+authorization and admission are the aggregated server's. What goes on - a watch, a log that is
+followed, another protocol - is passed on as it comes.
 
 Models kubernetes staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go.
 """
@@ -12,10 +12,10 @@ from __future__ import annotations
 import urllib.parse
 
 from apiserver_app.aggregator import identity
-from apiserver_app.handlers import routes
+from apiserver_app.handlers import passing, routes
 from apiserver_app.handlers.call import TRACEPARENT, Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, kinds, serviceroutes
+from apiserver_app.machinery import errors, httpwire, kinds, serviceroutes
 from apiserver_app.machinery import outbound as out
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.apiservices import Remote
@@ -48,8 +48,11 @@ async def pass_on(cluster: ClusterContext, call: Call, remote: Remote) -> Outcom
     about: Object = {
         "word": "proxy", "to": f"{detail['to']}:{remote.target.port}", "path": path[:_PATH_MAX],
     }  # fmt: skip
+    request = _request(cluster, call, remote, path)
     try:
-        answer = await cluster.outbound.call(_request(cluster, call, remote, path))
+        if passing.is_upgrade(call) or _goes_on(call):
+            return await _pass_along(cluster, call, request, about)
+        answer = await cluster.outbound.call(request)
     except out.CallFailed as error:
         cause = error.__cause__ or error
         text = str(cause)
@@ -60,6 +63,31 @@ async def pass_on(cluster: ClusterContext, call: Call, remote: Remote) -> Outcom
     sums = {"by": answer.by, "in": len(call.raw), "out": len(answer.body), "code": answer.status}
     await cluster.probe.hop("stream", "end", {**about, **sums})
     return _outcome(answer)
+
+
+def _goes_on(call: Call) -> bool:
+    return call.verb == "watch" or call.param("follow") in ("true", "1")
+
+
+async def _pass_along(
+    cluster: ClusterContext, call: Call, request: out.Call, about: Object
+) -> Outcome:
+    """On a connection of its own. Raises CallFailed when it breaks before the answer begins."""
+    headers = [*request.headers.items(), *request.repeated, ("host", _host(request))]
+    if passing.is_upgrade(call):
+        headers = passing.with_upgrade(call, headers)
+    path = f"{request.path}?{request.query}" if request.query else request.path
+    sent = httpwire.request(request.method, path, headers, request.body)
+    connection = await cluster.outbound.dial(request)
+    try:
+        return await passing.send(cluster, call, connection, sent, about)
+    except httpwire.Malformed as error:
+        raise out.CallFailed(str(error)) from error
+
+
+def _host(request: out.Call) -> str:
+    assert isinstance(request.to, out.ServiceTarget)
+    return f"{request.to.name}.{request.to.namespace}.svc:{request.to.port}"
 
 
 def _request(cluster: ClusterContext, call: Call, remote: Remote, path: str) -> out.Call:

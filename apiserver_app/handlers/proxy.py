@@ -13,10 +13,10 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from apiserver_app.handlers import connect
+from apiserver_app.handlers import connect, passing
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, httpwire, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, NodeError
@@ -134,13 +134,16 @@ async def _pass(cluster: ClusterContext, call: Call, place: Place, node: str = "
     if call.path.endswith("/") and not path.endswith("/"):
         path += "/"
     query = f"?{call.query}" if call.query else ""
-    if not path and call.method in ("GET", "HEAD"):
+    upgrade = passing.is_upgrade(call)
+    if not path and call.method in ("GET", "HEAD") and not upgrade:
         return _redirect(call, query)
     quoted = urllib.parse.quote(path or "/", safe="/:@!$&'()*+,;=~-._")
     prefix = call.path[: len(call.path) - len(call.rest)] if call.rest else call.path
     request = HttpRequest(call.method, quoted + query, _headers(call), call.raw)
     to = meta.name_of(place.pod) if place.pod else node
     detail: Object = {"word": "proxy", "to": f"{to}:{place.port}", "path": quoted[:_PATH_MAX]}
+    if upgrade and place.pod is not None:
+        return await _upgrade(cluster, call, place, request, detail)
     try:
         answer = await _send(cluster, place, node, request)
     except NodeError as error:
@@ -160,10 +163,32 @@ async def _send(
             return await cluster.nodes.node(node, request)
         host = f"{place.host}:{place.port}"
         raise NodeError(503, f"dial tcp {host}: connect: connection refused")
+    return await cluster.nodes.http(place.pod, _port(place), request)
+
+
+def _port(place: Place) -> int:
     port = place.port or ("443" if place.scheme == "https" else "80")
     if not port.isdigit():
         raise NodeError(503, f"dial tcp: lookup tcp/{port}: unknown port")
-    return await cluster.nodes.http(place.pod, int(port), request)
+    return int(port)
+
+
+async def _upgrade(
+    cluster: ClusterContext, call: Call, place: Place, request: HttpRequest, detail: Object
+) -> Outcome:
+    """Ask the pod for another protocol; what it grants goes on, byte for byte."""
+    assert place.pod is not None
+    headers = passing.with_upgrade(call, request.headers.items())
+    sent = httpwire.request(request.method, request.path, headers, request.body)
+    try:
+        connection = await cluster.nodes.dial(place.pod, _port(place))
+        return await passing.send(cluster, call, connection, sent, detail)
+    except (NodeError, httpwire.Malformed) as error:
+        await cluster.probe.hop("stream", "refused", {**detail, "why": str(error)})
+        if isinstance(error, httpwire.Malformed):
+            raise errors.ApiError(500, "", str(error)) from error
+        why = str(error).removeprefix("error dialing backend: ")
+        raise errors.ApiError(500, "", f"error dialing backend: {why}") from error
 
 
 def _headers(call: Call) -> dict[str, str]:

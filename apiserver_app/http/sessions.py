@@ -1,4 +1,5 @@
-"""Carries an answer that goes on, from its first byte to its last: a log, a process, or ports.
+"""Carries an answer that goes on, from its first byte to its last: a log, a process, ports, or what
+somebody else says.
 
 The request is decided by then. Its task lives on in the inside lane, so that a stream takes turns
 with the cluster's own work, and tells of the whole stream once, when it ends.
@@ -8,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apiserver_app.handlers import podlogs, streaming
+from apiserver_app.handlers import passing, podlogs, streaming
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import forwarding, remotecommand, statuses
 from apiserver_app.http.conduit import Conduit, Gone, pieces
+from apiserver_app.machinery import httpwire
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
 
@@ -34,11 +36,20 @@ async def serve(
     conduit = Conduit(cluster.kernel, reply)
     conduit.on_gone = lambda: cluster.kernel.cancel(task)
     ended: Object = {"why": LEFT}
+    answers = isinstance(stream, (podlogs.LogStream, passing.Passing))
     try:
         if isinstance(stream, podlogs.LogStream):
             plain = statuses.merged(headers, [("Content-Type", "text/plain")])
             reply.head(200, plain, b"", more=True, paced=True)
             ended = await _log(stream, conduit)
+        elif isinstance(stream, passing.Passing):
+            reply.head(
+                stream.status, statuses.merged(headers, stream.headers), b"", more=True, paced=True
+            )
+            ended = await _passed(stream, conduit)
+        elif isinstance(stream, passing.Tunnel):
+            reply.switch(outcome.headers)
+            ended = await _tunnelled(cluster.kernel, stream, conduit)
         else:
             reply.switch(outcome.headers)
             if isinstance(stream, streaming.Session):
@@ -51,7 +62,7 @@ async def serve(
         cluster.life.sessions.pop(stream.span, None)
         detail = {**ended, "in": conduit.bytes_in, "out": conduit.bytes_out}
         cluster.probe.tell("stream", "end", detail, span=stream.span)
-        if isinstance(stream, podlogs.LogStream):
+        if answers:
             conduit.finish()
         else:
             conduit.close(1011)  # unless it was closed in order before
@@ -68,3 +79,38 @@ async def _log(stream: podlogs.LogStream, conduit: Conduit) -> Object:
         return {"why": "the log ended", "lines": count}
     finally:
         stream.lines.close()
+
+
+async def _passed(stream: passing.Passing, conduit: Conduit) -> Object:
+    try:
+        while (data := await stream.answer.piece()) is not None:
+            for piece in pieces(data):
+                await conduit.send(piece)
+        return {**stream.detail, "code": stream.status, "why": "the answer ended"}
+    except httpwire.Malformed as error:
+        return {**stream.detail, "code": stream.status, "why": str(error)}
+    finally:
+        stream.connection.close()
+
+
+async def _tunnelled(kernel: kernels.Kernel, stream: passing.Tunnel, conduit: Conduit) -> Object:
+    """Both ways at once, until either end is closed."""
+    connection = stream.connection
+
+    async def inward() -> None:
+        while (data := await conduit.receive()) is not None:
+            connection.write(data.encode() if isinstance(data, str) else data)
+        connection.close()
+
+    task = kernel.spawn("proxy/inward", inward())
+    try:
+        data: bytes | None = stream.first
+        while data is not None:
+            for piece in pieces(data) if data else ():
+                await conduit.send(piece)
+            data = await connection.read()
+        conduit.close()
+        return {**stream.detail, "why": "the connection was closed"}
+    finally:
+        kernel.cancel(task)
+        connection.close()

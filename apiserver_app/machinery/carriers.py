@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from apiserver_app.machinery import meta, servercerts, serviceroutes
-from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.kernel import Kernel, Mailbox, Signal
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpRequest, NodeError, Nodes
+from apiserver_app.machinery.nodeapi import Connection, HttpRequest, NodeError, Nodes
 from apiserver_app.machinery.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed, ServiceTarget
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
@@ -44,10 +44,30 @@ class Dial:
 Done = Callable[[Answer | CallFailed], None]
 
 
+class Line(Protocol):
+    """A connection that the host holds for the cluster."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+    def took(self, count: int) -> None:
+        """So much of what came is used up."""
+        ...
+
+
+Opened = Callable[[Line | CallFailed], None]
+Arrived = Callable[[bytes | None], None]
+
+
 class Network(Protocol):
     """The host's way out. `done` is called once, as an input of the cluster."""
 
     def ask(self, call: Call, dial: Dial, done: Done) -> None: ...
+
+    def open(self, call: Call, dial: Dial, opened: Opened, arrived: Arrived) -> None:
+        """`opened` is called once, then `arrived` with what comes, None at its end."""
+        ...
 
 
 class Carriers:
@@ -86,7 +106,27 @@ class Carriers:
             text = f'{call.method.capitalize()} "{url}": {error}'
             raise CallFailed(text, timed_out=error.timed_out) from error
 
+    async def dial(self, call: Call) -> Connection:
+        """See Outbound."""
+        place = self._place(call, url_of(call))
+        if isinstance(place, Dial):
+            return await self._connection(call, place)
+        if self.nodes is None or place.pod is None:
+            raise CallFailed(_refused(place))
+        try:
+            return await self.nodes.dial(place.pod, place.port)
+        except NodeError as error:
+            raise CallFailed(_refused(place)) from error
+
     async def _carry(self, call: Call, url: str) -> Answer:
+        place = self._place(call, url)
+        if isinstance(place, Dial):
+            return await self._over_network(call, place)
+        assert place.pod is not None
+        return await self._inside(call, urllib.parse.urlsplit(url), place.pod, place)
+
+    def _place(self, call: Call, url: str) -> Dial | serviceroutes.Endpoint:
+        """Whom the host has to ask, or which pod, whose certificate is judged here."""
         split = urllib.parse.urlsplit(url)
         host = split.hostname or ""
         try:
@@ -98,19 +138,19 @@ class Carriers:
         else:
             target = serviceroutes.by_host(self._reader, host, port)
         if target is None:
-            return await self._over_network(call, Dial(url, host, port, host))
+            return Dial(url, host, port, host)
         try:
             endpoint = serviceroutes.resolve(self._reader, self._rand, target)
         except serviceroutes.NoRoute as error:
             raise CallFailed(str(error)) from error
         if endpoint.pod is None:
-            return await self._over_network(call, Dial(url, endpoint.address, endpoint.port, host))
+            return Dial(url, endpoint.address, endpoint.port, host)
         if split.scheme == "https" and not call.insecure:
             shown = self._shown(endpoint.pod)
             why = servercerts.refusal(shown, call.ca_pem, self._cluster_ca, host, self._kernel.now)
             if why:
                 raise CallFailed(why)
-        return await self._inside(call, split, endpoint.pod, endpoint)
+        return endpoint
 
     # -- the simulation ---------------------------------------------------------------------------
 
@@ -185,6 +225,51 @@ class Carriers:
         self.network.ask(call, dial, done)
         await over.wait()
         return _taken(outcome[0])
+
+    async def _connection(self, call: Call, dial: Dial) -> Connection:
+        if self.network is None:
+            raise CallFailed(f"dial tcp {dial.host}:{dial.port}: {NO_NETWORK}")
+        box: Mailbox[bytes] = Mailbox(self._kernel)
+        outcome: list[Line | CallFailed] = []
+        over = Signal(self._kernel)
+
+        def opened(result: Line | CallFailed) -> None:
+            outcome.append(result)
+            over.set()
+
+        def arrived(data: bytes | None) -> None:
+            if data is None:
+                box.close()
+            elif not box.closed:
+                box.put(data)
+
+        self.network.open(call, dial, opened, arrived)
+        await over.wait()
+        line = outcome[0]
+        if isinstance(line, CallFailed):
+            raise line
+        return _Outside(line, box)
+
+
+class _Outside:
+    """A connection that the host holds, as `Connection`."""
+
+    def __init__(self, line: Line, box: Mailbox[bytes]) -> None:
+        self._line = line
+        self._box = box
+
+    async def read(self) -> bytes | None:
+        data = await self._box.get()
+        if data is not None:
+            self._line.took(len(data))
+        return data
+
+    def write(self, data: bytes) -> None:
+        self._line.write(data)
+
+    def close(self) -> None:
+        self._box.close()
+        self._line.close()
 
 
 def url_of(call: Call) -> str:

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from apiserver_app.machinery.nodeapi import Connection
+
 BODY_BYTES_MAX = 3 << 20
 
 
@@ -68,4 +70,8 @@ class Outbound(Protocol):
 
     async def call(self, call: Call) -> Answer:
         """Ask and wait; raises CallFailed. Waits in the kernel and never blocks it."""
+        ...
+
+    async def dial(self, call: Call) -> Connection:
+        """Connect to where a call would go, secured as it would be, and send nothing."""
         ...

@@ -2,7 +2,9 @@
 
 An upgrade reaches the application as the HTTP request it is, with its Upgrade header; what refuses
 it is an ordinary answer. Granted, the transport is taken from the HTTP channel: for `websocket` by
-Autobahn's frames, for everything else as it is. The application goes on with these messages:
+Autobahn's frames, for everything else as it is, and so when the application passes on a WebSocket
+that somebody else granted (the headers hold Sec-WebSocket-Accept). The application goes on with
+these messages:
 
   sent      {"type": "http.upgrade", "headers"}, {"type": "stream.data", "data"},
             {"type": "stream.close", "code", "reason"}
@@ -135,7 +137,9 @@ def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
 
     waiting = request.channel.taken_over()
     upgrade = request.head.first(b"upgrade")
-    if upgrade.lower() == b"websocket":
+    passed_on = any(name.lower() == b"sec-websocket-accept" for name, _ in headers)
+    framed = upgrade.lower() == b"websocket" and not passed_on
+    if framed:
         new: Any = _socket(headers, inflow, lost)
         first = _head_of(request.head) + waiting
     else:
@@ -146,7 +150,7 @@ def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
     else:
         transport.protocol = new
     transport.unregisterProducer()  # it was the HTTP channel
-    if upgrade.lower() != b"websocket":
+    if not framed:
         transport.write(_switching(upgrade, headers))
     new.makeConnection(transport)
     transport.registerProducer(gate, True)

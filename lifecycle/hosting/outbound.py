@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import h11
 
 CHUNK_BYTES = 1 << 16
+UNREAD_BYTES_MAX = 1 << 20  # of one connection, in the cluster
 CLOSE_SECONDS = 1.0
 AGENT = "kube-apiserver"
 _EXPIRED, _NOT_YET = 10, 9  # X509_V_ERR_CERT_HAS_EXPIRED, _NOT_YET_VALID
@@ -39,6 +40,38 @@ Range = ipaddress.IPv4Network | ipaddress.IPv6Network
 def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
     """Addresses and ranges as the configuration names them; ValueError for what is none."""
     return tuple(ipaddress.ip_network(text) for text in texts)
+
+
+class Line:
+    """A connection the cluster has. What it writes leaves once its slice is over."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, writer: asyncio.StreamWriter) -> None:
+        self._loop = loop
+        self._writer = writer
+        self._unread = 0
+        self.room = asyncio.Event()
+        self.room.set()
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        if not self.closed:
+            self._loop.call_soon(self._writer.write, data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.room.set()
+            self._loop.call_soon(self._writer.close)
+
+    def came(self, count: int) -> None:
+        self._unread += count
+        if self._unread >= UNREAD_BYTES_MAX and not self.closed:
+            self.room.clear()
+
+    def took(self, count: int) -> None:
+        self._unread -= count
+        if self._unread < UNREAD_BYTES_MAX:
+            self.room.set()
 
 
 class Network:
@@ -87,22 +120,98 @@ class Network:
         self._host.offer("answer", [number, *_plain(outcome)], start)
         self._wake()
 
+    # -- a connection that stays ------------------------------------------------------------------
+
+    def open(
+        self,
+        call: Call,
+        dial: carriers.Dial,
+        opened: carriers.Opened,
+        arrived: carriers.Arrived,
+    ) -> None:
+        """Connect; `opened` and `arrived` are called at the start of a slice."""
+        self._count += 1
+        self._host.asking += 1
+        task = self._loop.create_task(self._open(self._count, call, dial, opened, arrived))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _open(
+        self,
+        number: int,
+        call: Call,
+        dial: carriers.Dial,
+        opened: carriers.Opened,
+        arrived: carriers.Arrived,
+    ) -> None:
+        outcome: Line | CallFailed = CallFailed("context canceled")
+        said: list[Any] = []
+        try:
+            async with asyncio.timeout(call.timeout_seconds):
+                reader, writer, by = await self._connected(call, dial)
+            outcome, said = Line(self._loop, writer), [1, by]
+        except CallFailed as error:
+            outcome = error
+        except TimeoutError:
+            outcome = CallFailed(carriers.DEADLINE, timed_out=True)
+        finally:
+            if isinstance(outcome, CallFailed):
+                said = _plain(outcome)
+
+            def start() -> None:
+                self._host.asking -= 1
+                opened(outcome)
+
+            self._host.offer("dialled", [number, *said], start)
+            self._wake()
+        if isinstance(outcome, Line):
+            await self._follow(number, reader, outcome, arrived)
+
+    async def _follow(
+        self, number: int, reader: asyncio.StreamReader, line: Line, arrived: carriers.Arrived
+    ) -> None:
+        """Everything that comes, each piece an input; no more than may lie unread."""
+
+        def tell(data: bytes | None) -> None:
+            self._host.offer("wire", [number, data], lambda: arrived(data))
+            self._wake()
+
+        try:
+            while not line.closed and (data := await reader.read(CHUNK_BYTES)):
+                line.came(len(data))
+                tell(data)
+                await line.room.wait()
+        except OSError:
+            pass  # it is over, in whichever way
+        finally:
+            line.close()
+            tell(None)
+
     # -- one exchange -----------------------------------------------------------------------------
 
     async def _exchange(self, call: Call, dial: carriers.Dial) -> Answer:
-        secure = dial.url.startswith("https:")
-        context = _context(call) if secure else None
-        addresses = await self._resolve(dial)
-        reader, writer = await self._connect(addresses, dial, context)
+        reader, writer, by = await self._connected(call, dial)
         try:
-            if context is not None and not call.insecure:
-                _check_name(writer, dial.name)
-            by = "{}:{}".format(*writer.get_extra_info("peername")[:2])
             return await _converse(reader, writer, call, dial, by)
         except (OSError, EOFError) as error:
             raise CallFailed(_io_words(error)) from error
         finally:
             writer.transport.abort()
+
+    async def _connected(
+        self, call: Call, dial: carriers.Dial
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, str]:
+        """A connection, its server's certificate judged, and whom it leads to."""
+        context = _context(call) if dial.url.startswith("https:") else None
+        addresses = await self._resolve(dial)
+        reader, writer = await self._connect(addresses, dial, context)
+        if context is not None and not call.insecure:
+            try:
+                _check_name(writer, dial.name)
+            except CallFailed:
+                writer.transport.abort()
+                raise
+        return reader, writer, "{}:{}".format(*writer.get_extra_info("peername")[:2])
 
     async def _resolve(self, dial: carriers.Dial) -> list[Address]:
         """Every address of the host; refused unless all of them are allowed."""

@@ -2,7 +2,8 @@
 
 exec: `echo WORDS`, `err WORDS` (on stderr), `exit N`, `cat` (until its input ends), `yes MIB`,
 `size` (says each terminal size; ends at its second), `nothere` (no such program), `hang`.
-Port 80 answers each write with itself in capitals, port 8080 the first with a page; others refuse.
+Port 80 answers each write with itself in capitals, port 8080 the first with a page, port 9000
+grants another protocol and then does as port 80; others refuse.
 Container `gone` does not run. A lively one's log ends by itself a second after it was followed.
 """
 
@@ -19,6 +20,10 @@ from apiserver_app.machinery.nodeapi import (
     NodeError,
 )
 
+GRANTED = (
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n"
+    b"X-Mine: yes\r\n\r\nhi"
+)
 PAGE = b"HTTP/1.0 200 OK\r\nContent-Length: 6\r\n\r\nhello\n"
 LINE = b"y" * 1023 + b"\n"
 
@@ -100,6 +105,7 @@ class FakeConnection:
     def __init__(self, kernel: kernels.Kernel, port: int) -> None:
         self.box: kernels.Mailbox[bytes] = kernels.Mailbox(kernel)
         self.closed = False
+        self.asked = b""
         self._port = port
 
     async def read(self) -> bytes | None:
@@ -109,6 +115,9 @@ class FakeConnection:
         if self._port == 8080:
             self.box.put(PAGE)
             self.close()
+        elif self._port == 9000 and not self.asked:
+            self.asked = data
+            self.box.put(GRANTED)
         elif not self.closed:
             self.box.put(data.upper())
             if data.endswith(b"bye\n"):
@@ -162,7 +171,7 @@ class FakeNodes:
         return await self.exec(pod, container, ["cat"], stdin=stdin, tty=tty)
 
     async def dial(self, pod: Object, port: int) -> FakeConnection:
-        if port not in (80, 8080):
+        if port not in (80, 8080, 9000):
             raise NodeError(500, f"dial tcp4 127.0.0.1:{port}: connect: connection refused")
         connection = FakeConnection(self.kernel, port)
         self.connections.append(connection)

@@ -108,3 +108,40 @@ def test_node_is_its_kubelet(lab: Lab) -> None:
     answer = lab.session.request("GET", "/api/v1/nodes/n1/proxy/configz")
     assert (answer.status, answer.text) == (200, b"ok")
     assert lab.nodes.asked[-1].path == "/configz"
+
+
+UPGRADE = {"connection": "keep-alive, Upgrade", "upgrade": "echo", "x-own": "1"}
+
+
+def test_another_protocol_goes_through_byte_for_byte(lab: Lab) -> None:
+    answer = lab.session.request("GET", f"{PODS}/web:9000/proxy/a/?b=c", headers=UPGRADE)
+    assert (answer.status, answer.headers) == (101, [("x-mine", "yes")])
+    asked = lab.nodes.connections[-1].asked.decode()
+    assert asked.startswith("GET /a/?b=c HTTP/1.1\r\n")
+    assert "\r\nConnection: Upgrade\r\nUpgrade: echo\r\n" in asked and "X-Own: 1" in asked
+    assert lab.stream("open")["carrier"] == "echo"
+    lab.say(answer, b"abc")
+    assert answer.text == b"hiABC" and not answer.done
+    lab.say(answer, b"bye\n")
+    assert answer.text == b"hiABCBYE\n" and answer.done
+    ended = lab.stream("end")
+    assert (ended["why"], ended["in"], ended["out"]) == ("the connection was closed", 7, 9)
+
+
+def test_who_leaves_a_tunnel_closes_it(lab: Lab) -> None:
+    answer = lab.session.request("GET", f"{PODS}/web:9000/proxy/", headers=UPGRADE)
+    answer.cancel()
+    lab.session.settle()
+    assert lab.nodes.connections[-1].closed
+
+
+def test_a_pod_that_grants_no_upgrade_answers_as_it_likes(lab: Lab) -> None:
+    answer = lab.session.request("GET", f"{PODS}/web:8080/proxy/", headers=UPGRADE)
+    assert (answer.status, answer.text) == (200, b"hello\n")
+    refused = lab.session.request("GET", f"{PODS}/web:81/proxy/", headers=UPGRADE)
+    assert (refused.status, refused.json()["message"]) == (
+        500,
+        "error dialing backend: dial tcp4 127.0.0.1:81: connect: connection refused",
+    )
+    none = lab.session.request("GET", f"{PODS}/web:80/proxy/", headers=UPGRADE)
+    assert none.status == 500 and "malformed HTTP response" in none.json()["message"]

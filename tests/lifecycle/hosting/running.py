@@ -146,6 +146,10 @@ class WebSocket:
         """Of a refusal."""
         return self._file.read(int(self.headers["content-length"]))
 
+    def read(self, count: int) -> bytes:
+        """So many bytes, whatever they mean."""
+        return self._file.read(count)
+
     def send(self, payload: bytes, opcode: int = 2) -> None:
         """A masked frame; the mask is zero."""
         size = len(payload)

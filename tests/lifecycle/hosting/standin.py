@@ -148,6 +148,8 @@ class Driver:
         self._switched[number], self._held[number] = what, 0
         offered = headers.get("sec-websocket-protocol", "").split(",")[0]
         answer = [["Sec-WebSocket-Protocol", offered]] if offered else [["X-Version", "1"]]
+        if "x-granted" in headers:  # by somebody else, who speaks its frames
+            answer.append(["Sec-WebSocket-Accept", headers["x-granted"]])
         self._send([("switch", number, answer)])
         if what == "flood":
             self._pour(number)

@@ -72,6 +72,14 @@ def test_upgrade_works_below_a_clusters_prefix_and_over_tls(demo: Demo) -> None:
     client.close()
 
 
+def test_websocket_that_somebody_else_granted_is_carried_byte_for_byte(demo: Demo) -> None:
+    client = WebSocket(demo.authority, "/upgrade/echo", X_Granted="theirs")
+    assert (client.status, client.headers["sec-websocket-accept"]) == (101, "theirs")
+    client.send(b"ping", opcode=9)  # nobody here knows what it means
+    assert client.read(10) == b"\x89\x84" + bytes(4) + b"ping"
+    client.close()
+
+
 def test_any_other_protocol_gets_the_bare_transport(demo: Demo) -> None:
     client = Raw(demo, "/upgrade/echo")
     assert client.head.startswith(b"HTTP/1.1 101 Switching Protocols\r\n")

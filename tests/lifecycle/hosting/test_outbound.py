@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.server
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from apiserver_app.machinery.carriers import Dial
+from apiserver_app.machinery.carriers import Dial, Line
 from apiserver_app.machinery.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.hosting.outbound import Network
@@ -160,3 +161,60 @@ def test_plain_http_behind_an_https_url_is_named() -> None:
     plain.server_close()
     thread.join()
     assert text == "http: server gave HTTP response to HTTPS client"
+
+
+def test_a_connection_stays_and_what_comes_are_inputs(tmp_path: Path) -> None:
+    hosting = Host()
+
+    async def run() -> tuple[list[bytes | None], bytes]:
+        loop = asyncio.get_running_loop()
+        heard: list[bytes] = []
+        made = httpsserver.certificate("127.0.0.1")
+        chain = tmp_path / "chain.pem"
+        chain.write_text(made.pem + made.key_pem)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(chain)
+
+        async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while data := await reader.read(100):
+                heard.append(data)
+                writer.write(data.upper())
+            writer.close()
+
+        server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=context)
+        port = server.sockets[0].getsockname()[1]
+        network = Network(loop, cast(ClusterHost, hosting), lambda: None, LOOPBACK)
+        opened: asyncio.Future[Line | CallFailed] = loop.create_future()
+        arrived: asyncio.Queue[bytes | None] = asyncio.Queue()
+        call = Call(f"https://127.0.0.1:{port}/", ca_pem=made.ca_pem)
+        dial = Dial(str(call.to), "127.0.0.1", port, "127.0.0.1")
+        network.open(call, dial, opened.set_result, arrived.put_nowait)
+        line = await opened
+        assert not isinstance(line, CallFailed)
+        got: list[bytes | None] = []
+        for word in (b"one", b"two"):
+            line.write(word)
+            got.append(await arrived.get())
+            line.took(3)
+        line.close()
+        got.append(await arrived.get())
+        server.close()
+        return got, b"".join(heard)
+
+    assert asyncio.run(run()) == ([b"ONE", b"TWO", None], b"onetwo")
+    assert [what for what, _ in hosting.logged] == ["dialled", "wire", "wire", "wire"]
+    assert hosting.asking == 0
+
+
+def test_a_connection_that_is_refused_is_told_of() -> None:
+    hosting = Host()
+
+    async def run() -> Line | CallFailed:
+        loop = asyncio.get_running_loop()
+        network = Network(loop, cast(ClusterHost, hosting), lambda: None, LOOPBACK)
+        opened: asyncio.Future[Line | CallFailed] = loop.create_future()
+        dial = Dial("https://192.0.2.7/", "192.0.2.7", 443, "x")
+        network.open(Call("https://192.0.2.7/"), dial, opened.set_result, lambda _: None)
+        return await opened
+
+    assert "the address is not allowed" in str(asyncio.run(run()))
