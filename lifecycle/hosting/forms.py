@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from apiserver_app.handlers import bodies, writes
+from apiserver_app.handlers import bodies, patching
 from apiserver_app.handlers.call import Call
 from apiserver_app.http.server import Request
 from apiserver_app.machinery import client, errors, meta
@@ -99,13 +99,14 @@ def _internal(cluster: Cluster, call: Call | None, write: Object | None) -> Obje
         if call.verb != "patch":
             raw = bodies.read(context, call, info)
         else:
-            patch = bodies.read_patch(context, call)
+            patching.check_type(call)
+            patching.read(call)
             key = info.etcd_key(call.namespace, call.name)
             before = write["prev"] if write is not None else cluster.store.revision
             entry = cluster.store.get_at(key, before) if before else None
             if entry is None or call.content_type == client.APPLY_PATCH:
                 return None
-            raw = writes.patched(context, call, info, context.storage.object(info, entry), patch)
+            raw = patching.patched(context, call, info, context.storage.object(info, entry))
         obj, _ = bodies.typed(context, call, info, raw)
         context.strategy(info).default(obj)
     except (errors.ApiError, StoreError):

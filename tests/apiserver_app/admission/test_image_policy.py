@@ -11,7 +11,7 @@ import yaml
 from apiserver_app.admission import config
 from apiserver_app.admission.plugin import Given
 from apiserver_app.admission.plugins.image_policy import ImagePolicyWebhook
-from apiserver_app.machinery.carriers import Dial, Done
+from apiserver_app.machinery.carriers import Arrived, Dial, Done, Opened
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.outbound import Answer, Call, CallFailed
 from lifecycle.trace.scripted import Session, default_inputs
@@ -51,6 +51,9 @@ class Server:
         if not status["allowed"]:
             status["reason"] = "bad is bad"
         done(Answer(200, {}, orjson.dumps({**review, "status": status}), "127.0.0.1:8443"))
+
+    def open(self, call: Call, dial: Dial, opened: Opened, arrived: Arrived) -> None:
+        opened(CallFailed("nothing is streamed"))
 
 
 def policed(**fields: Any) -> tuple[Session, Server]:

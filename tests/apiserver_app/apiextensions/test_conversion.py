@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from apiserver_app.machinery import outbound
+from apiserver_app.machinery.nodeapi import Connection
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITION, crontab, define
 from tests.apiserver_app.cluster import MERGE, bare_session, events
@@ -35,6 +36,9 @@ class Webhook:
         }  # fmt: skip
         review = {"kind": "ConversionReview", "response": response}
         return outbound.Answer(200, {}, orjson.dumps(review))
+
+    async def dial(self, call: outbound.Call) -> Connection:
+        raise outbound.CallFailed("nothing is streamed")
 
     def _convert(self, obj: dict[str, Any], version: str) -> dict[str, Any]:
         spec = dict(obj["spec"])
