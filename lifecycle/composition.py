@@ -124,6 +124,8 @@ class Cluster:
             image_certificate=self._image_certificate,
         )  # fmt: skip
         self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
+        if inputs.options.get("kubeadm"):
+            self.nodes.network.dns = phases.DNS
         self.outbound.nodes = self.nodes
         self.services = apiservices.Services(self.resources, self.cache)
         self.context = self._context()

@@ -1,7 +1,8 @@
 """The cluster's network as containers see it: names, services and who answers behind them.
 
 kube-proxy and the cluster DNS are played here: a service's address leads to its ready endpoints in
-turn, a name to what CoreDNS would say. No packet moves.
+turn, a name to what CoreDNS would say. Where a service is said to be the DNS, it is asked as any
+other: without ready endpoints nobody answers. No packet moves.
 
 Models kubernetes pkg/proxy (which endpoint a connection gets) and coredns plugin/kubernetes.
 """
@@ -42,6 +43,7 @@ class Network:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._turn = 0
+        self.dns: tuple[str, str] | None = None  # the service that answers, if one must
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -51,13 +53,22 @@ class Network:
             return name, [name]
         if name.rstrip(".") == "localhost":
             return "localhost", ["127.0.0.1"]
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) or self.dns_fault():
             return name, []
         for full in _searched(name.lower(), namespace):
             found = self._lookup(full)
             if found:
                 return full, found
         return f"{name.rstrip('.')}.{namespace}.svc.{DOMAIN}" if "." not in name else name, []
+
+    def dns_fault(self) -> str:
+        """Why names are not answered; empty when they are."""
+        if self.dns is None:
+            return ""
+        if self._directory.lookup("services", *self.dns) is None:
+            return "timed out"
+        found = self._directory.lookup("endpoints", *self.dns) or {}
+        return "" if any(_ready(found, "dns")) else "Connection refused"
 
     def _lookup(self, full: str) -> list[str]:
         labels = full.removesuffix(f".{DOMAIN}").split(".")

@@ -27,6 +27,7 @@ RETRY_SECONDS = 5.0
 TOKEN_SECONDS = 24 * 3600
 ADMIN, SUPER_ADMIN = "kubernetes-admin", "kubernetes-super-admin"
 AGENT = "kubeadm"
+DNS = (objects.SYSTEM, "kube-dns")  # the service by which containers resolve names
 _ROLE = "node-role.kubernetes.io/"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 

@@ -30,5 +30,6 @@ def kubectl(cluster: Demo, home: Path) -> Kubectl:
     kubectl = Kubectl(kubectls.newest(), cluster.data_dir, home)
     uploaded = ("get", "configmap", "kubeadm-config", "--ignore-not-found", "-o", "name")
     kubectl.until(bool, "-n", "kube-system", *uploaded)
+    kubectl("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
     kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
     return kubectl

@@ -148,6 +148,10 @@ class Machine:
         namespace = self._cell.pod["metadata"]["namespace"]
         return self._cell.directory.network.resolve(name, namespace)
 
+    def dns_fault(self) -> str:
+        """Why the cluster's DNS answers nobody; empty when it does."""
+        return self._cell.directory.network.dns_fault()
+
     def connect(self, address: str, port: int) -> servers.Bound:
         cell = self._cell
         network = cell.directory.network

@@ -287,6 +287,12 @@ async def nslookup(call: Call) -> int:
     names = [one for one in call.args if not one.startswith("-")]
     if not names:
         raise Failed("nslookup: usage: nslookup [HOST]", 1)
+    fault = call.machine.dns_fault()
+    if fault:
+        if fault != "timed out":
+            call.err(f"write to '{DNS_ADDRESS}': {fault}")
+        call.out(";; connection timed out; no servers could be reached\n\n")
+        return 1
     full, addresses = call.machine.resolve(names[0])
     call.out(f"Server:\t\t{DNS_ADDRESS}\nAddress:\t{DNS_ADDRESS}:53\n\n")
     if not addresses:

@@ -91,3 +91,37 @@ def test_a_cluster_that_was_not_asked_for_it_has_nothing_of_kubeadm() -> None:
     session = Session(default_inputs(nodes=0))
     session.wait(60)
     assert session.request("GET", f"{SYSTEM}/configmaps/kubeadm-config").status == 404
+
+
+def _said(session: Session, pod: str, command: str) -> str:
+    """What a command in a container of that pod wrote."""
+    log = f"/api/v1/namespaces/default/pods/{pod}/log"
+    containers = [{"name": "c", "image": "busybox:1.36", "command": ["sh", "-c", command]}]
+    made = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod},
+        "spec": {"containers": containers, "restartPolicy": "Never"},
+    }  # fmt: skip
+    assert session.request("POST", "/api/v1/namespaces/default/pods", made).status == 201
+    session.wait(30)
+    text: bytes = session.request("GET", log).text
+    return text.decode()
+
+
+def test_names_are_resolved_as_long_as_coredns_runs() -> None:
+    session = made()
+    line = "nslookup kubernetes.default; wget -qO- http://kubernetes.default.svc:1/"
+    assert "Address: 10.96.0.1\n" in _said(session, "before", line)
+
+    path = "/apis/apps/v1/namespaces/kube-system/deployments/coredns/scale"
+    patch = {"content-type": "application/merge-patch+json"}
+    session.request("PATCH", path, {"spec": {"replicas": 0}}, headers=patch)
+    session.wait(40)
+    assert _said(session, "without", line) == (
+        "nslookup: write to '10.96.0.10': Connection refused\n"
+        ";; connection timed out; no servers could be reached\n\n"
+        "wget: bad address 'kubernetes.default.svc'\n"
+    )
+
+    session.request("PATCH", path, {"spec": {"replicas": 1}}, headers=patch)
+    session.wait(40)
+    assert "Address: 10.96.0.1\n" in _said(session, "after", line)
