@@ -160,7 +160,14 @@ def _revoked(answer: Answer) -> Answer:
     return {"header": answer["header"]}
 
 
-_SHAPES: dict[str, Callable[[Answer], Any]] = {"watch": _watched, "revoke": _revoked}
+def _membership(answer: Answer) -> Answer:
+    return {name: one for name, one in answer.items() if name != "id"}
+
+
+_SHAPES: dict[str, Callable[[Answer], Any]] = {
+    "watch": _watched, "revoke": _revoked, "member remove": _membership,
+    "member update": _membership, "member promote": _membership,
+}  # fmt: skip
 
 
 def _json(value: Any) -> Any:
@@ -215,8 +222,9 @@ def size(count: int) -> str:
 def _members(answer: Answer) -> Table:
     return ("ID", "STATUS", "NAME", "PEER ADDRS", "CLIENT ADDRS", "IS LEARNER"), [
         (
-            f"{one['ID']:x}", "started", one["name"], ",".join(one["peerURLs"]),
-            ",".join(one["clientURLs"]), "false",
+            f"{one['ID']:x}", "started" if one.get("name") else "unstarted", one.get("name") or "",
+            ",".join(one["peerURLs"]), ",".join(one.get("clientURLs") or ()),
+            str(bool(one.get("isLearner"))).lower(),
         )
         for one in answer["members"]
     ]  # fmt: skip
@@ -239,8 +247,9 @@ def _status(answer: Answer) -> Table:
 def _status_row(endpoint: str, status: Answer) -> Sequence[str]:
     return (
         endpoint, f"{status['header']['member_id']:x}", status["version"], size(status["dbSize"]),
-        "true", "false", str(status["raftTerm"]), str(status["raftIndex"]),
-        str(status["raftAppliedIndex"]), "",
+        str(status["leader"] == status["header"]["member_id"]).lower(),
+        str(bool(status.get("isLearner"))).lower(), str(status["raftTerm"]),
+        str(status["raftIndex"]), str(status["raftAppliedIndex"]), "",
     )  # fmt: skip
 
 
@@ -272,6 +281,10 @@ def _leases(answer: Answer) -> list[bytes | str]:
     return [f"found {len(found)} leases", *(f"{one['id']:016x}" for one in found)]
 
 
+def _changed_member(member: int, answer: Answer, what: str, where: str) -> str:
+    return f"Member {member:16x} {what} {where} cluster {answer['header']['cluster_id']:16x}"
+
+
 _SIMPLE: dict[str, Callable[[Answer], list[bytes | str]]] = {
     "range": lambda answer: [],
     "put": lambda answer: ["OK"],
@@ -284,7 +297,12 @@ _SIMPLE: dict[str, Callable[[Answer], list[bytes | str]]] = {
     "timetolive": _time_to_live,
     "leases": _leases,
     "alarms": lambda answer: [],
-}
+    "member add": lambda answer: [_changed_member(answer["member"]["ID"], answer, "added", (
+        "as learner to" if answer["member"].get("isLearner") else "to"))],
+    "member remove": lambda answer: [_changed_member(answer["id"], answer, "removed", "from")],
+    "member update": lambda answer: [_changed_member(answer["id"], answer, "updated", "in")],
+    "member promote": lambda answer: [_changed_member(answer["id"], answer, "promoted", "in")],
+}  # fmt: skip
 
 
 # -- lines of the fields form ---------------------------------------------------------------------
@@ -349,10 +367,10 @@ def _leases_fields(to: Printer, answer: Answer) -> list[bytes | str]:
 def _members_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines = to.header(answer)
     for one in answer["members"]:
-        lines += [f'"ID" : {one["ID"]}', f'"Name" : "{one["name"]}"']
+        lines += [f'"ID" : {one["ID"]}', f'"Name" : "{one.get("name") or ""}"']
         lines += [f'"PeerURL" : "{url}"' for url in one["peerURLs"]]
-        lines += [f'"ClientURL" : "{url}"' for url in one["clientURLs"]]
-        lines += ['"IsLearner" : false', ""]
+        lines += [f'"ClientURL" : "{url}"' for url in one.get("clientURLs") or ()]
+        lines += [f'"IsLearner" : {str(bool(one.get("isLearner"))).lower()}', ""]
     return lines
 
 

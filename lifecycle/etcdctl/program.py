@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from lifecycle.etcdctl import flags, kv, txn, upkeep
+from lifecycle.etcdctl import flags, kv, memberships, txn, upkeep
 from lifecycle.etcdctl.commands import COMMANDS, FLAGS, REFUSED, Command
 from lifecycle.etcdctl.printers import FORMATS
 from lifecycle.etcdctl.server import RpcError, Server
@@ -26,7 +26,9 @@ _RUN: dict[str, Callable[[Session], Awaitable[None]]] = {
     "endpoint status": upkeep.status, "get": kv.get, "lease grant": upkeep.grant,
     "lease keep-alive": upkeep.keep_alive, "lease list": upkeep.leases,
     "lease revoke": upkeep.revoke, "lease timetolive": upkeep.time_to_live,
-    "member list": upkeep.members, "put": kv.put, "txn": txn.txn, "version": upkeep.version,
+    "member list": memberships.listed, "member add": memberships.add,
+    "member promote": memberships.promote, "member remove": memberships.remove,
+    "member update": memberships.update, "put": kv.put, "txn": txn.txn, "version": upkeep.version,
     "watch": kv.watch,
 }  # fmt: skip
 _COMMANDS = {one.name: one for one in COMMANDS}

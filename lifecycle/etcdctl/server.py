@@ -10,7 +10,6 @@ api/v3rpc/rpctypes/error.go.
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store import errors as refusals
 from apiserver_app.store.etcd import Entry, Event
+from controllers_app.kubelet.kubelet import address_of
+from lifecycle.etcdctl.members import Member, Members, identity
 from lifecycle.etcdctl.values import Values
 
 if TYPE_CHECKING:
@@ -109,28 +110,28 @@ class Watcher:
     stop: Callable[[], None] = lambda: None
 
 
-class Member(NamedTuple):
-    id: int
-    name: str
-    peer_urls: tuple[str, ...]
-    client_urls: tuple[str, ...]
-
-
 class Server:
-    """The etcd of one cluster; it has one member."""
+    """The etcd of one cluster, as its first member serves it."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.store = cluster.store
         self.values = Values(cluster)
         self.version = release_of(cluster.state.version)
-        self.member = Member(
-            _id(f"{cluster.name} member"), "node-1", ("https://10.0.0.11:2380",),
-            ("https://10.0.0.11:2379",),
-        )  # fmt: skip
-        self.cluster_id = _id(f"{cluster.name} cluster")
+        saved = cluster.state.control.get("members") or ()
+        self.members = Members(cluster.name, cluster.kernel, self._is_node, saved)
+        self.cluster_id = identity(f"{cluster.name} cluster")
         for lease, granted in sorted(self.store.granted.items()):
             self._end_at(lease, granted.until)
+
+    @property
+    def member(self) -> Member:
+        return self.members.own
+
+    def _is_node(self, host: str) -> bool:
+        """Whether a node of the cluster has that address."""
+        inputs = self._cluster.inputs
+        return any(address_of(number) == host for number in range(1, inputs.nodes + 1))
 
     @property
     def now(self) -> int:
@@ -332,10 +333,6 @@ def _key(entry: Entry) -> str:
 def _check_key(key: str) -> None:
     if not key:
         raise RpcError("etcdserver: key is not provided")
-
-
-def _id(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def sorted_by(entries: Sequence[Entry], target: str, *, descending: bool) -> list[Entry]:

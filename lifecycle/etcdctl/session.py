@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lifecycle.etcdctl.flags import FlagError, Parsed, number
+from lifecycle.etcdctl.members import Member
 from lifecycle.etcdctl.printers import Answer, Printer
 from lifecycle.etcdctl.server import RAFT_TERM, Server
 
@@ -127,7 +128,14 @@ class Session:
     def _is_here(self, endpoint: str) -> bool:
         scheme, slashes, rest = endpoint.partition("://")
         host, _, port = (rest if slashes else endpoint).rstrip("/").rpartition(":")
-        return scheme != "http" and port == "2379" and self.world.is_server(host)
+        if scheme == "http" or port != "2379":
+            return False
+        return self.world.is_server(host) or self.server.members.at(host) is not None
+
+    def member_at(self, endpoint: str) -> Member:
+        """Which member is reached there."""
+        host = endpoint.rpartition("://")[2].rstrip("/").rpartition(":")[0]
+        return self.server.members.at(host) or self.server.member
 
 
 def from_environment(parsed: Parsed, env: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
-"""etcdctl lease, endpoint, member, alarm, defrag, version.
+"""etcdctl lease, endpoint, alarm, defrag, version.
 
-Models etcd etcdctl/ctlv3/command/{lease,ep,member,alarm,defrag,version}_command.go.
+Models etcd etcdctl/ctlv3/command/{lease,ep,alarm,defrag,version}_command.go.
 """
 
 from __future__ import annotations
@@ -103,13 +103,17 @@ async def status(session: Session) -> None:
     server = session.server
     size = server.size_bytes()
     answer = {
-        "header": session.header(), "version": server.version, "dbSize": size,
-        "leader": server.member.id, "raftIndex": server.raft_index, "raftTerm": RAFT_TERM,
+        "version": server.version, "dbSize": size, "leader": server.member.id,
+        "raftIndex": server.raft_index, "raftTerm": RAFT_TERM,
         "raftAppliedIndex": server.raft_index, "dbSizeInUse": size,
     }  # fmt: skip
-    session.show(
-        "status", {"list": [{"Endpoint": one, "Status": answer} for one in _endpoints(session)]}
-    )
+    found = []
+    for one in _endpoints(session):
+        member = session.member_at(one)
+        head = {**session.header(), "member_id": member.id}
+        told = {"header": head, **answer, **({"isLearner": True} if member.is_learner else {})}
+        found.append({"Endpoint": one, "Status": told})
+    session.show("status", {"list": found})
 
 
 async def hashkv(session: Session) -> None:
@@ -127,18 +131,8 @@ async def hashkv(session: Session) -> None:
 
 def _endpoints(session: Session) -> list[str]:
     if session.flag("cluster"):
-        return list(session.server.member.client_urls)
+        return [url for one in session.server.members.all for url in one.client_urls]
     return session.endpoints()
-
-
-async def members(session: Session) -> None:
-    await session.connect()
-    one = session.server.member
-    listed = {
-        "ID": one.id, "name": one.name, "peerURLs": list(one.peer_urls),
-        "clientURLs": list(one.client_urls),
-    }  # fmt: skip
-    session.show("members", {"header": session.header(revision=False), "members": [listed]})
 
 
 async def alarms(session: Session) -> None:

@@ -155,7 +155,7 @@ class ClusterHost:
         state.revision, state.compacted = store.revision, store.compacted
         state.now, state.steps = self.kernel.now, self.kernel.steps
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
-        state.control = {"inputs": self._input_count}
+        state.control = {"inputs": self._input_count, "members": self.cluster.etcd.members.all}
         state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []

@@ -147,7 +147,9 @@ def test_ranges_are_sorted_limited_and_counted(plain: Shell) -> None:
         ("compaction", 128, "compaction command needs 1 argument"),
         ("snapshot save x", 1, "etcdctl snapshot is not simulated"),
         ("user list", 1, "etcdctl user is not simulated"),
-        ("member add x", 1, "etcdctl member add is not simulated"),
+        ("member add x", 128, "member peer urls not provided"),
+        ("member remove 1", 1, "etcdserver: member not found"),
+        ("member remove xyz", 128, "expecting ID in Hex"),
         ("get a --cert /nope", 1, "open /nope: no such file or directory"),
     ],
 )

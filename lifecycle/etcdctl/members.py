@@ -1,0 +1,163 @@
+"""The members of the cluster's etcd: one to begin with, more as etcdctl adds them.
+
+All of them have the one log of the simulation. A member that was added starts a moment later, if
+its peer URL leads to a node; then it has a name and clients reach it. One that would take the
+quorum away for good is refused: etcd would answer nobody, and the cluster would stand still.
+
+Models etcd server/etcdserver/{server.go,api/membership/cluster.go} (strict reconfiguration check).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.parse
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from apiserver_app.machinery.kernel import SECOND, Kernel
+
+FIRST_NAME, FIRST_HOST = "node-1", "10.0.0.11"
+START_SECONDS = 3
+LEARNERS_MAX = 1
+
+NOT_FOUND = "etcdserver: member not found"
+EXISTS = "etcdserver: Peer URLs already exists"
+BAD_URLS = "etcdserver: given member URLs are invalid"
+TOO_MANY_LEARNERS = "etcdserver: too many learner members in cluster"
+NOT_ENOUGH = "etcdserver: re-configuration failed due to not enough started members"
+NOT_LEARNER = "etcdserver: can only promote a learner member"
+NOT_READY = "etcdserver: can only promote a learner member which is in sync with leader"
+
+
+class MemberError(Exception):
+    """A change that etcd, or the simulation, refuses."""
+
+
+class Member(NamedTuple):
+    """One member; without a name it has not started."""
+
+    id: int
+    name: str
+    peer_urls: tuple[str, ...]
+    client_urls: tuple[str, ...]
+    is_learner: bool = False
+
+
+class Members:
+    """The membership of one cluster. The first of `all` is the one the API server talks to, and
+    the leader."""
+
+    def __init__(
+        self, cluster: str, kernel: Kernel, is_node: Callable[[str], bool],
+        saved: Sequence[Sequence[Any]] = (),
+    ) -> None:  # fmt: skip
+        self._cluster = cluster
+        self._kernel = kernel
+        self._is_node = is_node
+        self.all = [
+            Member(one[0], one[1], tuple(one[2]), tuple(one[3]), one[4]) for one in saved
+        ] or [_started(identity(f"{cluster} member"), FIRST_NAME, FIRST_HOST)]
+        for one in self.all:
+            if not one.name:
+                self._start_later(one.id, one.peer_urls, f"etcd-{one.id:x}")
+
+    @property
+    def own(self) -> Member:
+        return self.all[0]
+
+    def find(self, member: int) -> Member:
+        for one in self.all:
+            if one.id == member:
+                return one
+        raise MemberError(NOT_FOUND)
+
+    def at(self, host: str) -> Member | None:
+        """The started member whose clients reach it there."""
+        return next((one for one in self.all if one.name and _host(one.client_urls) == host), None)
+
+    def add(self, name: str, urls: Sequence[str], *, learner: bool) -> Member:
+        self._check_urls(urls, None)
+        if learner and sum(one.is_learner for one in self.all) >= LEARNERS_MAX:
+            raise MemberError(TOO_MANY_LEARNERS)
+        will_start = self._is_node(_host(urls))
+        if not learner and not will_start:
+            voters = [one for one in self.all if not one.is_learner]
+            started = sum(bool(one.name) for one in voters)
+            if started < _quorum(len(voters) + 1):
+                raise MemberError(
+                    f"a member at {urls[0]} that no node would start is not simulated: etcd would "
+                    "have no quorum and answer nobody; use a node's address, or --learner"
+                )
+        made = Member(identity(f"{self._cluster} {' '.join(urls)}"), "", tuple(urls), (), learner)
+        self.all.append(made)
+        self._start_later(made.id, made.peer_urls, name)
+        return made
+
+    def remove(self, member: int) -> Member:
+        gone = self.find(member)
+        left = [one for one in self.all if one.id != member and not one.is_learner]
+        if not gone.is_learner and sum(bool(one.name) for one in left) < _quorum(len(left)):
+            raise MemberError(NOT_ENOUGH)
+        if gone is self.own:
+            raise MemberError(
+                "removing the API server's own member is not simulated: it has no other endpoint"
+            )
+        self.all.remove(gone)
+        return gone
+
+    def update(self, member: int, urls: Sequence[str]) -> Member:
+        old = self.find(member)
+        self._check_urls(urls, member)
+        made = old._replace(peer_urls=tuple(urls))
+        self.all[self.all.index(old)] = made
+        return made
+
+    def promote(self, member: int) -> Member:
+        old = self.find(member)
+        if not old.is_learner:
+            raise MemberError(NOT_LEARNER)
+        if not old.name:
+            raise MemberError(NOT_READY)
+        made = old._replace(is_learner=False)
+        self.all[self.all.index(old)] = made
+        return made
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _check_urls(self, urls: Sequence[str], but: int | None) -> None:
+        for url in urls:
+            parts = urllib.parse.urlsplit(url)
+            if parts.scheme not in ("http", "https") or ":" not in parts.netloc or parts.path:
+                raise MemberError(BAD_URLS)
+        for one in self.all:
+            if one.id != but and set(one.peer_urls) & set(urls):
+                raise MemberError(EXISTS)
+
+    def _start_later(self, member: int, urls: Sequence[str], name: str) -> None:
+        if self._is_node(_host(urls)):
+            due = self._kernel.now + START_SECONDS * SECOND
+            self._kernel.call_at(due, self._start, (member, name), background=True)
+
+    def _start(self, what: tuple[int, str]) -> None:
+        member, name = what
+        for at, one in enumerate(self.all):
+            if one.id == member and not one.name:
+                started = _started(member, name, _host(one.peer_urls))
+                self.all[at] = started._replace(peer_urls=one.peer_urls, is_learner=one.is_learner)
+
+
+def _started(member: int, name: str, host: str) -> Member:
+    return Member(member, name, (f"https://{host}:2380",), (f"https://{host}:2379",))
+
+
+def _quorum(voters: int) -> int:
+    return voters // 2 + 1
+
+
+def _host(urls: Sequence[str]) -> str:
+    return (urllib.parse.urlsplit(urls[0]).hostname or "") if urls else ""
+
+
+def identity(text: str) -> int:
+    """64 bits that follow from a name."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -1,0 +1,114 @@
+"""etcdctl member list, add, remove, update, promote.
+
+Models etcd etcdctl/ctlv3/command/member_command.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.etcdctl.members import Member, MemberError
+from lifecycle.etcdctl.server import RpcError
+from lifecycle.etcdctl.session import BAD_ARGS, ERROR, Exit, Session
+
+
+async def listed(session: Session) -> None:
+    await session.connect()
+    header = session.header(revision=False)
+    session.show("members", {"header": header, "members": _all(session)})
+
+
+async def add(session: Session) -> None:
+    if not session.words:
+        raise Exit(BAD_ARGS, "member name not provided")
+    if len(session.words) > 1:
+        hints = [one for one in session.words if one.lower().startswith("http")]
+        text = "".join(f", did you mean --peer-urls={one}" for one in hints)
+        raise Exit(BAD_ARGS, f"too many arguments{text}")
+    said = session.flag("peer-urls")
+    if not said:
+        raise Exit(BAD_ARGS, "member peer urls not provided")
+    await session.connect()
+    name, urls = session.words[0], said.split(",")
+    try:
+        made = session.server.members.add(name, urls, learner=session.flag("learner"))
+    except MemberError as error:
+        raise Exit(ERROR, str(error)) from error
+    _told(session, f"added {made.id:x}")
+    header = session.header(revision=False)
+    answer = {"header": header, "member": _shown(made), "members": _all(session)}
+    session.show("member add", answer)
+    if session.flag("write-out") != "simple":
+        return
+    named = [
+        f"{name if one.id == made.id else one.name}={url}"
+        for one in session.server.members.all
+        for url in one.peer_urls
+    ]
+    session.say(
+        f'\nETCD_NAME="{name}"\nETCD_INITIAL_CLUSTER="{",".join(named)}"\n'
+        f'ETCD_INITIAL_ADVERTISE_PEER_URLS="{said}"\nETCD_INITIAL_CLUSTER_STATE="existing"'
+    )
+
+
+async def remove(session: Session) -> None:
+    member = await _named(session)
+    _changed(session, "remove", member, session.server.members.remove, member)
+
+
+async def update(session: Session) -> None:
+    said = session.flag("peer-urls")
+    member = await _named(session, needs_urls=not said)
+    _changed(session, "update", member, session.server.members.update, member, said.split(","))
+
+
+async def promote(session: Session) -> None:
+    member = await _named(session)
+    _changed(session, "promote", member, session.server.members.promote, member)
+
+
+async def _named(session: Session, *, needs_urls: bool = False) -> int:
+    """The id on the command line."""
+    if len(session.words) != 1:
+        raise Exit(BAD_ARGS, "member ID is not provided")
+    try:
+        member = int(session.words[0], 16)
+    except ValueError:
+        why = f'strconv.ParseUint: parsing "{session.words[0]}": invalid syntax'
+        raise Exit(BAD_ARGS, f"bad member ID arg ({why}), expecting ID in Hex") from None
+    if needs_urls:
+        raise Exit(BAD_ARGS, "member peer urls not provided")
+    await session.connect()
+    return member
+
+
+def _changed(session: Session, what: str, member: int, change: Any, *given: Any) -> None:
+    try:
+        change(*given)
+    except MemberError as error:
+        raise RpcError(str(error)) from error
+    _told(session, f"{what} {member:x}")
+    header = session.header(revision=False)
+    answer = {"header": header, "members": _all(session), "id": member}
+    session.show(f"member {what}", answer)
+
+
+def _told(session: Session, said: str) -> None:
+    """A change of the membership is work that the trace shows, though it writes no key."""
+    server = session.server
+    server.end(server.begin(session.line), f"{said}: {len(server.members.all)} members")
+
+
+def _all(session: Session) -> list[dict[str, Any]]:
+    return [_shown(one) for one in session.server.members.all]
+
+
+def _shown(member: Member) -> dict[str, Any]:
+    """As JSON has it: what is empty is left out."""
+    return {
+        "ID": member.id,
+        "name": member.name or None,
+        "peerURLs": list(member.peer_urls),
+        "clientURLs": list(member.client_urls) or None,
+        "isLearner": member.is_learner or None,
+    }
