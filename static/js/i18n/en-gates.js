@@ -119,6 +119,11 @@ export default {
     'Try one of these:',
   'console.other':
     'Only etcdctl runs here. For kubectl use a terminal with the kubeconfig the server printed.',
+  'console.members': 'etcd has {n} member{n||s}',
+  'console.peers': 'its peers: {names}',
+  'console.alone': 'has no peers',
+  'console.unstarted': 'not started yet',
+  'console.learner': 'a learner, which does not vote',
   'console.exit': 'exit code {code}',
   'console.running': 'Running for {n} s …',
   'fact.class': 'Class',

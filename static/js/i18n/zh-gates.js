@@ -102,6 +102,11 @@ export default {
   'console.empty':
     'etcdctl 在这里直接面对本集群自己的 etcd，绕过 API 服务器和所有关卡。试试其中一条：',
   'console.other': '这里只能运行 etcdctl。要用 kubectl，请在终端里使用服务器给出的 kubeconfig。',
+  'console.members': 'etcd 有 {n} 个成员',
+  'console.peers': '对等成员：{names}',
+  'console.alone': '没有对等成员',
+  'console.unstarted': '尚未启动',
+  'console.learner': '学习者，不参与投票',
   'console.exit': '退出码 {code}',
   'console.running': '已运行 {n} 秒……',
   'fact.class': '类别',

@@ -276,6 +276,7 @@ function looking(app) {
     /** @param {string} benchTab */
     benchTab(benchTab) {
       set({ benchTab });
+      if (benchTab === 'console') app.act.members();
     },
     /** Leave whatever is open or pinned, the last one first. */
     escape() {

@@ -54,6 +54,7 @@ export class App {
       startup: null,
       forms: null,
       runs: /** @type {import('./console.js').Run[]} */ ([]),
+      members: /** @type {import('./console.js').Member[]} */ ([]),
       line: '',
       lastApplied: '',
       traces: null,

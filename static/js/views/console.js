@@ -13,11 +13,20 @@ import { glyph } from './glyphs.js';
  * @property {number} code      how it ended
  * @property {number} began     wall time in ms; 0 when it ended
  */
+/**
+ * @typedef {Object} Member  one member of etcd
+ * @property {string} id
+ * @property {string} name      empty until it has started
+ * @property {string} urls      of its peers' way to it
+ * @property {boolean} started
+ * @property {boolean} learner
+ */
 
 export const EXAMPLES = Object.freeze([
   'etcdctl get /registry --prefix --keys-only --limit 20',
   'etcdctl get /registry/namespaces/default -w json',
   'etcdctl endpoint status -w table',
+  'etcdctl member add node-2 --peer-urls=https://10.0.0.12:2380',
 ]);
 // a command that takes longer than this says that it is still running
 const SLOW_MS = 1000;
@@ -29,12 +38,42 @@ export function consolePanel(ctx) {
   return h(
     'div.console',
     { key: 'console' },
+    members(ctx),
     h(
       'div.answers',
       { key: 'said', tabindex: '0', role: 'log', 'aria-label': words.t('console.label') },
       ui.runs.length ? ui.runs.map((/** @type {Run} */ run) => runView(ctx, run)) : empty(ctx),
     ),
     prompt(ctx),
+  );
+}
+
+/** Who is in etcd, and whom each of them knows as its peers. @param {Context} ctx */
+function members(ctx) {
+  const { words, ui } = ctx;
+  if (!ui.members.length) return null;
+  const named = (/** @type {Member} */ one) => one.name || one.id;
+  return h(
+    'div.members',
+    { key: 'members' },
+    h('b', null, words.t('console.members', { n: ui.members.length })),
+    h(
+      'ul',
+      null,
+      ui.members.map((/** @type {Member} */ one) => {
+        const peers = ui.members.filter((/** @type {Member} */ other) => other.id !== one.id);
+        const known = peers.map(named).join(', ');
+        return h(
+          'li',
+          { key: one.id },
+          h('code', { title: `${one.id} ${one.urls}` }, named(one)),
+          ' ',
+          known ? words.t('console.peers', { names: known }) : words.t('console.alone'),
+          one.started ? null : ` · ${words.t('console.unstarted')}`,
+          one.learner ? ` · ${words.t('console.learner')}` : null,
+        );
+      }),
+    ),
   );
 }
 

@@ -6,6 +6,7 @@
 
 const RUNS_MAX = 30;
 const TICK_MS = 250;
+const MEMBER_STARTS_MS = 4000; // after it was added
 
 /** @param {App} app */
 export function consoleActions(app) {
@@ -26,8 +27,26 @@ export function consoleActions(app) {
     clearInterval(timer);
     run.began = 0;
     app.draw();
+    await members();
+    if (/\bmember add\b/.test(run.command)) setTimeout(members, MEMBER_STARTS_MS);
+  };
+  /** Ask who is a member of etcd: a line each, as `member list` prints them. */
+  const members = async () => {
+    try {
+      const said = await app.api.console('etcdctl member list');
+      if (said.exit_code) return;
+      const lines = said.output.split('\n').filter(Boolean);
+      ui.members = lines.map((/** @type {string} */ line) => {
+        const [id, status, name, urls, , learner] = line.split(', ');
+        return { id, name, urls, started: status === 'started', learner: learner === 'true' };
+      });
+    } catch {
+      ui.members = []; // the card is not shown; a command says why
+    }
+    app.draw();
   };
   return {
+    members,
     /** @param {string} text */
     consoleLine(text) {
       ui.line = text;
