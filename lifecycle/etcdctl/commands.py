@@ -98,7 +98,11 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
 }  # fmt: skip
 
 COMMANDS: tuple[Command, ...] = (
+    Command("alarm disarm", "alarm disarm", "Disarms all alarms", "etcdctl alarm disarm"),
     Command("alarm list", "alarm list", "Lists all alarms", "etcdctl alarm list"),
+    Command("auth disable", "auth disable", "Disables authentication", "etcdctl auth disable"),
+    Command("auth enable", "auth enable", "Enables authentication", "etcdctl auth enable"),
+    Command("auth status", "auth status", "Returns authentication status", "etcdctl auth status"),
     Command("compaction", "compaction [options] <revision>",
             "Compacts the event history in etcd", "etcdctl compaction 1234"),
     Command("defrag", "defrag",
@@ -140,10 +144,12 @@ COMMANDS: tuple[Command, ...] = (
             "etcdctl member update 8e9e05c52164694d --peer-urls=https://10.0.0.12:2380"),
     Command("put", "put [options] <key> <value> (<value> can also be given from stdin)",
             "Puts the given key into the store", 'etcdctl put /demo/greeting "hello"'),
+    Command("role list", "role list", "Lists all roles", "etcdctl role list"),
     Command("txn", "txn [options]", "Txn processes all the requests in one transaction",
             "etcdctl txn -i\n# compares:\nmod(\"key1\") > \"0\"\n\n# success requests (get, put, "
             "del):\nput key1 \"overwrote-key1\"\n\n# failure requests (get, put, del):\nput key1 "
             "\"created-key1\""),
+    Command("user list", "user list", "Lists all users", "etcdctl user list"),
     Command("version", "version", "Prints the version of etcdctl", "etcdctl version"),
     Command("watch", "watch [options] [key or prefix] [range_end]",
             "Watches events stream on keys or prefixes",
@@ -152,8 +158,6 @@ COMMANDS: tuple[Command, ...] = (
 
 # what etcd has and this one has not, with the reason
 REFUSED: dict[str, str] = {
-    "alarm disarm": "no alarm is ever raised",
-    "auth": "the store has no users: only the API server's certificate opens it",
     "check": "the store's speed says nothing of a real etcd's",
     "completion": "there is nothing to complete in",
     "downgrade": "the store has one version",

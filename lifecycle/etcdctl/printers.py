@@ -1,4 +1,4 @@
-"""What etcdctl prints of an answer: simple, json, fields, table. Pure.
+"""What etcdctl prints of an answer: simple, json, protobuf, fields, table. Pure.
 
 An answer is a name and a mapping in the shape of the JSON form; keys and values in it are bytes.
 
@@ -13,8 +13,19 @@ from typing import Any
 
 import orjson
 
+from apiserver_app.machinery import protoencode
 from lifecycle.etcdctl.server import Shown
 
+# numbers of the fields that answers have in etcdserverpb
+_HEADER = {"cluster_id": 1, "member_id": 2, "revision": 3, "raft_term": 4}
+_KEY_VALUE = {
+    "key": 1, "create_revision": 2, "mod_revision": 3, "version": 4, "value": 5, "lease": 6,
+}  # fmt: skip
+_MESSAGES = {
+    "range": {"header": 1, "kvs": 2, "more": 3, "count": 4},
+    "put": {"header": 1, "prev_kv": 2},
+    "delete": {"header": 1, "deleted": 2, "prev_kvs": 3},
+}
 FORMATS = ("fields", "json", "protobuf", "simple", "table")
 Answer = Mapping[str, Any]
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
@@ -35,6 +46,11 @@ class Printer:
         """Print; False when the format has no form for it."""
         if self.form == "json":
             self._line(orjson.dumps(_json(_SHAPES.get(name, _as_it_is)(answer))))
+            return True
+        if self.form == "protobuf":
+            if name not in _MESSAGES:
+                return False
+            self._out(_message(answer, _MESSAGES[name]))
             return True
         if self.form == "table":
             if name not in _TABLES:
@@ -111,6 +127,32 @@ class Printer:
 
     def lease_id(self, number: int) -> str:
         return f'"ID" : {number:016x}' if self._hex else f'"ID" : {number}'
+
+
+def _message(values: Mapping[str, Any], numbers: Mapping[str, int]) -> bytes:
+    """A protobuf message; what is empty is left out."""
+    out = b""
+    for name, number in numbers.items():
+        given = values.get(name)
+        for one in given if isinstance(given, list) else [given]:
+            if isinstance(one, Shown):
+                made = {**one._asdict(), "key": one.key.encode("utf-8", "surrogateescape")}
+                out += protoencode.delimited(number, _message(made, _KEY_VALUE))
+            elif isinstance(one, Mapping):
+                out += protoencode.delimited(number, _message(one, _HEADER))
+            elif isinstance(one, bytes) and one:
+                out += protoencode.delimited(number, one)
+            elif isinstance(one, int) and one:
+                out += _varint(number << 3) + _varint(int(one))
+    return out
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*out, value))
 
 
 def _hexed(data: bytes) -> bytes:
@@ -297,6 +339,11 @@ _SIMPLE: dict[str, Callable[[Answer], list[bytes | str]]] = {
     "timetolive": _time_to_live,
     "leases": _leases,
     "alarms": lambda answer: [],
+    "nobody": lambda answer: [],
+    "auth status": lambda answer: [
+        "Authentication Status: false", f"AuthRevision: {answer['authRevision']}",
+    ],
+    "auth disable": lambda answer: ["Authentication Disabled"],
     "member add": lambda answer: [_changed_member(answer["member"]["ID"], answer, "added", (
         "as learner to" if answer["member"].get("isLearner") else "to"))],
     "member remove": lambda answer: [_changed_member(answer["id"], answer, "removed", "from")],

@@ -317,10 +317,10 @@ class Server:
         used = sum(len(one.key) + len(one.value) + 64 for one in self.store.range("").entries)
         return -(-used // 4096) * 4096 + 20_480
 
-    def hash(self) -> int:
-        """A sum over all keys and values."""
+    def hash(self, revision: int = 0) -> int:
+        """A sum over all keys and values, now or as they were."""
         total = 0
-        for entry in sorted(self.store.range("").entries, key=_key):
+        for entry in self.range(Keys("\0", "\0"), max(revision, 0)):
             total = zlib.crc32(f"{entry.key}\0{entry.mod_revision}\0".encode(), total)
             total = zlib.crc32(entry.value, total)
         return total

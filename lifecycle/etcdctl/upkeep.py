@@ -1,6 +1,6 @@
-"""etcdctl lease, endpoint, alarm, defrag, version.
+"""etcdctl lease, endpoint, alarm, auth, defrag, version.
 
-Models etcd etcdctl/ctlv3/command/{lease,ep,alarm,defrag,version}_command.go.
+Models etcd etcdctl/ctlv3/command/{lease,ep,alarm,auth,defrag,version}_command.go.
 """
 
 from __future__ import annotations
@@ -117,11 +117,9 @@ async def status(session: Session) -> None:
 
 
 async def hashkv(session: Session) -> None:
-    if session.flag("rev"):
-        raise Exit(ERROR, "hashkv --rev is not simulated: the hash is of the current revision")
     await session.connect()
     answer = {
-        "header": session.header(), "hash": session.server.hash(),
+        "header": session.header(), "hash": session.server.hash(session.flag("rev")),
         "compact_revision": session.server.store.compacted,
     }  # fmt: skip
     session.show(
@@ -138,6 +136,28 @@ def _endpoints(session: Session) -> list[str]:
 async def alarms(session: Session) -> None:
     await session.connect()
     session.show("alarms", {"header": session.header()})
+
+
+async def auth_status(session: Session) -> None:
+    await session.connect()
+    session.show("auth status", {"header": session.header(), "authRevision": 1})
+
+
+async def auth_enable(session: Session) -> None:
+    """There is no user root, and none can be made."""
+    await session.connect()
+    raise RpcError("etcdserver: root user does not exist")
+
+
+async def auth_disable(session: Session) -> None:
+    await session.connect()
+    session.show("auth disable", {"header": session.header()})
+
+
+async def nobody(session: Session) -> None:
+    """The users, or the roles: none."""
+    await session.connect()
+    session.show("nobody", {"header": session.header()})
 
 
 async def defrag(session: Session) -> None:

@@ -11,7 +11,7 @@ import pytest
 from apiserver_app.machinery import protobuf
 from apiserver_app.store.backend import Backend, MemoryBackend
 from apiserver_app.store.log import DatabaseBackend
-from lifecycle.etcdctl import worlds
+from lifecycle.etcdctl import program, worlds
 from lifecycle.trace.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap, events
 
@@ -146,7 +146,9 @@ def test_ranges_are_sorted_limited_and_counted(plain: Shell) -> None:
         ("put k --ignore-value", 1, "etcdserver: key not found"),
         ("compaction", 128, "compaction command needs 1 argument"),
         ("snapshot save x", 1, "etcdctl snapshot is not simulated"),
-        ("user list", 1, "etcdctl user is not simulated"),
+        ("user add x", 1, "etcdctl user is not simulated"),
+        ("auth enable", 1, "etcdserver: root user does not exist"),
+        ("member list -w protobuf", 4, "protobuf not supported as output format"),
         ("member add x", 128, "member peer urls not provided"),
         ("member remove 1", 1, "etcdserver: member not found"),
         ("member remove xyz", 128, "expecting ID in Hex"),
@@ -287,3 +289,29 @@ def test_the_keys_are_those_of_a_cluster_before_kubeadm_adds_its_own(plain: Shel
         assert f"/registry/{key}" in keys
     assert {"/registry/ranges/serviceips", "/registry/ranges/servicenodeports"} <= keys
     assert "/registry/masterleases/10.0.0.11" in keys
+
+
+def test_nobody_authenticates_and_no_alarm_is_raised(plain: Shell) -> None:
+    assert plain("auth status") == "Authentication Status: false\nAuthRevision: 1\n"
+    assert plain("user list") == plain("role list") == plain("alarm disarm") == ""
+
+
+def test_the_hash_of_a_revision_stays_what_it_was(plain: Shell) -> None:
+    plain("put hashed 1")
+    revision = plain.session.cluster.store.revision
+    now = plain("endpoint hashkv").split(", ")[1]
+    plain("put hashed 2")
+    assert plain(f"endpoint hashkv --rev {revision}").split(", ")[1] == now
+    assert plain("endpoint hashkv").split(", ")[1] != now
+
+
+def test_an_answer_is_written_as_the_message_it_came_in(plain: Shell) -> None:
+    plain("put as-it-is value")
+    world = worlds.ConsoleWorld({}, b"")
+    task = program.run(plain.session.cluster.etcd, world, ["get", "as-it-is", "-w", "protobuf"])
+    assert worlds._at_once(task) == 0
+    raw = bytes(world.output)
+    entry = plain.session.cluster.store.get("as-it-is")
+    assert entry is not None
+    assert raw[0] == 0x0A, "the header comes first"
+    assert b"\n\x08as-it-is" in raw and b"*\x05value" in raw and raw.endswith(b" \x01")
