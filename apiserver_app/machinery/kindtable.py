@@ -198,32 +198,24 @@ def _later(group: str, version: str, package: str, lines: str, since: int) -> Gr
     return GroupVersion(group, version, package, lines, since, inside=True)
 
 
-def _last(group: str, package: str, lines: str, since: int) -> GroupVersion:
-    """The v1beta1 of a group that 1.25 did away with, beside the v1 with the same fields."""
-    return GroupVersion(group, "v1beta1", f"{_API}.{package}.v1", lines, since, 24)
-
-
 # by priority of the group, then of the version, as the aggregator sorts them
 GROUP_VERSIONS: tuple[GroupVersion, ...] = (
     GroupVersion("", "v1", f"{_API}.core.v1", _CORE),
     _later("apiregistration.k8s.io", "v1", _APIREGISTRATION, _APISERVICES, 10),
     _later("apps", "v1", f"{_API}.apps.v1", _APPS, 9),
     GroupVersion("events.k8s.io", "v1", f"{_API}.events.v1", _EVENTS, 19),
-    _last("events.k8s.io", "events", _EVENTS, 19),
     GroupVersion("authentication.k8s.io", "v1", f"{_API}.authentication.v1", _AUTHENTICATION),
     GroupVersion("authorization.k8s.io", "v1", f"{_API}.authorization.v1", _AUTHORIZATION),
     _later("autoscaling", "v2", f"{_API}.autoscaling.v2", _AUTOSCALING, 23),
     GroupVersion("autoscaling", "v1", f"{_API}.autoscaling.v1", _AUTOSCALING),
     GroupVersion("autoscaling", "v2beta2", f"{_API}.autoscaling.v2beta2", _AUTOSCALING, 12, 25),
     GroupVersion("batch", "v1", f"{_API}.batch.v1", _BATCH),
-    _last("batch", "batch", "cronjobs | CronJob | ns | cj | all | status", 21),
     _later("certificates.k8s.io", "v1", f"{_API}.certificates.v1", _CERTIFICATES, 19),
     _off("certificates.k8s.io", "v1beta1", "certificates", _BUNDLES, 33),
     _off("certificates.k8s.io", "v1alpha1", "certificates", _BUNDLES, 27, 36),
     GroupVersion("networking.k8s.io", "v1", f"{_API}.networking.v1", _NETWORKING),
     _off("networking.k8s.io", "v1beta1", "networking", _ADDRESSES, 31, 36),
     _later("policy", "v1", f"{_API}.policy.v1", _POLICY, 21),
-    _last("policy", "policy", _POLICY, 21),
     GroupVersion("rbac.authorization.k8s.io", "v1", f"{_API}.rbac.v1", _RBAC),
     GroupVersion("storage.k8s.io", "v1", f"{_API}.storage.v1", _STORAGE),
     GroupVersion("storage.k8s.io", "v1beta1", f"{_API}.storage.v1beta1", _STORAGE_BETA, 21, 26),
@@ -240,7 +232,6 @@ GROUP_VERSIONS: tuple[GroupVersion, ...] = (
     _off("coordination.k8s.io", "v1beta1", "coordination", _CANDIDATES, 33),
     _off("coordination.k8s.io", "v1alpha2", "coordination", _CANDIDATES, 32),
     _later("node.k8s.io", "v1", f"{_API}.node.v1", "runtimeclasses | RuntimeClass | -", 20),
-    _last("node.k8s.io", "node", "runtimeclasses | RuntimeClass | -", 20),
     _later("discovery.k8s.io", "v1", f"{_API}.discovery.v1", _SLICES, 21),
     GroupVersion("resource.k8s.io", "v1", f"{_API}.resource.v1", _DEVICES, 34),
     _off("resource.k8s.io", "v1beta2", "resource", _DEVICES_BETA, 33),
