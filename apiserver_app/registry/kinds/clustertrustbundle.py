@@ -43,8 +43,8 @@ class ClusterTrustBundleStrategy(Strategy):
         text = obj["spec"].get("trustBundle") or ""
         if text != (old["spec"].get("trustBundle") or ""):
             _bundle(text, found)
-        signers = [one["spec"].get("signerName") or "" for one in (obj, old)]
-        objectmeta.immutable(*signers, "spec.signerName", found)
+        now, then = (one["spec"].get("signerName") or "" for one in (obj, old))
+        objectmeta.immutable(now, then, "spec.signerName", found)
         return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.kinds import checks, gosyntax
 from apiserver_app.registry.strategy import Context, Strategy
 
@@ -73,15 +73,15 @@ _STRUCTS = {
 
 class EventStrategy(Strategy):
     create_on_update = True
-    selectable = (
-        *(f"involvedObject.{field}" for field in _REFERENCE),
-        *(f"regarding.{field}" for field in _REFERENCE),
-        "reason",
-        "reportingComponent",
-        "reportingController",
-        "source",
-        "type",
-    )
+
+    def __init__(self, info: ResourceInfo) -> None:
+        super().__init__(info)
+        about, more = (
+            ("regarding", ("reportingController",))
+            if info.group
+            else ("involvedObject", ("reportingComponent", "source"))
+        )
+        self.selectable = (*(f"{about}.{field}" for field in _REFERENCE), "reason", "type", *more)
 
     def default(self, obj: Object) -> None:
         if self.info.group:

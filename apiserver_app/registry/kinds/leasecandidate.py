@@ -55,8 +55,8 @@ class LeaseCandidateStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found = self.validate(ctx, obj)
-        leases = [one["spec"].get("leaseName") or "" for one in (obj, old)]
-        objectmeta.immutable(*leases, "spec.leaseName", found)
+        now, then = (one["spec"].get("leaseName") or "" for one in (obj, old))
+        objectmeta.immutable(now, then, "spec.leaseName", found)
         return found
 
 

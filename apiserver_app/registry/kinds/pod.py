@@ -47,6 +47,7 @@ class PodStrategy(Strategy):
         "status.podIP",
         "status.podIPs",
         "status.nominatedNodeName",
+        "spec.host",  # what it was called once
     )
 
     def default(self, obj: Object) -> None:
@@ -161,7 +162,7 @@ class PodStrategy(Strategy):
         return 1 if seconds < 0 else int(seconds)
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
-        if path == "spec.nodeName":
+        if path in ("spec.nodeName", "spec.host"):
             return obj["spec"].get("nodeName") or ""
         if path == "status.phase":
             return (obj.get("status") or {}).get("phase") or ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.registry.kinds import checks, gosyntax
+from apiserver_app.registry.kinds import checks, gosyntax, podwindows
 
 SecurityContext = Mapping[str, Any]
 
@@ -39,6 +39,7 @@ def pod(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
     _choice(context, "fsGroupChangePolicy", at, ("Always", "OnRootMismatch"), found)
     _seccomp(context.get("seccompProfile"), f"{at}.seccompProfile", found)
     _app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile", found)
+    podwindows.options(context.get("windowsOptions"), f"{at}.windowsOptions", found)
     _choice(context, "supplementalGroupsPolicy", at, ("Merge", "Strict"), found)
     _choice(context, "seLinuxChangePolicy", at, ("MountOption", "Recursive"), found)
 
@@ -59,11 +60,12 @@ def container(
     _seccomp(context.get("seccompProfile"), f"{path}.seccompProfile", found)
     if context.get("allowPrivilegeEscalation") is False:
         _no_escalation(context, path, found)
+    podwindows.options(context.get("windowsOptions"), f"{path}.windowsOptions", found)
     _app_armor(context.get("appArmorProfile"), f"{path}.appArmorProfile", found)
 
 
 def operating_system(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
-    """spec.os: its name, and Windows options of Linux pods."""
+    """spec.os: its name, and what the other system's pods have only."""
     system = spec.get("os")
     if system is None:
         return
@@ -72,6 +74,8 @@ def operating_system(spec: Mapping[str, Any], path: str, found: list[FieldError]
         found.append(errors.required(f"{path}.os.name", "cannot be empty"))
     elif name not in ("linux", "windows"):
         found.append(errors.not_supported(f"{path}.os", name, ("linux", "windows")))
+    elif name == "windows":
+        podwindows.only(spec, path, found)
     elif name == "linux":
         if (spec.get("securityContext") or {}).get("windowsOptions") is not None:
             at = f"{path}.securityContext.windowsOptions"

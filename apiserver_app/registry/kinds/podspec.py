@@ -21,6 +21,7 @@ from apiserver_app.registry.kinds import (
     podscheduling,
     podsecurity,
     podvolumes,
+    podwindows,
     resources,
 )
 
@@ -58,6 +59,7 @@ def validate(spec: Spec, pod_name: str, path: str, is_pod: bool, found: list[Fie
             podsecurity.pod(spec, path, found)
         if spec.get("dnsPolicy") == "None":
             _dns(spec, path, found)
+    podwindows.host_process(spec, path, found)
     for field in ("serviceAccountName", "nodeName"):
         if spec.get(field):
             checks.named(spec[field], f"{path}.{field}", names.dns1123_subdomain_errors, found)

@@ -5,12 +5,14 @@ Models kubernetes pkg/api/pod/warnings.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.registry.kinds import addresswarnings, nodewarnings, resources
 
 Spec = Mapping[str, Any]
+# number and protocol -> where else, with the host's address and port
+Ports = dict[tuple[int, str], list[tuple[str, str, int]]]
 
 _SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
 _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
@@ -43,38 +45,48 @@ _OLD_VOLUMES = {
 
 def add(spec: Spec, metadata: Spec, path: str, told: list[str]) -> None:
     """`path` is `spec`, or `spec.template.spec` for a template."""
-    nodewarnings.keys(spec.get("nodeSelector") or (), f"{path}.nodeSelector", told)
-    affinity = spec.get("affinity") or {}
-    _node_affinity(affinity.get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity", told)
+    if spec.get("nodeSelector"):
+        nodewarnings.keys(spec["nodeSelector"], f"{path}.nodeSelector", told)
+    affinity, annotations = spec.get("affinity") or {}, metadata.get("annotations") or {}
+    if affinity:
+        _node_affinity(affinity.get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity", told)
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         at = f"{path}.topologySpreadConstraints[{index}]"
         nodewarnings.key(constraint.get("topologyKey") or "", f"{at}.topologyKey", told)
         if constraint.get("labelSelector") is None:
             told.append(f"{at}.labelSelector: {_NO_SELECTOR}")
-    annotations = metadata.get("annotations") or {}
     above = f"{path.removesuffix('spec')}metadata.annotations"
-    for key, text in _OLD_ANNOTATIONS.items():
-        if key in annotations:
-            told.append(f"{above}[{key}]: {text}")
-    _volumes(spec.get("volumes") or (), f"{path}.volumes", told)
+    for key in annotations:
+        if key in _OLD_ANNOTATIONS:
+            told.append(f"{above}[{key}]: {_OLD_ANNOTATIONS[key]}")
+    if spec.get("volumes"):
+        _volumes(spec["volumes"], f"{path}.volumes", told)
     aliases = spec.get("hostAliases") or ()
     _duplicates(aliases, "ip", f"{path}.hostAliases", told)
-    _names(spec.get("imagePullSecrets") or (), f"{path}.imagePullSecrets", told)
-    _fractions(spec.get("overhead") or {}, f"{path}.overhead", told)
+    if spec.get("imagePullSecrets"):
+        _names(spec["imagePullSecrets"], f"{path}.imagePullSecrets", told)
+    if spec.get("overhead"):
+        _fractions(spec["overhead"], f"{path}.overhead", told)
     security = spec.get("securityContext") or {}
     if _SECCOMP_POD in annotations and security.get("seccompProfile") is None:
         told.append(f"{above}[{_SECCOMP_POD}]: {_SECCOMP}")
-    for container, at in _containers(spec, path):
-        if annotations:
-            _old_profiles(container, security, annotations, above, told)
-        _container(container, at, told)
-    _ports(spec, path, told)
+    seen: Ports = {}
+    ports: list[str] = []
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(group) or ()):
+            at = f"{path}.{group}[{index}]"
+            if annotations:
+                _old_profiles(container, security, annotations, above, told)
+            _container(container, at, told)
+            for place, port in enumerate(container.get("ports") or ()):
+                _port(port, f"{at}.ports[{place}]", seen, ports)
+    told += ports
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         told.append(
             f"{path}.terminationGracePeriodSeconds: must be >= 0; "
             "negative values are invalid and will be treated as 1"
         )
-    for kind in ("podAffinity", "podAntiAffinity"):
+    for kind in ("podAffinity", "podAntiAffinity") if affinity else ():
         _pod_affinity(affinity.get(kind) or {}, f"{path}.affinity.{kind}", told)
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
     for index, server in enumerate(servers):
@@ -101,12 +113,6 @@ def claim(spec: Spec, path: str, told: list[str]) -> None:
 
 
 # -- inside -------------------------------------------------------------------------------------
-
-
-def _containers(spec: Spec, path: str) -> Iterator[tuple[Spec, str]]:
-    for group in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(group) or ()):
-            yield container, f"{path}.{group}[{index}]"
 
 
 def _node_affinity(affinity: Spec, path: str, told: list[str]) -> None:
@@ -217,19 +223,7 @@ def _container(container: Spec, path: str, told: list[str]) -> None:
         seen.add(name)
 
 
-def _ports(spec: Spec, path: str, told: list[str]) -> None:
-    seen: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
-    for container, at in _containers(spec, path):
-        for place, port in enumerate(container.get("ports") or ()):
-            _port(port, f"{at}.ports[{place}]", seen, told)
-
-
-def _port(
-    port: Spec,
-    path: str,
-    seen: dict[tuple[int, str], list[tuple[str, str, int]]],
-    told: list[str],
-) -> None:
+def _port(port: Spec, path: str, seen: Ports, told: list[str]) -> None:
     number, protocol = port.get("containerPort") or 0, port.get("protocol") or ""
     ip, host = port.get("hostIP") or "", port.get("hostPort") or 0
     if ip and not host:

@@ -85,11 +85,11 @@ class ResourceSliceStrategy(Strategy):
             return []
         found = self.validate(ctx, obj)
         spec, before = obj["spec"], old["spec"]
-        pools = [(one.get("pool") or {}).get("name") or "" for one in (spec, before)]
-        objectmeta.immutable(*pools, "spec.pool.name", found)
+        now, then = ((one.get("pool") or {}).get("name") or "" for one in (spec, before))
+        objectmeta.immutable(now, then, "spec.pool.name", found)
         for field in ("driver", "nodeName"):
-            values = [one.get(field) or "" for one in (spec, before)]
-            objectmeta.immutable(*values, f"spec.{field}", found)
+            now, then = (one.get(field) or "" for one in (spec, before))
+            objectmeta.immutable(now, then, f"spec.{field}", found)
         return found
 
     def field_refusal(self, path: str) -> str:
@@ -139,9 +139,9 @@ def _where(spec: Part, path: str, found: list[FieldError]) -> None:
     if not given:
         found.append(errors.required(path, _ONE))
     elif len(given) > 1:
-        shown = "{" + ", ".join(f"`{name}`" for name in given) + "}"
+        fields = "{" + ", ".join(f"`{name}`" for name in given) + "}"
         text = f"{_ONE}, but multiple fields are set"
-        found.append(errors.invalid_value(path, shown, text))
+        found.append(errors.invalid_value(path, fields, text))
 
 
 def _device(device: Part, path: str, found: list[FieldError]) -> None:

@@ -189,7 +189,7 @@ def _fibre(source: Source, path: str, found: list[FieldError]) -> None:
     if targets and lun is None:
         text = "lun is required if targetWWNs is specified"
         found.append(errors.required(f"{path}.lun", text))
-    elif targets and not 0 <= lun <= 255:
+    elif targets and lun is not None and not 0 <= lun <= 255:
         found.append(errors.invalid_value(f"{path}.lun", lun, _BYTE))
 
 
@@ -271,7 +271,9 @@ def _persistent_csi(source: Source, path: str, found: list[FieldError]) -> None:
     rules = (("name", names.dns1123_subdomain_errors), ("namespace", names.dns1123_label_errors))
     for field in _SECRETS:
         secret = source.get(field)
-        for part, rule in rules if secret is not None else ():
+        if secret is None:
+            continue
+        for part, rule in rules:
             at = f"{path}.{field}.{part}"
             if not secret.get(part):
                 found.append(errors.required(at))

@@ -18,7 +18,7 @@ from tests.apiserver_app.registry.kinds import strategies
 
 VERSION = "1.34"
 _INFOS = {info.plural: info for info in resources.resources(VERSION) if "resource" in info.group}
-_STRATEGIES = kinds.strategies(_INFOS.values())
+_STRATEGIES = kinds.strategies(list(_INFOS.values()))
 CLASS = {"deviceClassName": "gpu.example.com"}
 REQUEST = {"name": "gpu", "exactly": CLASS}
 POOL = {"name": "p", "generation": 1, "resourceSliceCount": 1}

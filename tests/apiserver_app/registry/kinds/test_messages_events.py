@@ -19,7 +19,7 @@ ABOUT = {"kind": "Pod", "namespace": "default", "name": "web"}
 
 
 def event(**fields: object) -> Object:
-    plain = {
+    plain: dict[str, Any] = {
         "eventTime": WHEN, "reportingController": "example.com/c", "reportingInstance": "c-1",
         "action": "Run", "reason": "Ran", "type": "Normal", "regarding": ABOUT, **fields,
     }  # fmt: skip
@@ -28,7 +28,8 @@ def event(**fields: object) -> Object:
 
 
 def old_event(**fields: object) -> Object:
-    return strategies.named("Event", "v1", **{"involvedObject": ABOUT, **fields})
+    given: dict[str, Any] = {"involvedObject": ABOUT, **fields}
+    return strategies.named("Event", "v1", **given)
 
 
 EVENTS: tuple[tuple[str, Object, list[str]], ...] = (
