@@ -65,7 +65,7 @@ def _call(cluster: Cluster, opened: Object, records: list[Object]) -> Call | Non
         return None
     since = found[-1][0]
     together = [call for at, call in found if at == since]
-    before = sum(
+    before: int = sum(
         one["kind"] == "request" and one["outside"]
         and (one["verb"], one["path"]) == (opened["verb"], opened["path"])
         for one in storage.read(backend, since + 1, seq - 1)

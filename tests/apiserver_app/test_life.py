@@ -25,7 +25,10 @@ def stop(session: Session) -> dict[str, Any]:
     """Stop it and let it drain; what it told at the end."""
     session.cluster.context.life.stop()
     session.settle()
-    return [one["detail"] for one in session.records() if one.get("state") == "stopped"][-1]
+    found: list[dict[str, Any]] = [
+        one["detail"] for one in session.records() if one.get("state") == "stopped"
+    ]
+    return found[-1]
 
 
 def test_a_stop_drains_and_then_nobody_gets_through() -> None:

@@ -27,8 +27,9 @@ def test_a_stopped_server_refuses_connections_until_it_is_started(
     banner = sight.page.locator(".banner")
 
     sight.press("?")
-    sight.button("How this API server was built").click()
-    sight.button("Stop the API server").click()
+    dialog = sight.page.get_by_role("dialog")
+    dialog.get_by_role("button", name="How this API server was built").click()
+    dialog.get_by_role("button", name="Stop the API server").click()
 
     sight.says(banner, "The API server is stopped.")
     refused = kubectl.fails("get", "configmaps")

@@ -69,3 +69,16 @@ def test_an_object_is_shown_in_each_of_its_forms(look: Look) -> None:
     sight.says(parts.nth(1), "restartPolicy: Always")
     sight.says(parts.nth(2), "/registry/pods/default/one · application/vnd.kubernetes.protobuf")
     sight.says(parts.nth(2), "0000  6b 38 73 00")
+
+
+def test_a_teacher_has_etcd_refuse_the_next_write(look: Look, demo: Demo) -> None:
+    sight = look(COMPACT)
+
+    inspector = panel(sight, "etcd", "Steps")
+    inspector.get_by_role("button", name="Let the next create of pods fail").click()
+    sight.says(inspector, "will fail: etcdserver: request timed out")
+    refused = asking.apply(demo, asking.pod("two"))[0]
+
+    assert (refused["code"], refused["message"]) == (500, "etcdserver: request timed out")
+    assert "two" not in asking.objects(demo, "pods")
+    assert asking.apply(demo, asking.pod("two"))[0]["code"] == 201

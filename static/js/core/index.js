@@ -67,6 +67,7 @@ export class Index {
     /** @type {Map<string, Span[]>} pod key -> scheduling cycles */ this.cycles = new Map();
     /** @type {number} */ this.cycleCount = 0;
     /** @type {any} what the API server told of its start */ this.startup = null;
+    this.injected = 0; // the newest record of an error that somebody had etcd answer
     /** @type {Set<string>} names of all mutating plugins met */ this.plugins = new Set();
   }
 
@@ -160,6 +161,7 @@ export class Index {
     if (!span) return;
     const detail = record.detail || {};
     if (detail.user) span.user = detail.user;
+    if (detail.injected) this.injected = record.seq;
     if (record.gate === 'mutating') this._knowPlugins(detail.passed);
     const refused =
       record.verdict === 'deny' &&

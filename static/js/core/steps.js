@@ -79,7 +79,8 @@ export function storageSteps(span, seq) {
   }
   if (accesses.length > shown.length)
     steps.push(step(0, 'allow', '…', 'more', { n: accesses.length - shown.length }));
-  steps.push(step(0, answered ? 'skip' : 'wait', 'decorate', 'decorate'));
+  if (!answered || answered.code < 400)
+    steps.push(step(0, answered ? 'skip' : 'wait', 'decorate', 'decorate'));
   return [...steps, respond(answered)];
 }
 

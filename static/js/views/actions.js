@@ -3,6 +3,7 @@
 import { traces as tracesApi } from '../net/api.js';
 import { objectsOf } from '../core/cluster.js';
 import { consoleActions } from './consoleactions.js';
+import { serverActions } from './serveractions.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -65,6 +66,7 @@ export function actionsOf(app) {
     ...asking(app),
     ...recordings(app),
     ...consoleActions(app),
+    ...serverActions(app),
   };
 }
 
@@ -206,22 +208,6 @@ function looking(app) {
       app.api.startup().then(
         (startup) => set({ startup }),
         () => {}, // what the trace tells stays
-      );
-    },
-    /** Stop the API server, or start it again. @param {'start'|'stop'} what */
-    server(what) {
-      set({ dialog: '', menu: '' });
-      app.control({ action: 'apiserver', do: what });
-    },
-    /** @param {number} seq  of a request: show what it carried, in each of its forms */
-    forms(seq) {
-      set({ forms: { seq, data: null, error: '' } });
-      const put = (/** @type {any} */ more) => {
-        if (ui.forms?.seq === seq) set({ forms: { seq, data: null, error: '', ...more } });
-      };
-      return app.api.forms(seq).then(
-        (data) => put({ data }),
-        (error) => put({ error: error.message }),
       );
     },
     close() {

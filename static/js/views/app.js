@@ -53,6 +53,7 @@ export class App {
       sending: 0,
       startup: null,
       forms: null,
+      fault: null,
       runs: /** @type {import('./console.js').Run[]} */ ([]),
       members: /** @type {import('./console.js').Member[]} */ ([]),
       line: '',

@@ -183,6 +183,7 @@ function verdictWord(ctx, model, row) {
   if (row.verdict === 'work') return model.quick ? '' : words.t('verdict.work');
   if (row.verdict === 'deny')
     return String(/** @type {any} */ (model.span.close)?.code || words.t('verdict.deny'));
+  if (row.verdict === 'skip' && !row.record) return words.t('verdict.skip');
   if (row.gate === 'routing' && detail.chain && !compact)
     return junction(detail.chain, detail.word);
   if (row.gate === 'mutating') {

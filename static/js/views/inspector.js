@@ -4,6 +4,7 @@ import { explain } from '../core/explain/index.js';
 import { duration } from '../core/words.js';
 import { h, render } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
+import { faultView } from './faults.js';
 import { formsView } from './forms.js';
 import { piecesOf, say } from './parts.js';
 
@@ -203,6 +204,8 @@ export function blockView(ctx, block, i) {
           h('li', null, h('button.link', { onClick: () => ctx.act.visit(item.seq) }, item.text)),
         ),
       );
+    case 'fault':
+      return faultView(ctx, block, key);
     case 'forms':
       return formsView(ctx, block.seq, key);
     case 'pods':

@@ -132,11 +132,14 @@ function paramsOf(model, span, row, record) {
 /** @param {Span} span @param {any} row @param {string} verdict */
 function titleVerdict(span, row, verdict) {
   if (row.detail.apiservice) return 'passed';
-  return row.gate === 'etcd' && span.cls === 'read' && !row.record ? 'read' : verdict;
+  if (row.record) return verdict;
+  const isRead = row.gate === 'etcd' && span.cls === 'read' && row.verdict === 'skip';
+  return isRead ? 'read' : row.verdict;
 }
 
 /** @param {string} gate @param {string} verdict @param {any} params @param {Words} words */
 function gateTitle(gate, verdict, params, words) {
+  if (verdict === 'wait') return words.t(`gate.${gate}.ask`);
   for (const key of [`gate.${gate}.${verdict}.title`, `gate.${gate}.title`]) {
     if (words.has(key)) return words.t(key, params);
   }

@@ -27,7 +27,18 @@ export function stepBlocks(model, span, gate, words) {
   if (gate !== 'etcd' && gate !== '' && !(isRead && gate === 'routing')) return [];
   const steps = storageSteps(span, model.state.seq);
   if (!steps.length) return [];
-  return [h(words.t('steps.storage')), tree(steps, words), p(words, 'steps.storageWhat')];
+  const blocks = [h(words.t('steps.storage')), tree(steps, words), p(words, 'steps.storageWhat')];
+  return isRead || gate !== 'etcd' ? blocks : [...blocks, faultOf(span)];
+}
+
+const OPS = { create: 'create', delete: 'delete', deletecollection: 'delete' };
+
+/** What could be made to fail: a write like this one. @param {Span} span @returns {Block} */
+function faultOf(span) {
+  const { verb, resource } = /** @type {any} */ (span.open);
+  const write = /** @type {any} */ (span.records.findLast((one) => one.kind === 'write'));
+  const op = write ? write.op : /** @type {any} */ (OPS)[verb] || 'update';
+  return { type: 'fault', resource: write ? write.resource : resource, op };
 }
 
 /** @param {Step[]} steps @param {Words} words @returns {Block} */

@@ -1,0 +1,25 @@
+// @ts-check
+/** A fault that a teacher sets: etcd answers the next write of a kind with an error. */
+import { h } from './dom.js';
+import { glyph } from './glyphs.js';
+
+/** @typedef {import('./parts.js').Context} Context */
+
+/** @param {Context} ctx @param {{resource: string, op: string}} about @param {string} key */
+export function faultView(ctx, about, key) {
+  const { words, act, ui, player, index } = ctx;
+  if (!player.live) return null;
+  const is = ui.fault && ui.fault.seq > index.injected ? ui.fault : null;
+  const params = { op: about.op, resource: about.resource };
+  return h(
+    'div.forms',
+    { key },
+    h('p.second', null, words.t(is ? 'fault.armed' : 'fault.what', is || params)),
+    h(
+      'button.act',
+      { onClick: () => (is ? act.fault(null) : act.fault(about)) },
+      glyph(is ? 'back' : 'deny'),
+      words.t(is ? 'fault.clear' : 'fault.set', params),
+    ),
+  );
+}
