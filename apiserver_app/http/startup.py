@@ -51,6 +51,7 @@ PROVIDERS: tuple[tuple[str, str, int], ...] = (
 )
 _GONE_SINCE = {"extensions": 22, "settings": 20}
 EVENT_SECONDS = 3600  # --event-ttl
+_AUTHENTICATION_INFO = "start-cluster-authentication-info-controller"
 _LEGACY_PROVIDER_SINCE = 27  # since then /api is installed as one provider among the others
 _LEGACY_ORDER = (
     "podtemplates", "events", "limitranges", "resourcequotas", "secrets", "persistentvolumes",
@@ -80,6 +81,7 @@ def summary(cluster: ClusterContext, given: flags.Flags) -> Object:
         "servers": _servers(cluster),
         "routes": _base_routes(given),
         "providers": [[one["name"], len(one["resources"])] for one in _providers(cluster)],
+        "install": _install(cluster),
         "strategies": upstream.described(cluster.resources.built_in, cluster.strategies),
     }
 
@@ -185,6 +187,19 @@ def _providers(cluster: ClusterContext) -> list[Object]:
         by = "InstallAPIs" if name != "core" or minor >= _LEGACY_PROVIDER_SINCE else "legacy"
         resources = [f"{one.version}/{one.plural}" for one in found]
         out.append({"name": name, "group": group, "by": by, "resources": resources})
+    return out
+
+
+def _install(cluster: ClusterContext) -> list[list[str]]:
+    """[step, what came of it] of kube-apiserver's own making, in order."""
+    providers = _providers(cluster)
+    legacy = [one for one in providers if one["by"] == "legacy"]
+    groups = [one for one in providers if one["by"] != "legacy" and one["resources"]]
+    out = [["GenericConfig.New", routes.KUBE]]
+    out += [["InstallLegacyAPI", f"/api: {len(one['resources'])} resources"] for one in legacy]
+    out.append(["InstallAPIs", f"{len(groups)} groups"])
+    hooks = health.hooks(kinds.minor_of(cluster.version), routes.KUBE)
+    out += [["AddPostStartHook", name] for name in hooks if name == _AUTHENTICATION_INFO]
     return out
 
 

@@ -49,6 +49,7 @@ class Resources:
         self.version = version
         self.config = config
         every = resources(version, config)
+        _check_installable(every)
         self.built_in = tuple(info for info in every if not info.is_hidden)
         self._hidden = tuple(info for info in every if info.is_hidden)
         self.all = (*self.built_in, *self._hidden)
@@ -150,6 +151,22 @@ class Resources:
         version = stored.stored_version or stored.version
         text = f"{stored.group}/{version}/{stored.kind}"
         return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
+
+
+class InstallError(ValueError):
+    """The server cannot be built with this table; upstream's sentence."""
+
+
+def _check_installable(every: tuple[ResourceInfo, ...]) -> None:
+    """No group is installed without a version, which would claim /apis/ for the wrong one.
+
+    Models staging/src/k8s.io/apiserver/pkg/server/genericapiserver.go (InstallAPIGroups) and
+    pkg/controlplane/apiserver/apis.go (InstallAPIs).
+    """
+    for info in every:
+        if not info.version:
+            why = f"cannot register handler with an empty version for {info.group}"
+            raise InstallError(f"error in registering group versions: {why}")
 
 
 @functools.lru_cache(maxsize=16)

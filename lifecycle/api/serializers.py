@@ -160,6 +160,8 @@ class StartupSerializer(serializers.Serializer[Any]):
     servers = ServerSerializer(many=True)
     routes = serializers.JSONField(help_text="[path, whether it is served]")
     providers = serializers.ListField(child=serializers.DictField())
+    install = serializers.JSONField(help_text="[step, what came of it] of kube-apiserver")
+    strategies = serializers.JSONField(help_text="[resource, upstream's name, own steps]")
     steps = serializers.JSONField(help_text="[step, how many things it made]")
     hooks = serializers.DictField(help_text="by server")
     checks = serializers.DictField(help_text="by path")

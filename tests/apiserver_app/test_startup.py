@@ -10,6 +10,7 @@ import pytest
 from apiserver_app import flags
 from apiserver_app.http import startup
 from apiserver_app.machinery import kinds
+from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.registry.kinds import upstream
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import bare_session, pod
@@ -95,6 +96,27 @@ def test_each_stored_kind_has_its_strategy_by_upstreams_name(told: dict[str, Any
     assert "bindings" not in strategies  # which is never stored
     served = {one.key for version in ("1.33", "1.36") for one in kinds.Resources(version).all}
     assert set(upstream.NAMES) <= served
+
+
+def test_kube_apiserver_is_put_together_in_upstreams_order(told: dict[str, Any]) -> None:
+    hook = ["AddPostStartHook", "start-cluster-authentication-info-controller"]
+    steps = [name for name, _ in told["install"]]
+    assert steps == ["GenericConfig.New", "InstallAPIs", "AddPostStartHook"]
+    assert told["install"][-1] == hook
+    old = bare_session(version="1.22")
+    install = startup.summary(old.cluster.context, old.inputs.flags)["install"]
+    assert [name for name, _ in install][1:3] == ["InstallLegacyAPI", "InstallAPIs"]
+
+
+def test_a_group_without_a_version_cannot_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = (*kinds.resources("1.33"), ResourceInfo("apps", "", "Odd", "odds", "", True, ()))
+    monkeypatch.setattr(kinds, "resources", lambda *_: broken)
+    with pytest.raises(kinds.InstallError) as refused:
+        kinds.Resources("1.33")
+    assert str(refused.value) == (
+        "error in registering group versions: "
+        "cannot register handler with an empty version for apps"
+    )
 
 
 def test_the_base_routes_stand_in_order_and_say_what_is_switched_off() -> None:

@@ -194,8 +194,8 @@ function verdictWord(ctx, model, row) {
     return words.t('word.asked', {
       n: row.plugins.reduce((n, p) => n + p.plugin.split(',').length, 0),
     });
-  if (row.gate === 'etcd')
-    return String(writeOf(model.span)?.rev || detail.rev || detail.word || '');
+  const rev = row.gate === 'etcd' && (writeOf(model.span)?.rev || detail.rev);
+  if (rev) return String(rev);
   const ops = (detail.ops || []).length;
   if (row.gate === 'decode' && ops) return words.t('word.defaults', { n: ops });
   const known = `said.${detail.word}`;

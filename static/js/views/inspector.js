@@ -91,7 +91,10 @@ export function renderInspector(host, ctx, said) {
 
 /** A very long name breaks where its words begin. @param {string} title */
 function breakable(title) {
-  return title.split(/(?<=[a-z])(?=[A-Z])/).map((part, i) => (i ? [h('wbr', null), part] : part));
+  return title
+    .split(/(\w{20,})/)
+    .flatMap((word, at) => (at % 2 ? word.split(/(?<=[a-z])(?=[A-Z])/) : [word]))
+    .map((part, i) => (i ? [h('wbr', null), part] : part));
 }
 
 /** A path is code, a sentence is not. @param {string} source */
