@@ -50,11 +50,13 @@ class Housekeeping:
         self._kernel = cluster.kernel
         self._store = cluster.store
         self._client = cluster.loopback()
+        self._life = cluster.context.life
 
     async def start(self) -> None:
         """Begin; what must be there from the start is there behind it."""
         cluster = self._cluster
         masterleases.renew(self._store, bootstrap.ADVERTISED_IP, self._grant())
+        self._life.on_stop.append(lambda: masterleases.remove(self._store, bootstrap.ADVERTISED_IP))
         # the server's own plugins may refuse: the repair loop tries again
         with contextlib.suppress(errors.ApiError):
             await allocations.repair(cluster.context)
@@ -93,6 +95,7 @@ class Housekeeping:
         cluster, store = self._cluster, self._store
         while True:
             await self._kernel.sleep(COMPACT_SECONDS)
+            await self._life.until_started()
             revision = store.revision - COMPACT_KEEP
             if revision > store.compacted:
                 store.compact(revision)
@@ -105,6 +108,7 @@ class Housekeeping:
     async def _say_alive(self) -> None:
         while True:
             await self._kernel.sleep(masterleases.RENEW_SECONDS, background=True)
+            await self._life.until_started()
             masterleases.renew(self._store, bootstrap.ADVERTISED_IP, self._grant())
 
     def _grant(self) -> int:

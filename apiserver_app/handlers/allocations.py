@@ -66,6 +66,7 @@ async def keep_repaired(cluster: ClusterContext) -> None:
     """For as long as the server runs, in the background."""
     while True:
         await cluster.kernel.sleep(REPAIR_SECONDS, background=True)
+        await cluster.life.until_started()
         try:
             await repair(cluster)
         except errors.ApiError:

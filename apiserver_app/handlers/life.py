@@ -51,6 +51,7 @@ class Life:
         self.state = SERVING
         self.listens = True  # takes new requests
         self.sessions: dict[int, Task] = {}  # exec, logs, forwarded ports, by their span
+        self.on_stop: list[Callable[[], None]] = []  # the hooks before the end
         self._kernel = kernel
         self._probe = probe
         self._delay_seconds = delay_seconds
@@ -86,6 +87,8 @@ class Life:
     async def _shut_down(self) -> None:
         if self._delay_seconds:
             await self._kernel.sleep(self._delay_seconds, background=True)
+        for hook in self.on_stop:
+            hook()
         self.listens = False
         self._started.clear()
         end = self._kernel.now + DRAIN_SECONDS_MAX * SECOND

@@ -29,6 +29,11 @@ def renew(store: Etcd, address: str, lease: int) -> None:
     store.put(PREFIX + address, orjson.dumps(obj), lease=lease)
 
 
+def remove(store: Etcd, address: str) -> None:
+    """The server goes in order: its key goes with it."""
+    store.delete(PREFIX + address)
+
+
 def shown(entry: Entry) -> Object | None:
     """The Endpoints of an entry; None when it is something else."""
     try:

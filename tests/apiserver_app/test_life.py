@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
+from apiserver_app.auth import bootstrap
 from apiserver_app.handlers import life as lives
+from apiserver_app.registry import masterleases
 from lifecycle.trace.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap
 from tests.sim.test_story import deployment
@@ -102,6 +104,19 @@ def test_what_happens_to_etcd_while_it_is_stopped_is_seen_afterwards() -> None:
     session.cluster.store.delete("/registry/configmaps/default/a")
     session.cluster.context.life.start()
     assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
+
+
+def test_its_sign_of_life_goes_with_it_and_comes_back() -> None:
+    session = bare_session()
+    key = f"{masterleases.PREFIX}{bootstrap.ADVERTISED_IP}"
+    store = session.cluster.store
+    assert store.get(key) is not None
+    stop(session)
+    session.wait(60)
+    assert store.get(key) is None
+    session.cluster.context.life.start()
+    session.wait(masterleases.RENEW_SECONDS + 1)
+    assert store.get(key) is not None
 
 
 def test_only_what_runs_can_be_stopped_and_only_what_is_stopped_can_be_started() -> None:
