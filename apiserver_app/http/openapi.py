@@ -167,7 +167,7 @@ def build(version: str, name: str, config: RuntimeConfig = ()) -> bytes:
     resources = kinds.Resources(version, config)
     if len(parts) == 1 or (len(parts) == 2 and parts[0] == "apis"):
         kind = _META_PATHS.get(name, "APIGroup")
-        paths = {f"/{name}/": _get(kind)}
+        paths = {f"/{name}/": _get(kind, parts[-1] if len(parts) > 1 else "")}
         roots: Sequence[str] = [META + kind]
     else:
         group = parts[1] if parts[0] == "apis" else ""
@@ -227,14 +227,18 @@ def _compressed(version: str, config: RuntimeConfig, name: str) -> bytes:
     return gzip.compress(body, compresslevel=6, mtime=0)
 
 
-def _get(kind: str) -> dict[str, object]:
+def _get(kind: str, group: str) -> dict[str, object]:
     schema = openapi_schemas.reference(META + kind)
+    word = openapi_paths.operation_prefix(group, "") + kind if group else "APIVersions"
     return {
         "get": {
             "description": "get information of a group",
-            "operationId": f"get{kind}",
+            "operationId": f"get{word}",
             "responses": {
-                "200": {"description": "OK", "content": {"application/json": {"schema": schema}}},
+                "200": {
+                    "description": "OK",
+                    "content": {kind: {"schema": schema} for kind in openapi_paths.ANSWERS},
+                },
                 "401": {"description": "Unauthorized"},
             },
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from apiserver_app.http import openapi_schemas
+from apiserver_app.http import openapi_connect, openapi_schemas
 from apiserver_app.http.openapi_schemas import META
 from apiserver_app.machinery import kinds
 from apiserver_app.machinery.meta import ResourceInfo
@@ -17,7 +17,7 @@ from apiserver_app.machinery.meta import ResourceInfo
 Json = dict[str, Any]
 
 _BODIES = ("*/*",)
-_ANSWERS = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+ANSWERS = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _PATCHES = (
     "application/apply-patch+yaml", "application/json-patch+json",
@@ -135,6 +135,9 @@ class Paths:
             everywhere = self._operation(info, "list", _LIST, "", listed, "", True)
             self.paths[f"{self._root}/{info.plural}"] = {"get": everywhere, "parameters": [_PRETTY]}
         for sub in self._resources.subresources(info):
+            if sub.name in openapi_connect.METHODS:
+                self._connect(f"{collection}/{{name}}/{sub.name}", info, sub)
+                continue
             definition = self._body(info, sub)
             if definition:
                 self.roots[definition] = None
@@ -147,6 +150,14 @@ class Paths:
                 if operation[0] != "delete"
             ]
             self._put(f"{collection}/{{name}}/{sub.name}", info, sub.name, operations, sub)
+
+    def _connect(self, path: str, info: ResourceInfo, sub: kinds.SubresourceInfo) -> None:
+        owner = f"{'Namespaced' if info.namespaced else ''}{info.kind}"
+        about = openapi_connect.About(info.kind, _gvk(sub))
+        place = _place(info, named=True)
+        self.paths |= openapi_connect.items(
+            path, self._tag, self._prefix, owner, sub.name, about, place
+        )
 
     def _body(self, info: ResourceInfo, sub: kinds.SubresourceInfo) -> str:
         """The definition of a subresource's body; none where it is a stream."""
@@ -174,8 +185,8 @@ class Paths:
         if not item:
             return
         item["parameters"] = [
-            *([_in_path("name", f"name of the {info.kind}")] if "{name}" in path else []),
-            *([_in_path("namespace", _NAMESPACE)] if info.namespaced else []),
+            *_place(info, named="{name}" in path),
+            *openapi_connect.parameters(subresource),
             _PRETTY,
         ]
         self.paths[path] = item
@@ -214,12 +225,20 @@ class Paths:
                 out["requestBody"]["required"] = True
         out["responses"] = _responses(answer, _CODES.get(verb, {}), verb == "list")
         out["x-kubernetes-action"] = action
-        out["x-kubernetes-group-version-kind"] = {
-            "group": shown.group,
-            "version": shown.version,
-            "kind": shown.kind,
-        }
+        out["x-kubernetes-group-version-kind"] = _gvk(shown)
         return out
+
+
+def _gvk(shown: ResourceInfo | kinds.SubresourceInfo) -> Json:
+    return {"group": shown.group, "version": shown.version, "kind": shown.kind}
+
+
+def _place(info: ResourceInfo, *, named: bool) -> list[Json]:
+    """The parameters that stand in the path."""
+    found = [_in_path("name", f"name of the {info.kind}")] if named else []
+    if info.namespaced:
+        found.append(_in_path("namespace", _NAMESPACE))
+    return found
 
 
 def operation_prefix(group: str, version: str) -> str:
@@ -240,8 +259,8 @@ def _item(definition: str) -> list[tuple[str, str, list[Json], str, str]]:
 
 def _responses(definition: str, codes: dict[str, str] | None = None, streams: bool = False) -> Json:
     schema = openapi_schemas.reference(definition) if definition else {"type": "string"}
-    types = _ANSWERS + _STREAMS if streams else _ANSWERS
-    shown = types if definition else ("*/*",)
+    types = ANSWERS + _STREAMS if streams else ANSWERS
+    shown = types if definition else ("text/plain", *types)
     content = {media_type: {"schema": schema} for media_type in shown}
     out: Json = {
         code: {"description": description, "content": content}

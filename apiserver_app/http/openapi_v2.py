@@ -21,7 +21,7 @@ from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 
 Json = dict[str, Any]
 
-_METHODS = ("get", "put", "post", "delete", "patch")
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _SPECIAL = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
         "type": "string", "format": "int-or-string",
@@ -161,7 +161,9 @@ def _member(name: str, value: bytes) -> bytes:
 
 
 def _path_item(item: Json) -> bytes:
-    numbers = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
+    numbers = {
+        "get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8,
+    }  # fmt: skip
     parts = [_field(numbers[key], _operation(item[key])) for key in _METHODS if key in item]
     parts += [_field(9, _parameter(parameter)) for parameter in item.get("parameters", ())]
     return b"".join(parts)

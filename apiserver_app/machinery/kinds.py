@@ -148,7 +148,7 @@ class Resources:
         if not info.storage:
             return ""
         stored = self._by_storage.get(info.storage, info)
-        version = stored.stored_version or stored.version
+        version = stored.stored_version or kindtable.ENCODED.get(stored.key, stored.version)
         text = f"{stored.group}/{version}/{stored.kind}"
         return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 

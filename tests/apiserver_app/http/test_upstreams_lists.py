@@ -1,0 +1,126 @@
+"""What 1.33 serves, against upstream's own lists: api/discovery, and the operations of
+api/openapi-spec as the official clients are generated from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from apiserver_app.http import discovery, openapi
+from apiserver_app.machinery import kinds
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+VERSION = "v1.33.1"
+VERBS = {
+    "*": "create,delete,deletecollection,get,list,patch,update,watch",
+    "rw": "get,patch,update",
+}
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+
+
+@pytest.fixture(scope="module")
+def served() -> discovery.Discovery:
+    return discovery.Discovery(kinds.Resources(VERSION))
+
+
+def listed() -> dict[str, list[dict[str, Any]]]:
+    """By group version, the resources as discovery must tell of them."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    owner: dict[str, Any] = {}
+    for line in (GOLDEN / "discovery-1.33.txt").read_text().splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if line.startswith("["):
+            into = found.setdefault(line.strip("[]"), [])
+        elif line.startswith(" "):
+            into.append(_subresource(owner, *cells))
+        else:
+            owner = _resource(*cells)
+            into.append(owner)
+    return found
+
+
+def _resource(
+    name: str, singular: str, kind: str, scope: str, verbs: str, short: str, of: str, digest: str
+) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "name": name, "singularName": singular, "kind": kind, "namespaced": scope == "namespaced",
+        "verbs": VERBS.get(verbs, verbs).split(","),
+    }  # fmt: skip
+    for field, value in (("shortNames", short.split()), ("categories", of.split())):
+        if value != ["-"]:
+            out[field] = value
+    if digest != "-":
+        out["storageVersionHash"] = digest
+    return out
+
+
+def _subresource(owner: dict[str, Any], name: str, kind: str, verbs: str) -> dict[str, Any]:
+    out = {
+        "name": owner["name"] + name, "singularName": "", "namespaced": owner["namespaced"],
+        "kind": kind.rpartition(" ")[2], "verbs": VERBS.get(verbs, verbs).split(","),
+    }  # fmt: skip
+    if " " in kind:
+        out["group"], out["version"] = kind.split(" ")[0].split("/")
+    return out
+
+
+def test_discovery_is_upstreams_list(served: discovery.Discovery) -> None:
+    wanted = listed()
+    assert len(wanted) == 21
+    for group_version, resources in wanted.items():
+        path = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
+        document = served.document(path)
+        assert document is not None, path
+        told = orjson.loads(document.body)["resources"]
+        assert told == sorted(resources, key=lambda one: str(one["name"])), path
+
+
+def test_no_group_version_is_served_besides(served: discovery.Discovery) -> None:
+    document = served.document("/apis")
+    assert document is not None
+    told = {
+        version["groupVersion"]
+        for group in orjson.loads(document.body)["groups"]
+        for version in group["versions"]
+    }
+    assert told | {"v1"} == listed().keys()
+
+
+def parameters() -> Iterator[tuple[str, str, set[str]]]:
+    names: set[str] = set()
+    for line in (GOLDEN / "openapi-parameters-1.33.txt").read_text().splitlines():
+        if not line.startswith(" "):
+            names = set(line.split()) - {"-"}
+            continue
+        method, path = line.split()
+        yield method, path, names
+
+
+def test_operations_take_upstreams_parameters() -> None:
+    found: dict[tuple[str, str], set[str]] = {}
+    for name in ("api/v1", "apis/apps/v1"):
+        for path, item in orjson.loads(openapi.build(VERSION, name))["paths"].items():
+            for method in METHODS:
+                if method in item:
+                    given = [*item.get("parameters", ()), *item[method].get("parameters", ())]
+                    found[method, path] = {one["name"] for one in given if one["in"] == "query"}
+    count = 0
+    for method, path, names in parameters():
+        assert found[method, path] == names, (method, path)
+        count += 1
+    assert count > 100
+
+
+def test_what_connects_says_so_and_has_each_method() -> None:
+    paths = orjson.loads(openapi.build(VERSION, "api/v1"))["paths"]
+    proxy = paths["/api/v1/nodes/{name}/proxy/{path}"]
+    assert set(METHODS) <= set(proxy)
+    assert proxy["get"]["operationId"] == "connectCoreV1GetNodeProxyWithPath"
+    assert proxy["get"]["x-kubernetes-action"] == "connect"
+    exec_ = paths["/api/v1/namespaces/{namespace}/pods/{name}/exec"]["post"]
+    assert exec_["operationId"] == "connectCoreV1PostNamespacedPodExec"
+    assert exec_["x-kubernetes-group-version-kind"]["kind"] == "PodExecOptions"
