@@ -38,7 +38,7 @@ def read_as(cluster: ClusterContext, call: Call, definition: str, kind: str) -> 
 def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
     body = call.body or b""
     assert isinstance(body, bytes), "only a patch is a list"
-    kind = call.content_type.split(";", 1)[0].strip()
+    kind = call.content_type.split(";", 1)[0].strip().lower()
     if kind not in ("", *taken):
         raise errors.unsupported_media_type(kind, taken)
     if kind == _PROTOBUF:

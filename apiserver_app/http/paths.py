@@ -25,6 +25,11 @@ _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 
 
+# routes of one method each; other paths take any, but only as they are written
+_ROUTED = ("/version", "/api", "/apis", "/openid", "/.well-known")
+_EXACT = (*health.ROOTS, "/metrics")
+
+
 class PathHandler:
     """Answers of one cluster."""
 
@@ -41,9 +46,15 @@ class PathHandler:
         if path == "/metrics" and call.verb == "delete" and self._cluster.profiling:
             self._cluster.counters.reset()
             return _document(b"metrics reset\n", _TEXT)
-        if call.verb not in ("get", "head"):
-            return None
         root = "/" + path.split("/", 2)[1]
+        if root in _EXACT and call.path.endswith("/"):
+            return None
+        found = self._document(path, root, call)
+        if found is not None and root in _ROUTED and call.verb != "get":
+            raise errors.no_such_method()
+        return found
+
+    def _document(self, path: str, root: str, call: Call) -> Outcome | None:
         if root in health.ROOTS:
             return self._health(path, call)
         if root in ("/", "/version", "/api", "/apis"):

@@ -103,15 +103,26 @@ class Server:
                 body = b""
             reply.head(status, statuses.merged(self._headers(call), more), body)
         except errors.ApiError as error:
-            status, more, body = statuses.render(error, render.of_refusal(headers, call))
-            reply.head(status, statuses.merged(self._headers(call), more), body)
+            self._refuse(error, request, call, headers, reply)
         except Exception as error:  # the edge of the process: a bug must not hang a client
             self.cluster.on_bug(f"{request.method} {request.path}", error)
             if call is not None and call.audit is not None:
                 call.audit.panicked(str(error), self.cluster.kernel.now)
             failure = errors.internal(f"{type(error).__name__}: {error}")
-            status, more, body = statuses.render(failure, render.of_refusal(headers, call))
-            reply.head(status, statuses.merged(self._headers(call), more), body)
+            self._refuse(failure, request, call, headers, reply)
+
+    def _refuse(
+        self,
+        error: errors.ApiError,
+        request: Request,
+        call: Call | None,
+        headers: dict[str, str],
+        reply: Reply,
+    ) -> None:
+        status, more, body = statuses.render(error, render.of_refusal(headers, call))
+        if request.method == "HEAD":
+            body = b""
+        reply.head(status, statuses.merged(self._headers(call), more), body)
 
     def call_of(self, request: Request) -> Call:
         """A request as the gates would get it. Raises ApiError for one that cannot be read."""

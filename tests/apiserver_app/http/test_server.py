@@ -61,9 +61,42 @@ def test_items_of_a_list_repeat_neither_kind_nor_version(session: Session) -> No
     assert all("kind" not in one and "apiVersion" not in one for one in listed["items"])
 
 
-@pytest.mark.parametrize("path", [CONFIGMAPS, f"{CONFIGMAPS}/", "/version/", "/healthz/"])
-def test_a_slash_at_the_end_changes_nothing(session: Session, path: str) -> None:
+@pytest.mark.parametrize("path", [CONFIGMAPS, f"{CONFIGMAPS}/", "/version/", "/apis/"])
+def test_a_slash_at_the_end_of_a_route_changes_nothing(session: Session, path: str) -> None:
     assert session.request("GET", path).status == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz/", "/metrics/", "//api/v1/pods", "/api//v1/pods"])
+def test_another_slash_is_another_path(session: Session, path: str) -> None:
+    assert session.request("GET", path).status == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/api"), ("HEAD", "/apis"), ("PUT", "/version"), ("DELETE", "/apis/apps/v1"),
+     ("POST", "/openid/v1/jwks"), ("OPTIONS", CONFIGMAPS), ("HEAD", CONFIGMAPS)],
+)  # fmt: skip
+def test_a_method_without_a_route_is_not_allowed(session: Session, method: str, path: str) -> None:
+    answer = session.request(method, path)
+    assert answer.status == 405
+    if method == "HEAD":
+        assert answer.text == b""
+        return
+    assert (answer.json()["reason"], answer.json()["message"]) == (
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    )
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics", "/"])
+def test_a_path_that_is_no_route_takes_any_method(session: Session, path: str) -> None:
+    assert session.request("POST", path).status == 200
+
+
+def test_a_content_type_is_read_whatever_its_case_and_parameters(session: Session) -> None:
+    body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"x"}}'
+    headers = {"content-type": "Application/JSON; charset=utf-8"}
+    assert session.request("POST", CONFIGMAPS, body, headers=headers).status == 201
 
 
 def test_a_percent_encoded_path_is_read(session: Session) -> None:
