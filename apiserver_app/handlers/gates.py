@@ -40,8 +40,8 @@ async def decode(
             unknown = check_strict(cluster, call, info, unknown, raw, old)
     except ApiError as error:
         refused = patching.refusal(call, error, old, raw)
-        detail = {"word": str(refused.code), "message": refused.message}
-        await _deny(cluster, "decode", refused, detail)
+        told = {"word": str(refused.code), "message": refused.message}
+        await _deny(cluster, "decode", refused, told)
         raise refused from error
     strategy = cluster.strategy(info)
     strategy.default(obj)

@@ -23,6 +23,7 @@ from apiserver_app.http import (
     negotiation,
     openapi_custom,
     openapi_paths,
+    openapi_plain,
     openapi_schemas,
     openapi_v2,
 )
@@ -53,7 +54,7 @@ class OpenApi:
         self._resources = resources
         self._generation = resources.generation
         self._custom: dict[str, bytes] = {}  # name -> document, compressed
-        names = ["api", "apis"]
+        names = ["api", "apis", *openapi_plain.NAMES]
         for info in resources.built_in:
             group, version = info.group, info.version
             names += [f"apis/{group}", f"apis/{group}/{version}"] if group else [f"api/{version}"]
@@ -162,13 +163,17 @@ class OpenApi:
 
 
 def build(version: str, name: str, config: RuntimeConfig = ()) -> bytes:
-    """The document of `apis/apps/v1`, `api/v1`, `apis/apps`, `apis` or `api`."""
+    """The document of `apis/apps/v1`, `api/v1`, `apis/apps`, `apis`, `api` or `version`."""
+    paths: Mapping[str, Any]
+    roots: Sequence[str]
     parts = name.split("/")
     resources = kinds.Resources(version, config)
-    if len(parts) == 1 or (len(parts) == 2 and parts[0] == "apis"):
+    if name in openapi_plain.NAMES:
+        paths, roots = openapi_plain.paths(name), openapi_plain.roots(name)
+    elif len(parts) == 1 or (len(parts) == 2 and parts[0] == "apis"):
         kind = _META_PATHS.get(name, "APIGroup")
         paths = {f"/{name}/": _get(kind, parts[-1] if len(parts) > 1 else "")}
-        roots: Sequence[str] = [META + kind]
+        roots = [META + kind]
     else:
         group = parts[1] if parts[0] == "apis" else ""
         found = openapi_paths.Paths(resources, group, parts[-1])

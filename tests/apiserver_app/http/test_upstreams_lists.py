@@ -124,3 +124,22 @@ def test_what_connects_says_so_and_has_each_method() -> None:
     exec_ = paths["/api/v1/namespaces/{namespace}/pods/{name}/exec"]["post"]
     assert exec_["operationId"] == "connectCoreV1PostNamespacedPodExec"
     assert exec_["x-kubernetes-group-version-kind"]["kind"] == "PodExecOptions"
+
+
+def test_paths_that_are_no_resources_are_described_too() -> None:
+    served = openapi.OpenApi(kinds.Resources(VERSION))
+    index = served.answer("/openapi/v3", {}, {})
+    assert index is not None
+    names = orjson.loads(index[2])["paths"]
+    for name, operation in (
+        ("version", "getCodeVersion"),
+        (".well-known/openid-configuration", "getServiceAccountIssuerOpenIDConfiguration"),
+        ("openid/v1/jwks", "getServiceAccountIssuerOpenIDKeyset"),
+    ):
+        assert name in names
+        document = orjson.loads(openapi.build(VERSION, name))
+        assert document["paths"][f"/{name}/"]["get"]["operationId"] == operation
+    assert (
+        "io.k8s.apimachinery.pkg.version.Info"
+        in orjson.loads(openapi.build(VERSION, "version"))["components"]["schemas"]
+    )
