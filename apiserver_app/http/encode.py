@@ -15,7 +15,7 @@ import orjson
 import yaml
 
 from apiserver_app.http.negotiation import Accepted
-from apiserver_app.machinery import protoencode
+from apiserver_app.machinery import protoencode, yamlbody
 from apiserver_app.machinery.meta import Object
 
 _TYPES = {
@@ -137,7 +137,11 @@ def go_escaped(value: bytes) -> bytes:
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Writes shared parts out in full: an answer has no anchors."""
+    """Writes shared parts out in full: an answer has no anchors. What a reader would take for a
+    number or the like is quoted."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+yamlbody.add_words(_Dumper)

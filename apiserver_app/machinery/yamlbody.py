@@ -9,8 +9,10 @@ Models sigs.k8s.io/yaml (YAMLToJSON, YAMLToJSONStrict) and its goyaml.v2.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import yaml
@@ -25,29 +27,45 @@ class YamlError(Exception):
 
 def load(body: bytes, find_duplicates: bool = False) -> tuple[Any, list[str]]:
     """The first document's value, and at most one message about keys given twice."""
+    with _reading(body) as loader:
+        if not loader.check_node():
+            return None, []
+        reader = _Reader(loader)
+        value = reader.value(loader.get_node(), 0)
+    if not find_duplicates or not reader.doubled:
+        return value, []
+    lines = "\n".join(f"  {text}" for text in reader.doubled)
+    return value, [f"yaml: unmarshal errors:\n{lines}"]
+
+
+def load_all(body: bytes) -> list[Any]:
+    """The value of each document."""
+    values = []
+    with _reading(body) as loader:
+        reader = _Reader(loader)
+        while loader.check_node():
+            values.append(reader.value(loader.get_node(), 0))
+    return values
+
+
+@contextlib.contextmanager
+def _reading(body: bytes) -> Iterator[Any]:
+    """A loader for the text; whatever goes wrong with it is a YamlError."""
     loader = None
     try:
         loader = _Loader(body.decode())
-        node = loader.get_node() if loader.check_node() else None
-        if node is None:
-            return None, []
-        reader = _Reader(loader)
-        value = reader.value(node, 0)
+        yield loader
     except UnicodeDecodeError as error:
         raise YamlError("yaml: invalid leading UTF-8 octet") from error
     except yaml.MarkedYAMLError as error:
         raise YamlError(f"yaml: {_where(error)}{error.problem}") from error
     except yaml.reader.ReaderError as error:
         raise YamlError("yaml: control characters are not allowed") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         raise YamlError(f"yaml: {error}") from error
     finally:
         if loader is not None:
             loader.dispose()
-    if not find_duplicates or not reader.doubled:
-        return value, []
-    lines = "\n".join(f"  {text}" for text in reader.doubled)
-    return value, [f"yaml: unmarshal errors:\n{lines}"]
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
@@ -63,7 +81,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """libyaml where it is there, with goyaml's idea of plain words."""
 
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
-    nodes = 0
+    nodes = depth = 0
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         """Called for each node as it is read."""
@@ -71,6 +89,15 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         if self.nodes > NODES_MAX:
             raise YamlError(f"yaml: document has more than {NODES_MAX} values")
         return super().resolve(kind, value, implicit)
+
+    def descend_resolver(self, *_: Any) -> None:
+        """Called before a node is made. libyaml's binding has no bound of its own but the stack."""
+        self.depth += 1
+        if self.depth > DEPTH_MAX:
+            raise YamlError("yaml: exceeded max depth")
+
+    def ascend_resolver(self) -> None:
+        self.depth -= 1
 
 
 _WORDS = {
@@ -89,11 +116,18 @@ _FIRST = {
     "null": "~nN",
     "merge": "<",
 }
-for _tag, _pattern in _WORDS.items():
-    _letters = [*_FIRST[_tag], *([""] if _tag == "null" else [])]
-    _Loader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), _letters
-    )
+
+
+def add_words(reader_or_writer: Any) -> None:
+    """Teach a class of PyYAML which plain words are no text to goyaml."""
+    for tag, pattern in _WORDS.items():
+        letters = [*_FIRST[tag], *([""] if tag == "null" else [])]
+        reader_or_writer.add_implicit_resolver(
+            f"tag:yaml.org,2002:{tag}", re.compile(f"(?:{pattern})$"), letters
+        )
+
+
+add_words(_Loader)
 
 
 class _Reader:

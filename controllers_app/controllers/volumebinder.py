@@ -212,7 +212,7 @@ class VolumeBinderController(Controller):
         if reference is None:
             await self._write_phase(VOLUMES, volume, {**volume["status"], "phase": "Available"})
             return Result("is available")
-        key = f"{reference['namespace']}/{reference['name']}"
+        key = _claimed(reference)
         claim = self._claims.get(key)
         if claim is not None and reference.get("uid") in ("", None, meta.uid_of(claim)):
             if phase != "Bound":
@@ -265,7 +265,7 @@ class VolumeBinderController(Controller):
     def _volume_gone(self, volume: Object, revision: int) -> None:
         reference = volume["spec"].get("claimRef")
         if reference is not None:
-            self.queue.add(f"{reference['namespace']}/{reference['name']}", revision)
+            self.queue.add(_claimed(reference), revision)
 
     def _pod_added(self, pod: Object, revision: int) -> None:
         if pod["spec"].get("nodeName"):
@@ -316,3 +316,8 @@ def _reference(claim: Object) -> Object:
         "apiVersion": "v1",
         "resourceVersion": metadata["resourceVersion"],
     }
+
+
+def _claimed(reference: Object) -> str:
+    """The key of the claim that a volume names; of half a name nothing is found."""
+    return f"{reference.get('namespace', '')}/{reference.get('name', '')}"

@@ -13,9 +13,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-import yaml
-
-from apiserver_app.machinery import kinds
+from apiserver_app.machinery import kinds, yamlbody
 
 OBJECTS_MAX = 200
 QUERY = "fieldManager=page&fieldValidation=Strict"
@@ -49,10 +47,8 @@ def posts(text: bytes, version: str, namespace: str) -> list[Post]:
 
 def _objects(text: bytes) -> Iterator[dict[str, Any]]:
     try:
-        documents = list(yaml.load_all(text.decode(), yaml.CSafeLoader))
-    except UnicodeDecodeError as error:
-        raise ManifestError("the text is not UTF-8") from error
-    except yaml.YAMLError as error:
+        documents = yamlbody.load_all(text)
+    except yamlbody.YamlError as error:
         raise ManifestError(f"error converting YAML to JSON: {error}") from error
     for number, document in enumerate(documents, 1):
         if document is None:
@@ -78,18 +74,8 @@ def _post(one: dict[str, Any], version: str, namespace: str) -> Post:
     where = str(named.get("namespace") or namespace) if info.namespaced else ""
     root = f"/apis/{info.api_version}" if info.group else f"/api/{info.version}"
     scope = f"/namespaces/{quote(where, safe='')}" if where else ""
-    try:
-        body = json.dumps(one, separators=(",", ":"), allow_nan=False, default=_refuse).encode()
-    except ValueError as error:
-        return Post(kind, where, name, "", b"", str(error))
+    body = json.dumps(one, separators=(",", ":")).encode()
     return Post(kind, where, name, f"{root}{scope}/{info.plural}", body)
-
-
-def _refuse(value: object) -> Any:
-    """YAML has types that JSON has not."""
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    raise ValueError(f"a value of type {type(value).__name__} has no JSON form")
 
 
 @lru_cache(maxsize=4)
