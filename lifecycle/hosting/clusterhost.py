@@ -22,6 +22,7 @@ from lifecycle.composition import Cluster
 from lifecycle.hosting.clock import Clock, Wall
 from lifecycle.trace import storage
 
+LIVE_BYTES_MAX = 16 << 20  # records of one commit beyond this are left to the store
 CHUNK_STEPS = 64
 INSIDE_SHARE_SECONDS_MIN = 0.0005
 
@@ -38,6 +39,7 @@ class ClusterHost:
         self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed)
         self.wall = wall
         self.staged: list[Message] = []
+        self.commits = 0
         self._inbox: deque[Callable[[], None]] = deque()
         self._inputs: list[InputRow] = []
         self._input_count = cluster.state.control.get("inputs", 0)
@@ -165,7 +167,8 @@ class ClusterHost:
             segment = Segment(batch.first, batch.last, batch.t, data)
         store.backend.commit(state, rows, segment, inputs)
         if batch is not None:
-            self.staged.append(("trace", cluster.name, batch.first, batch.last, batch.live))
+            live = batch.live if len(batch.live) <= LIVE_BYTES_MAX else b""
+            self.staged.append(("trace", cluster.name, batch.first, batch.last, live))
         return self._released()
 
     def _released(self) -> list[Message]:
@@ -178,6 +181,7 @@ class ClusterHost:
             self._state_sent = state
             self.staged.append(("state", self.cluster.name, state))
         out, self.staged = self.staged, []
+        self.commits += 1
         return out
 
     # -- control --------------------------------------------------------------------------------

@@ -231,6 +231,7 @@ class _Reply(Reply):
         self._host = host
         self._number = number
         self._listeners: dict[str, Callable[[Any], None]] = {}
+        self._begun = -1  # the commit that the head waits for
         self.streaming = False
         self.switched = False
 
@@ -244,6 +245,7 @@ class _Reply(Reply):
         paced: bool = False,
     ) -> None:
         how = "paced" if paced else more
+        self._begun = self._host.commits
         self._host.staged.append(("head", self._number, status, headers, how, body))
         self.streaming = more
         self._host.outside_done()
@@ -256,7 +258,9 @@ class _Reply(Reply):
         self._host.outside_done()
 
     def body(self, data: bytes | str, more: bool) -> None:
-        self._host.staged.append(("body", self._number, data, more))
+        # what leaves together with the head is not for the client to keep up with
+        how = "part" if more and self._begun == self._host.commits else more
+        self._host.staged.append(("body", self._number, data, how))
         if not more:
             self.streaming = False
             self._driver.finished(self._number)

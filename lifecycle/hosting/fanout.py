@@ -17,7 +17,6 @@ FRAME_SECONDS = 0.05
 KEPT_BYTES_MAX = 8 << 20  # of frames, a topic
 KEPT_FRAMES_MAX = 1200  # a minute of a busy cluster
 FRAME_BYTES_MAX = 1 << 20  # records gathered beyond this leave before their time
-COMMIT_BYTES_MAX = 16 << 20  # records of one commit beyond this are left to the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,6 @@ class Topic:
 
     def add(self, first: int, last: int, records: bytes) -> None:
         """Take the records of one commit. Without bytes they are in the store only."""
-        if len(records) > COMMIT_BYTES_MAX:
-            records = b""
         known = self._part_last if self._parts else self.last
         if not records or not self.listeners or first != known + 1:
             self._flush()

@@ -9,8 +9,8 @@ edge to worker
   ("took", id, count)                  so much of a paced answer is on its way to the client
   ("ctl", id, cluster, action, args)   a control action of the product
 worker to edge
-  ("head", id, status, headers, more, body)   more: False, True, or "paced"
-  ("body", id, data, more)
+  ("head", id, status, headers, more, body)   more: False, True, "paced" or "part"
+  ("body", id, data, more)             "part": of what was there at once, however much it is
   ("switch", id, headers)              the upgrade that was asked for is granted
   ("close", id, code, reason)          the end of a switched connection
   ("took", id, count)                  so much of what the client sent is used up
@@ -47,6 +47,7 @@ Headers = Sequence[Sequence[str]]
 Data = bytes | str
 
 FRAME_BYTES_MAX = 1 << 28
+JOINED_BYTES = 1 << 20  # of an answer that are handed over at once
 PENDING_MAX = 4096  # requests and control actions under way at once
 STREAM_BYTES_MAX = 8 << 20  # what one client may leave unread before its stream is ended
 CLIENT_BYTES_MAX = 256 << 10  # what the worker may leave unused of what one client sent
@@ -162,23 +163,30 @@ class Answer:
         return self._head
 
     async def body(self) -> tuple[bytes, bool]:
-        """The bytes that came since, and whether more may follow. Raises Gone.
+        """The bytes that came since, or the first of them, and whether more may follow.
 
-        A stream whose worker ended, or whose client read too slowly, simply ends.
+        Raises Gone. A stream whose worker ended, or whose client read too slowly, simply ends.
         """
-        chunks, more = await self.messages()
-        return (chunks[0] if len(chunks) == 1 else b"".join(chunks)), more  # type: ignore[arg-type, return-value]
+        await self._some()
+        out = bytearray()
+        while self._chunks and len(out) < JOINED_BYTES:
+            out += self._chunks.popleft()  # type: ignore[arg-type]
+        self._queued = max(0, self._queued - len(out)) if self._chunks else 0
+        return bytes(out), bool(self._chunks) or not self.ended
 
     async def messages(self) -> tuple[list[Data], bool]:
         """The same piece by piece, as the worker sent them."""
-        while not self._chunks and not self.ended:
-            await self._wait()
-        if isinstance(self._error, Gone):
-            raise self._error
+        await self._some()
         chunks = list(self._chunks)
         self._chunks.clear()
         self._queued = 0
         return chunks, not self.ended
+
+    async def _some(self) -> None:
+        while not self._chunks and not self.ended:
+            await self._wait()
+        if isinstance(self._error, Gone):
+            raise self._error
 
     def took(self, count: int) -> None:
         """So much is on its way to the client."""
@@ -218,11 +226,11 @@ class Answer:
         else:
             self._finish(None)
 
-    def take_body(self, data: Data, more: bool) -> bool:
+    def take_body(self, data: Data, more: bool | str) -> bool:
         """False when the client is too slow: then the stream is over."""
         if data:
             self._chunks.append(data)
-            self._queued += len(data)
+            self._queued += 0 if more == "part" else len(data)
         if not more:
             self._finish(None)
         elif self._queued > STREAM_BYTES_MAX:
@@ -451,7 +459,7 @@ class EdgePort:
         if answer is not None:
             answer.take_close(code, reason)
 
-    def _take_body(self, number: int, data: Data, more: bool) -> None:
+    def _take_body(self, number: int, data: Data, more: bool | str) -> None:
         answer = self._answers.get(number)
         if answer is None:
             return

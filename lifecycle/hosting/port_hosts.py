@@ -1,7 +1,7 @@
 """What carries the port's frames: a Unix socket pair, or the event loop both sides share.
 
 The channel layer (many machines) is named here and refused until it exists. Nothing here looks
-into a message.
+into a message but for its length.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from lifecycle.hosting import port
 
 POLL_BYTES = 1 << 18
+PIECE_BYTES = 16 << 20  # a frame is cut after so much, and so is a body by itself
 HOSTS = ("socket", "loop", "channels")
 
 
@@ -27,6 +28,35 @@ def check_host(name: str) -> str:
             "which is the default"
         )
     return name
+
+
+def pieces(messages: list[port.Message]) -> Iterator[list[port.Message]]:
+    """The messages in lists that fit into frames; a body that is too long goes in parts."""
+    out: list[port.Message] = []
+    size = 0
+    for message in messages:
+        for part in _parts(message):
+            length = sum(len(one) for one in part if isinstance(one, (bytes, str)))
+            if out and size + length > PIECE_BYTES:
+                yield out
+                out, size = [], 0
+            out.append(part)
+            size += length
+    if out:
+        yield out
+
+
+def _parts(message: port.Message) -> Iterator[port.Message]:
+    if message[0] == "head" and len(message[5]) > PIECE_BYTES:
+        yield (*message[:4], "part", b"")
+        message = ("body", message[1], message[5], message[4])
+    if message[0] == "body" and len(message[2]) > PIECE_BYTES:
+        _, number, data, more = message
+        last = (len(data) - 1) // PIECE_BYTES * PIECE_BYTES
+        for start in range(0, last, PIECE_BYTES):
+            yield ("body", number, data[start : start + PIECE_BYTES], "part")
+        message = ("body", number, data[last:], more)
+    yield message
 
 
 class SocketLink(asyncio.Protocol):
@@ -43,9 +73,11 @@ class SocketLink(asyncio.Protocol):
         self._finished = False
 
     def send(self, messages: list[port.Message]) -> None:
-        """One frame. Dropped after `finish`, and when the other end is gone: `lost` tells of it."""
+        """One frame, or more when it is much. Dropped after `finish`, and when the other end is
+        gone: `lost` tells of it."""
         if self._transport is not None and not self._finished and not self._transport.is_closing():
-            self._transport.write(port.encode_frame(messages))
+            for some in pieces(messages):
+                self._transport.write(port.encode_frame(some))
 
     def poll(self) -> None:
         """Take in what waits on the socket now, without going back to the loop."""

@@ -10,6 +10,7 @@ import pytest
 from apiserver_app.http.server import Request
 from apiserver_app.store.backend import ClusterState, InputRow, LogRow, MemoryBackend, Segment
 from lifecycle.composition import Cluster
+from lifecycle.hosting import clusterhost
 from lifecycle.hosting.clock import MAX, RUN
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.trace import scripted
@@ -261,3 +262,15 @@ def test_the_virtual_clock_keeps_to_real_time_times_its_speed() -> None:
     rig.wall.now += 0.02
     rig.settle()
     assert seen == [1]
+
+
+def test_records_of_a_commit_that_is_too_large_are_left_to_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = Rig()
+    sizes = []
+    for bound in (clusterhost.LIVE_BYTES_MAX, 20):
+        monkeypatch.setattr(clusterhost, "LIVE_BYTES_MAX", bound)
+        rig.offer("GET", "/version")
+        sizes.append(sum(len(one[4]) for one in rig.settle() if one[0] == "trace"))
+    assert sizes[0] > 0 and sizes[1] == 0

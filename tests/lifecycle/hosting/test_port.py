@@ -372,3 +372,43 @@ def test_a_poll_takes_in_what_waits_without_the_loop() -> None:
         return seen
 
     assert asyncio.run(run()) == [[("cancel", 7)]]
+
+
+def test_what_is_longer_than_a_frame_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port_hosts, "PIECE_BYTES", 1000)
+    sent = [
+        ("head", 1, 200, [], False, b"x" * 2500), ("body", 2, b"y" * 2100, True),
+        ("body", 2, b"", False), ("log", "z" * 3000),
+    ]  # fmt: skip
+    assert list(port_hosts.pieces(sent)) == [
+        [("head", 1, 200, [], "part", b"")],
+        [("body", 1, b"x" * 1000, "part")],
+        [("body", 1, b"x" * 1000, "part")],
+        [("body", 1, b"x" * 500, False)],
+        [("body", 2, b"y" * 1000, "part")],
+        [("body", 2, b"y" * 1000, "part")],
+        [("body", 2, b"y" * 100, True), ("body", 2, b"", False)],
+        [("log", "z" * 3000)],
+    ]
+
+
+def test_what_was_there_at_once_is_not_for_the_client_to_keep_up_with(
+    run: Callable[[Test], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port, "STREAM_BYTES_MAX", 100)
+    monkeypatch.setattr(port, "JOINED_BYTES", 60)
+
+    async def body(edge: port.EdgePort, driver: FakeDriver) -> None:
+        answer = ask(edge)
+        number = (await driver.next())[1]
+        driver.send([("head", number, 200, [], True, b"")])
+        driver.send([("body", number, b"x" * 50, "part")] * 4)
+        driver.send([("body", number, b"y" * 100, True)])
+        await answer.head()
+        assert await answer.body() == (b"x" * 100, True)
+        assert await answer.body() == (b"x" * 100, True)
+        assert await answer.body() == (b"y" * 100, True)
+        driver.send([("body", number, b"y" * 101, True)])
+        assert await driver.next() == ("cancel", number)
+
+    run(body)
