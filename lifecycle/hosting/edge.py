@@ -324,6 +324,8 @@ class EdgeServer(daphne_server.Server):
         gate = getattr(protocol, "gate", None)
         if gate is not None and gate.closed:
             await gate.passed()
+        if message["type"] == "websocket.send" and protocol.state != protocol.STATE_OPEN:
+            return  # it is being closed for what its client sent
         entry = self.connections.get(protocol)
         if entry is not None and "disconnected" not in entry:
             protocol.handle_reply(message)
