@@ -127,6 +127,8 @@ class Pipeline:
             call.gate = "etcd"
             if call.info.plural == COMPUTED:
                 return componentstatus.get(self.cluster, call)
+            if not call.params:  # the latest is wanted
+                self.cluster.counters.stored("get", call.info.key, 0)
             obj, value = self.cluster.storage.get(call.info, call.namespace, call.name)
             return Outcome(200, obj=obj, value=value)
         if verb == "list":
@@ -142,7 +144,7 @@ class Pipeline:
     # -- gates every request passes --------------------------------------------------------------
 
     async def _authenticate(self, call: Call) -> None:
-        authentication = self.cluster.authentication
+        authentication, came = self.cluster.authentication, self.kernel.now
         user, tries = await authentication.authenticate(
             call.credential, self.kernel.now, path=call.path
         )
@@ -155,9 +157,14 @@ class Pipeline:
             refusal = errors.unauthorized()
             refusal.gate = "authentication"
             await self.probe.hop("gate", "authentication", "deny", detail)
+            offered = call.credential.bearer or any(one.verdict == "deny" for one in tries)
+            said = "error" if offered else "failure"
+            self.cluster.counters.passed("authentication", said, self.kernel.now - came)
             raise refusal
         call.user = user
         await self.probe.hop("gate", "authentication", "allow", detail)
+        self.cluster.counters.passed("authentication", "success", self.kernel.now - came)
+        self.cluster.counters.known(user.name)
 
     async def _audit(self, call: Call) -> None:
         call.gate = "authorization"  # which checks who acts as somebody else, too
@@ -249,7 +256,7 @@ class Pipeline:
 
     async def _authorize(self, call: Call) -> None:
         assert call.user is not None
-        attributes = attributes_of(call, call.user)
+        attributes, came = attributes_of(call, call.user), self.kernel.now
         decision = await self.cluster.authorization.authorize(attributes)
         if call.audit is not None:
             said = "allow" if decision.allowed else "" if decision.error else "forbid"
@@ -257,11 +264,15 @@ class Pipeline:
         if decision.allowed:
             detail = self._details.authorization(decision)
             await self.probe.hop("gate", "authorization", "allow", detail)
+            self.cluster.counters.passed("authorization", "allowed", self.kernel.now - came)
             call.gate = "routing"
             return
         error = forbidden.refusal(attributes, decision, call.uri)
         refused = {**gatedetails.authorization(decision), "message": error.message}
         await self._deny("authorization", error, refused)
+        denied = any(one.verdict == "deny" for one in decision.tries)
+        said = "error" if decision.error else "denied" if denied else "no-opinion"
+        self.cluster.counters.passed("authorization", said, self.kernel.now - came)
         raise error
 
     async def _route(self, call: Call) -> None:
@@ -333,6 +344,8 @@ class Pipeline:
         self._check_fresh(options.at_least)
         if call.info.plural == COMPUTED:
             return componentstatus.page(self.cluster, call, selection)
+        if readpath.of(call, self._minor).by == readpath.ETCD:
+            self.cluster.counters.stored("list", call.info.key, 0)
         page = self.cluster.storage.page(
             call.info,
             self.cluster.strategy(call.info),

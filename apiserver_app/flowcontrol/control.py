@@ -61,7 +61,10 @@ class Control:
         work, watches = self._estimator.of(call, level.shape.widest)
         if watches is not None:
             flow.tally.watches.add(watches)
-        flow.tally.widths.add(work.seats)
+        if work is ONE:
+            flow.tally.narrow += 1
+        else:
+            flow.tally.widths.add(work.seats)
         request = level.take(flow, work, user.name, call)
         if request is None:
             return self._wait(flow, work, user, call)

@@ -183,6 +183,7 @@ class Level:
         lasted = (now - request.since) / SECOND
         watches = request.call is not None and request.call.verb == "watch"
         (tally.watched if watches else tally.served).add(lasted)
+        request.call = None  # which holds the request
         if queue is not None:
             queue.executing -= 1
             if not queue.executing and not queue.waiting:

@@ -17,12 +17,14 @@ class Tally:
     """Of the requests of one flow schema on one level."""
 
     __slots__ = (
-        "dispatched", "lengths", "passed", "rejected", "served", "serving", "serving_seats",
-        "unaccommodated", "waited", "waiting", "waiting_seats", "watched", "watches", "widths",
+        "dispatched", "lengths", "narrow", "passed", "rejected", "served", "serving",
+        "serving_seats", "unaccommodated", "waited", "waiting", "waiting_seats", "watched",
+        "watches", "widths",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.dispatched = self.unaccommodated = 0
+        self.narrow = 0  # requests of one seat
         self.passed = 0  # through an empty queue, without waiting
         self.serving = self.serving_seats = self.waiting = self.waiting_seats = 0
         self.rejected: dict[str, int] = {}  # by why
@@ -42,13 +44,16 @@ class Tally:
         return _with(self.waited[True], 0.0, self.passed)
 
     @property
+    def all_widths(self) -> Histogram:
+        return _with(self.widths, 1.0, self.narrow)
+
+    @property
     def all_lengths(self) -> Histogram:
         return _with(self.lengths, 1.0, self.passed)
 
 
 def _with(one: Histogram, value: float, times: int) -> Histogram:
     out = Histogram(one.bounds)
-    out.add(value)
-    out.buckets = [had + times * more for had, more in zip(one.buckets, out.buckets, strict=True)]
-    out.count, out.total = one.count + times, one.total + times * value
+    out.add(value, times)
+    out.merge(one)
     return out

@@ -6,6 +6,8 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/metrics/metrics.go.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Any
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.kernel import SECOND
@@ -14,6 +16,10 @@ BUCKETS = (
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
     10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 )  # fmt: skip
+# of authentication and authorization
+GATE_BUCKETS = tuple(0.001 * 2**power for power in range(15))
+ADMISSION_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+WEBHOOK_BUCKETS = (*ADMISSION_BUCKETS, 10.0, 25.0)
 SORTS_MAX = 20_000  # counted apart; whatever comes beyond is not
 
 # verb, group, version, resource, subresource, scope
@@ -31,10 +37,15 @@ class Histogram:
         self.count = 0
         self.total = 0.0
 
-    def add(self, value: float) -> None:
-        self.buckets[bisect_left(self.bounds, value)] += 1
-        self.count += 1
-        self.total += value
+    def add(self, value: float, times: int = 1) -> None:
+        self.buckets[bisect_left(self.bounds, value)] += times
+        self.count += times
+        self.total += value * times
+
+    def merge(self, other: Histogram) -> None:
+        self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
+        self.count += other.count
+        self.total += other.total
 
 
 class Counters:
@@ -44,10 +55,24 @@ class Counters:
         self.requests: dict[tuple[Sort, bool, int], int] = {}
         self.durations: dict[Sort, Histogram] = {}
         self.in_flight = {False: 0, True: 0}  # by whether it changes something
+        self.gates: dict[tuple[str, str], Histogram] = {}  # gate and result
+        self.users: dict[str, int] = {}
+        # type, operation, whether it was rejected
+        self.steps: dict[tuple[str, str, bool], Histogram] = {}
+        # the same of plugins, by name; and how often so many of them had decided in no time
+        self.plugins: dict[tuple[str, str, str, bool], Histogram] = {}
+        self.quiet: dict[tuple[tuple[str, ...], str, str], int] = {}
+        self.webhooks: dict[tuple[str, str, str, bool], Histogram] = {}
+        self.webhook_answers: dict[tuple[str, str, str, bool, int], int] = {}
+        self.webhook_refusals: dict[tuple[str, str, str, str, int], int] = {}
+        self.failed_open: dict[tuple[str, str], int] = {}
+        self.etcd: dict[tuple[str, str], Histogram] = {}  # operation and resource
 
     def reset(self) -> None:
-        self.requests.clear()
-        self.durations.clear()
+        """Begin anew; who is being served stays counted."""
+        serving = self.in_flight
+        self.__init__()  # type: ignore[misc]
+        self.in_flight = serving
 
     def answered(self, call: Call, code: int, micros: int) -> None:
         sort = _sort(call)
@@ -61,6 +86,73 @@ class Counters:
                 return
             found = self.durations[sort] = Histogram(BUCKETS)
         found.add(micros / SECOND)
+
+    def passed(self, gate: str, result: str, micros: int) -> None:
+        """A request went through authentication or authorization, or was refused there."""
+        _add(self.gates, (gate, result), GATE_BUCKETS, micros)
+
+    def known(self, user: str) -> None:
+        name = user if user in _NAMED else "email_id" if "@" in user else "other"
+        self.users[name] = self.users.get(name, 0) + 1
+
+    def admitted(
+        self, phase: str, operation: str, micros: int, quiet: tuple[str, ...], *, rejected: bool
+    ) -> None:
+        """A phase of admission is over; `quiet` are the plugins that decided in no time, each a
+        name or several joined by commas."""
+        key = (_STEPS[phase], operation, rejected)
+        _add(self.steps, key, ADMISSION_BUCKETS, micros)
+        others = (quiet, _STEPS[phase], operation)
+        if others in self.quiet or len(self.quiet) < SORTS_MAX:
+            self.quiet[others] = self.quiet.get(others, 0) + 1
+
+    def asked(
+        self, plugin: str, phase: str, operation: str, micros: int, *, rejected: bool
+    ) -> None:
+        """A plugin decided."""
+        key = (plugin, _STEPS[phase], operation, rejected)
+        _add(self.plugins, key, ADMISSION_BUCKETS, micros)
+
+    def called(self, phase: str, operation: str, note: Mapping[str, Any], refusal: int) -> None:
+        """A webhook was asked; `note` is what the trace tells of it, `refusal` the code of the
+        answer when the request was refused."""
+        kind, name = _WEBHOOKS[phase], str(note["webhook"])
+        verdict = note.get("verdict")
+        if verdict == "skip":
+            return
+        rejected = verdict in ("deny", "failed")
+        micros = int(note.get("micros") or 0)
+        _add(self.webhooks, (name, kind, operation, rejected), WEBHOOK_BUCKETS, micros)
+        code = min(refusal if verdict == "deny" else int(note.get("code") or 0), CODE_MAX)
+        answer = (name, kind, operation, rejected, code)
+        self.webhook_answers[answer] = self.webhook_answers.get(answer, 0) + 1
+        if verdict == "ignored":
+            self.failed_open[name, kind] = self.failed_open.get((name, kind), 0) + 1
+        elif rejected:
+            why = "no_error" if verdict == "deny" else "calling_webhook_error"
+            refused = (name, kind, operation, why, code if verdict == "deny" else 0)
+            self.webhook_refusals[refused] = self.webhook_refusals.get(refused, 0) + 1
+
+    def stored(self, operation: str, resource: str, micros: int) -> None:
+        """etcd answered."""
+        _add(self.etcd, (operation, resource), BUCKETS, micros)
+
+
+def _add(
+    into: dict[Any, Histogram], key: tuple[Any, ...], bounds: tuple[float, ...], micros: int
+) -> None:
+    found = into.get(key)
+    if found is None:
+        if len(into) >= SORTS_MAX:
+            return
+        found = into[key] = Histogram(bounds)
+    found.add(micros / SECOND)
+
+
+CODE_MAX = 600
+_NAMED = frozenset(("admin", "client", "kube_proxy"))
+_STEPS = {"mutating": "admit", "validating": "validate"}
+_WEBHOOKS = {"mutating": "admit", "validating": "validating"}
 
 
 def _sort(call: Call) -> Sort:

@@ -202,11 +202,22 @@ async def validating(cluster: ClusterContext, attributes_: Attributes) -> None:
 
 
 async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -> None:
-    probe = cluster.probe
+    probe, counters, kernel = cluster.probe, cluster.counters, cluster.kernel
+    operation = attributes_.operation
     passed: list[tuple[str, str, str]] = []
+    quiet: list[str] = []  # who decided in no time
+    made: list[Object] = []  # calls of webhooks
+    began = mark = kernel.now
+    refusal = 0
 
     async def tell(phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
-        nonlocal passed
+        nonlocal passed, mark
+        now = kernel.now
+        if now == mark and verdict != "deny":
+            quiet.append(plugin)
+        else:
+            counters.asked(plugin, phase, operation, now - mark, rejected=verdict == "deny")
+            mark = now
         calls, policies = attributes_.calls, attributes_.policies
         if verdict in ("allow", "skip") and not calls and not policies:
             passed.append((plugin, verdict, why))
@@ -215,6 +226,7 @@ async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -
         detail: Object = {}
         if calls:
             attributes_.calls, detail["calls"] = [], calls
+            made.extend(calls)
         if policies:
             attributes_.policies, detail["policies"] = [], policies
         await probe.hop("plugin", phase, plugin, verdict, why, ops, told, detail)
@@ -223,8 +235,15 @@ async def _admit(cluster: ClusterContext, phase: str, attributes_: Attributes) -
     try:
         changes = await run(attributes_, tell)
     except ApiError as error:
+        refusal = error.code
         await _deny(cluster, phase, error, {"word": str(error.code), "message": error.message})
         raise
+    finally:
+        counters.admitted(
+            phase, operation, kernel.now - began, tuple(quiet), rejected=bool(refusal)
+        )
+        for note in made:
+            counters.called(phase, operation, note, refusal)
     if changes:
         word = f"{changes} change{'s' if changes != 1 else ''}"
         await probe.hop("gate", phase, "change", {"word": word, "passed": passed})
@@ -390,7 +409,11 @@ async def etcd(
         detail["word"] = "no change"
     else:
         detail["rev"] = rev
+    began = cluster.kernel.now
     await cluster.probe.hop("gate", "etcd", "allow" if "rev" in detail else "skip", detail)
+    if "rev" in detail:
+        resource = cluster.cache.resource_of(key)
+        cluster.counters.stored(op, resource, cluster.kernel.now - began)
 
 
 # what the storage does then, as upstream's DryRunnableStorage

@@ -70,7 +70,7 @@ _HISTOGRAMS: tuple[tuple[str, str, Callable[[Any], _Histograms]], ...] = (
     ("work_estimated_seats",
      "Number of estimated seats (maximum of initial and final seats) associated with requests in "
      "API Priority and Fairness",
-     lambda one: [({}, one.widths)]),
+     lambda one: [({}, one.all_widths)]),
 )  # fmt: skip
 
 

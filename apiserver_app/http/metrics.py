@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.counters import Sort
-from apiserver_app.http import flowmetrics
+from apiserver_app.http import flowmetrics, gatemetrics
 from apiserver_app.http.exposition import Page
+from apiserver_app.machinery.meta import ResourceInfo
 
 _SORT = ("verb", "group", "version", "resource", "subresource", "scope")
 
@@ -17,6 +18,7 @@ _SORT = ("verb", "group", "version", "resource", "subresource", "scope")
 def render(cluster: ClusterContext) -> bytes:
     page = Page()
     _requests(cluster, page)
+    gatemetrics.render(cluster, page)
     flowmetrics.render(cluster, page)
     _store(cluster, page)
     return page.text()
@@ -48,6 +50,15 @@ def _requests(cluster: ClusterContext, page: Page) -> None:
         ),
     )
     page.gauge(
+        "apiserver_longrunning_requests",
+        "Gauge of all active long-running apiserver requests broken out by verb, group, version, "
+        "resource, scope and component. Not all requests are tracked this way.",
+        (
+            ({"component": "apiserver", **_of(sort)}, count)
+            for sort, count in sorted(_watches(cluster).items())
+        ),
+    )
+    page.gauge(
         "apiserver_current_inflight_requests",
         "Maximal number of currently used inflight request limit of this apiserver per request "
         "kind in last second.",
@@ -56,6 +67,19 @@ def _requests(cluster: ClusterContext, page: Page) -> None:
             for changes, count in counters.in_flight.items()
         ),
     )
+
+
+def _watches(cluster: ClusterContext) -> dict[Sort, int]:
+    """Open watches, of clients inside and outside."""
+    infos: dict[str, ResourceInfo] = {}
+    for info in cluster.resources.all:
+        infos.setdefault(info.storage, info)
+    found: dict[Sort, int] = {}
+    for (storage, scope), count in cluster.cache.open_watches().items():
+        one = infos.get(storage)
+        if one is not None:
+            found["WATCH", one.group, one.version, one.plural, "", scope] = count
+    return found
 
 
 def _store(cluster: ClusterContext, page: Page) -> None:

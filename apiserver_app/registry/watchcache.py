@@ -125,6 +125,8 @@ class WatchCache:
         self._window_start = 0
         self._watches: dict[str, Subscriptions] = {}
         self._node_watches: dict[str, Subscriptions] = {}
+        # how many watch a prefix, or a single name below it; without those of one node's pods
+        self._watching: dict[str, int] = {}
         self._pods_on: dict[str, dict[str, Object]] = {}
 
     def start(self) -> None:
@@ -199,11 +201,13 @@ class WatchCache:
             for change in self._since(watch.storage, watch.prefix, after):
                 watch.offer(change)
         self._group(watch).append(watch)
+        self._count(watch, 1)
 
     def unsubscribe(self, watch: Subscription) -> None:
         group = self._group(watch)
         if watch in group:
             group.remove(watch)
+            self._count(watch, -1)
 
     def watchers(self, info: ResourceInfo, namespace: str, name: str) -> int:
         """How many watches may hear of a change, by resource, namespace and name; those of the
@@ -211,11 +215,12 @@ class WatchCache:
 
         Models staging/src/k8s.io/apiserver/pkg/util/flowcontrol/watch_tracker.go.
         """
-        group = self._watches.get(info.storage, ())
-        if not group:
-            return 0
-        prefixes = (info.etcd_prefix(), info.etcd_prefix(namespace))
-        return sum(one.prefix in prefixes and one.named in ("", name) for one in group)
+        known, prefix = self._watching, info.etcd_prefix()
+        count = known.get(prefix, 0)
+        if namespace and info.namespaced:
+            prefix = info.etcd_prefix(namespace)
+            count += known.get(prefix, 0)
+        return count + known.get(prefix + name, 0) if name else count
 
     def serve(self, info: ResourceInfo) -> None:
         """Know a custom resource by its name."""
@@ -225,6 +230,7 @@ class WatchCache:
     def end(self, storage: str) -> None:
         """The resource is served no more, or in another form: end its watches."""
         for watch in self._watches.pop(storage, ()):
+            self._count(watch, -1)
             if watch.on_end is not None:
                 watch.on_end()
 
@@ -245,6 +251,26 @@ class WatchCache:
         if len(parts) > 3 and f"{parts[2]}/{parts[3]}" in self._names:
             return f"{parts[2]}/{parts[3]}"
         return parts[2] if len(parts) > 2 else ""
+
+    def open_watches(self) -> dict[tuple[str, str], int]:
+        """How many watches there are, by storage path and scope."""
+        found: dict[tuple[str, str], int] = {}
+        for group in (*self._watches.values(), *self._node_watches.values()):
+            for one in group:
+                whole = one.prefix == f"/registry/{one.storage}/"
+                scope = "resource" if one.named else "cluster" if whole else "namespace"
+                found[one.storage, scope] = found.get((one.storage, scope), 0) + 1
+        return found
+
+    def resource_of(self, key: str) -> str:
+        """Whose object a key holds."""
+        storage = self.storage_of(key)
+        return self._names.get(storage, storage)
+
+    def _count(self, watch: Subscription, more: int) -> None:
+        if watch.node is None:
+            what = watch.prefix + watch.named
+            self._watching[what] = self._watching.get(what, 0) + more
 
     # -- inside ---------------------------------------------------------------------------------
 
