@@ -52,7 +52,8 @@ def test_back_by_key_shows_the_revision_and_what_is_dotted(
 def test_the_tape_shows_the_objects_as_they_were(look: Look, demo: Demo) -> None:
     sight = look()
     writes = [r for r in asking.records(demo) if r["kind"] == "write"]
-    bound = [r for r in writes if r["resource"] == "pods" and r["object"]["spec"].get("nodeName")]
+    pods = [r for r in writes if r["resource"] == "pods" and r["namespace"] == "default"]
+    bound = [r for r in pods if r["object"]["spec"].get("nodeName")]
     first = bound[0]
     assert sight.page.locator(".tree .row[title^='Pod ']").count() == 3
 
@@ -68,8 +69,8 @@ def test_the_tape_shows_the_objects_as_they_were(look: Look, demo: Demo) -> None
     sight.says(banner_of(sight), f"Revision {first['rev']} ")
     row = sight.page.locator(f".tree .row[title='Pod {first['name']}']")
     sight.says(row, f"{first['object']['spec']['nodeName']} · r{first['rev']}")
-    pods = sight.page.locator(".tree .row[title^='Pod ']").all_inner_texts()
-    assert len([one for one in pods if "node-" not in one]) == 2
+    shown = sight.page.locator(".tree .row[title^='Pod ']").all_inner_texts()
+    assert len([one for one in shown if "node-" not in one]) == 2
     sight.says(sight.page.locator(".tree .row[title='Deployment nginx']"), "0 / 3")
     sight.press("l")
     expect(banner_of(sight)).to_have_count(0)
