@@ -74,7 +74,8 @@ class Channel(http.HTTPChannel):
             and len(self._unread) > self._optimisticEagerReadSize
             and not self._waitingForTransport
         ):
-            self._networkProducer.pauseProducing()
+            wire: Any = self._networkProducer
+            wire.pauseProducing()
 
     def setLineMode(self, extra: bytes = b"") -> None:
         """The request before is answered."""
@@ -128,7 +129,7 @@ class Channel(http.HTTPChannel):
 
     def _begin(self, head: http_head.Head) -> None:
         self.head = head
-        request = self.requestFactory(self, len(self.requests))
+        request: Any = self.requestFactory(self, len(self.requests))
         self.requests.append(request)
         self.persistent = head.persistent
         if not head.persistent:
@@ -183,7 +184,8 @@ class Channel(http.HTTPChannel):
         return super().loseConnection()
 
     def _refuse(self, refused: http_head.Refused) -> None:
-        self.transport.write(refused.answer())
+        wire: Any = self.transport
+        wire.write(refused.answer())
         self.loseConnection()
 
     def _abort(self) -> None:
@@ -191,7 +193,8 @@ class Channel(http.HTTPChannel):
         if self._progresses():
             self._abortingCall = self.callLater(self.times.closing, self._abort)
         else:
-            self.transport.abortConnection()
+            wire: Any = self.transport
+            wire.abortConnection()
 
     def _progresses(self) -> bool:
         """Whether the client took some of what is unsent since this was asked before."""
@@ -200,11 +203,12 @@ class Channel(http.HTTPChannel):
 
 
 def _unsent(transport: Any) -> int:
-    count = 0
+    count: int = 0
     while isinstance(transport, ProtocolWrapper):
         count += sum(map(len, transport._appSendBuffer))
         transport = transport.transport
-    return count + len(transport.dataBuffer) - transport.offset + transport._tempDataLen
+    count += len(transport.dataBuffer) - transport.offset + transport._tempDataLen
+    return count
 
 
 def keep_alive(transport: Any) -> None:

@@ -91,9 +91,10 @@ def test_frames_of_websockets_that_are_none_end_the_connection(api: Api, what: s
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     )
     with api.dial() as line:
-        line.sendall(head.encode() + FRAMES[what])
+        line.sendall(head.encode())
         with line.makefile("rb") as answer:
             assert answer.readline().startswith(b"HTTP/1.1 101 ")
+            line.sendall(FRAMES[what])
             answer.read()  # to the end, which comes
 
 
