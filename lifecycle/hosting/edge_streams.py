@@ -147,6 +147,9 @@ def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
     new.inflow = inflow
     if isinstance(transport, ProtocolWrapper):  # TLS
         transport.wrappedProtocol = new
+        # Twisted gathers small writes into one record. Go's server does not, and clients that poll
+        # their socket would wait for frames that the record they read has already brought them.
+        vars(transport).pop("write", None)
     else:
         transport.protocol = new
     transport.unregisterProducer()  # it was the HTTP channel

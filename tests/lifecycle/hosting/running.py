@@ -158,6 +158,17 @@ class WebSocket:
             head += struct.pack(">H", size)
         self._socket.sendall(head + bytes(4) + payload)
 
+    def send_together(self, *payloads: bytes) -> None:
+        """Short frames in one piece."""
+        heads = (bytes((0x82, 0x80 | len(one))) for one in payloads)
+        self._socket.sendall(
+            b"".join(h + bytes(4) + p for h, p in zip(heads, payloads, strict=True))
+        )
+
+    def record(self) -> bytes:
+        """What the next TLS record brings."""
+        return self._socket.recv(65536)
+
     def frame(self) -> tuple[int, bytes]:
         """(opcode, payload) of the next frame."""
         first, second = self._file.read(2)

@@ -72,6 +72,15 @@ def test_upgrade_works_below_a_clusters_prefix_and_over_tls(demo: Demo) -> None:
     client.close()
 
 
+def test_each_frame_over_tls_is_a_record_of_its_own(demo: Demo) -> None:
+    client = WebSocket(demo.tls_authority, "/clusters/demo/upgrade/echo", demo.tls("admin"))
+    client.send_together(b"one", b"two", b"three")
+    assert [client.record() for _ in range(3)] == [
+        b"\x82\x03one", b"\x82\x03two", b"\x82\x05three",
+    ]  # fmt: skip
+    client.close()
+
+
 def test_websocket_that_somebody_else_granted_is_carried_byte_for_byte(demo: Demo) -> None:
     client = WebSocket(demo.authority, "/upgrade/echo", X_Granted="theirs")
     assert (client.status, client.headers["sec-websocket-accept"]) == (101, "theirs")
