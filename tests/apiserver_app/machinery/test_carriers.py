@@ -231,8 +231,17 @@ def test_without_a_host_a_call_to_the_network_fails_by_name(lab: Lab) -> None:
     )
 
 
+class Closed:
+    """A network over which nothing is opened."""
+
+    def open(
+        self, call: Call, dial: carriers.Dial, opened: carriers.Opened, arrived: carriers.Arrived
+    ) -> None:
+        opened(CallFailed("nothing is opened here"))
+
+
 def test_the_networks_answer_wakes_who_waits_without_a_timer(lab: Lab) -> None:
-    class Later:
+    class Later(Closed):
         def ask(self, call: Call, dial: carriers.Dial, done: carriers.Done) -> None:
             assert lab.kernel.next_due(jump=True) is None
             lab.kernel.call_at(NOW, lambda _: done(Answer(200, {}, b"far", dial.host)), None)
@@ -248,7 +257,7 @@ def test_an_endpoint_that_is_no_pod_is_asked_over_the_network_by_its_service_nam
 ) -> None:
     dials: list[carriers.Dial] = []
 
-    class Noting:
+    class Noting(Closed):
         def ask(self, call: Call, dial: carriers.Dial, done: carriers.Done) -> None:
             dials.append(dial)
             done(CallFailed("noted"))

@@ -77,7 +77,7 @@ def test_a_job_that_has_ended_is_active_no_more(lab: Lab) -> None:
 def test_of_those_that_have_ended_the_history_keeps_as_many_as_it_may(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.create("cronjobs.batch", cron_job(successfulJobsHistoryLimit=1))
-    names = []
+    names: list[str] = []
     for _ in range(3):
         lab.run(60)
         end(lab)

@@ -29,7 +29,7 @@ class Wire(StringTransport):
 
     @property
     def text(self) -> str:
-        return self.value().decode("latin-1")
+        return str(self.value(), "latin-1")
 
 
 class Server:

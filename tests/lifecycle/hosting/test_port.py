@@ -376,7 +376,7 @@ def test_a_poll_takes_in_what_waits_without_the_loop() -> None:
 
 def test_what_is_longer_than_a_frame_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(port_hosts, "PIECE_BYTES", 1000)
-    sent = [
+    sent: list[tuple[Any, ...]] = [
         ("head", 1, 200, [], False, b"x" * 2500), ("body", 2, b"y" * 2100, True),
         ("body", 2, b"", False), ("log", "z" * 3000),
     ]  # fmt: skip
