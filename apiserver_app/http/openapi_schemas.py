@@ -72,7 +72,7 @@ def name_kinds(found: dict[str, Schema], infos: Iterable[ResourceInfo]) -> dict[
     """With every kind that a schema is served as: an old version may share a newer one's, which
     then requires no more than the old one did."""
     for info in infos:
-        if info.stored_as and (info.group, info.version) in kindhistory.GONE:
+        if info.stored_as and (info.group, info.version, info.plural) in kindhistory.GONE:
             _relax(found, info.definition.rpartition(".")[0])
         for tail in ("", "List"):
             name, kind = info.definition + tail, info.kind + tail

@@ -123,7 +123,11 @@ OLD: tuple[GroupVersion, ...] = (
     ),
 )  # fmt: skip
 
-GONE = frozenset((one.group, one.version) for one in OLD)
+GONE = frozenset(  # (group, version, plural)
+    (one.group, one.version, line.partition("|")[0].strip())
+    for one in OLD
+    for line in one.lines.strip().splitlines()
+)
 WITHOUT_SUCCESSOR = ("podsecuritypolicies.policy", "podpresets.settings.k8s.io")
 # fields that became required with the newer version only, by what they are fields of
 LENIENT: dict[str, tuple[str, ...]] = {

@@ -206,10 +206,8 @@ def _stored(found: list[ResourceInfo]) -> Iterator[ResourceInfo]:
 
 
 def _is_old(info: ResourceInfo) -> bool:
-    return (
-        info.group,
-        info.version,
-    ) in kindhistory.GONE and info.key not in kindhistory.WITHOUT_SUCCESSOR
+    place = (info.group, info.version, info.plural)
+    return place in kindhistory.GONE and info.key not in kindhistory.WITHOUT_SUCCESSOR
 
 
 def minor_of(version: str) -> int:

@@ -303,15 +303,16 @@ def test_a_revision_of_the_future_is_waited_for_in_vain(api: Api) -> None:
 
 
 DECODING = "error decoding patch: "
+UNFIT = ' "" is invalid: patch: Invalid value: "'
 PATCHES = (
     ("json-patch+json", b"{nope", 400, f"{DECODING}invalid character 'n' looking for"),
     ("json-patch+json", b"{}", 400, f"{DECODING}json: cannot unmarshal object into Go value of"),
-    ("json-patch+json", b"[1]", 400, "json: cannot unmarshal number into Go value of type"),
+    ("json-patch+json", b"[1]", 400, f"{DECODING}json: cannot unmarshal number into Go value of"),
     ("json-patch+json", b'[{"op":"zap","path":"/data"}]', 422, "the server rejected our request"),
     ("json-patch+json", b'[{"op":"remove","path":"/no"}]', 422, "the server rejected our request"),
     ("merge-patch+json", b"{nope", 400, f"{DECODING}invalid character 'n' looking for"),
     ("merge-patch+json", b"[]", 400, f"{DECODING}json: cannot unmarshal array into Go value of"),
-    ("merge-patch+json", b'{"data":{"a":1}}', 400, f"{UNSURE}json: cannot unmarshal number into"),
+    ("merge-patch+json", b'{"data":{"a":1}}', 422, UNFIT + r"{\"apiVersion\":\"v1\",\"data\""),
     ("merge-patch+json", b'{"metadata":{"name":"b"}}', 400, "the name of the object (b) does not"),
     (
         "merge-patch+json",
@@ -321,9 +322,9 @@ PATCHES = (
     ),
     ("strategic-merge-patch+json", b"{nope", 400, "invalid character 'n' looking for"),
     ("strategic-merge-patch+json", b"[]", 400, "json: cannot unmarshal array into Go value of"),
-    ("strategic-merge-patch+json", b'{"data":"x"}', 400, f"{UNSURE}json: cannot unmarshal string"),
+    ("strategic-merge-patch+json", b'{"data":"x"}', 422, f'{UNFIT}map[data:x]": cannot'),
     ("apply-patch+yaml", b"{nope", 400, "error decoding YAML: error converting YAML to JSON: yaml"),
-    ("apply-patch+yaml", b"[]", 400, "error decoding YAML: json: cannot unmarshal array into Go"),
+    ("apply-patch+yaml", b"[]", 400, "error decoding YAML: error unmarshaling JSON: while"),
     ("apply-patch+yaml", b"{}", 400, "invalid object type: /, Kind="),
 )
 

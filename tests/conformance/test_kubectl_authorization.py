@@ -156,7 +156,8 @@ def test_a_level_without_seats_refuses_with_429_after_a_wait(lab: Lab) -> None:
         "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
         "metadata": {"name": "closed"},
         "spec": {"type": "Limited", "limited": {
-            "nominalConcurrencyShares": 0, "limitResponse": {"type": "Queue", "queuing": queuing},
+            "nominalConcurrencyShares": 0, "borrowingLimitPercent": 0,
+            "limitResponse": {"type": "Queue", "queuing": queuing},
         }},
     }  # fmt: skip
     schema = {

@@ -64,6 +64,8 @@ class Caller:
                 return f"no answer: {error}"
         if answer.status_code >= 500:
             return f"{answer.status_code}: {answer.text[:500]}"
+        if case.method.upper() == "HEAD":
+            return f"a body: {answer.text[:500]}" if answer.text else ""
         if answer.status_code >= 400 and answer.json().get("kind") != "Status":
             return f"no Status: {answer.text[:500]}"
         return ""
