@@ -111,7 +111,7 @@ def test_each_step_is_announced_in_the_headlines_words(look: Look) -> None:
     told = sight.page.get_by_role("status").last
     expect(told).to_have_attribute("aria-live", "polite")
     said = set()
-    for _ in range(5):
+    for _ in range(20):  # steps of a pull have one headline
         sight.press("ArrowLeft")
         sight.settle()
         headline = sight.headline.inner_text().replace("\n", " ")
