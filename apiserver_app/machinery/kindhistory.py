@@ -12,9 +12,8 @@ pkg/registry/*/rest/storage_*.go, and the deprecation guide of the API.
 from __future__ import annotations
 
 from apiserver_app.machinery import kindtable
-from apiserver_app.machinery.kindtable import GroupVersion
+from apiserver_app.machinery.kindtable import API, GroupVersion
 
-_API = "io.k8s.api"
 _WORKLOADS = """
 daemonsets | DaemonSet | ns | ds | all | status
 deployments | Deployment | ns | deploy | all | scale status
@@ -25,27 +24,13 @@ controllerrevisions | ControllerRevision | ns
 deployments | Deployment | ns | deploy | all | scale status
 statefulsets | StatefulSet | ns | sts | all | scale status
 """
-_APPS_SECOND = """
-controllerrevisions | ControllerRevision | ns
-daemonsets | DaemonSet | ns | ds | all | status
-deployments | Deployment | ns | deploy | all | scale status
-replicasets | ReplicaSet | ns | rs | all | scale status
-statefulsets | StatefulSet | ns | sts | all | scale status
-"""
 _INGRESSES = "ingresses | Ingress | ns | ing | | status"
 _INGRESS_CLASSES = "ingressclasses | IngressClass | - | | | | 18-"
 _NETWORK_POLICIES = "networkpolicies | NetworkPolicy | ns | netpol"
 _SECURITY_POLICIES = "podsecuritypolicies | PodSecurityPolicy | - | psp"
-_BUDGETS = "poddisruptionbudgets | PodDisruptionBudget | ns | pdb | | status"
 _CRON_JOBS = "cronjobs | CronJob | ns | cj | all | status"
 _REQUESTS = """
 certificatesigningrequests | CertificateSigningRequest | - | csr | | approval status
-"""
-_RBAC = """
-clusterrolebindings | ClusterRoleBinding | -
-clusterroles | ClusterRole | -
-rolebindings | RoleBinding | ns
-roles | Role | ns
 """
 _STORAGE = """
 csidrivers | CSIDriver | - | | | | 14-21
@@ -57,17 +42,6 @@ _WEBHOOKS = """
 mutatingwebhookconfigurations | MutatingWebhookConfiguration | - | | api-extensions
 validatingwebhookconfigurations | ValidatingWebhookConfiguration | - | | api-extensions
 """
-_CRDS = """
-customresourcedefinitions | CustomResourceDefinition | - | crd crds | api-extensions | status
-"""
-_REVIEWS = """
-localsubjectaccessreviews | LocalSubjectAccessReview | ns
-selfsubjectaccessreviews | SelfSubjectAccessReview | -
-selfsubjectrulesreviews | SelfSubjectRulesReview | -
-subjectaccessreviews | SubjectAccessReview | -
-"""
-_APISERVICES = "apiservices | APIService | - | | api-extensions | status"
-_APIREGISTRATION = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
 _APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1beta1"
 
 
@@ -75,7 +49,7 @@ def _old(
     group: str, version: str, package: str, lines: str, since: int, until: int
 ) -> GroupVersion:
     if not package.startswith("io."):
-        package = f"{_API}.{package}"
+        package = f"{API}.{package}"
     return GroupVersion(group, version, package, lines, since, until)
 
 
@@ -84,41 +58,36 @@ OLD: tuple[GroupVersion, ...] = (
     _old("extensions", "v1beta1", "extensions.v1beta1", _INGRESSES, 0, 21),
     _old("extensions", "v1beta1", "networking.v1", _NETWORK_POLICIES, 0, 15),
     _old("extensions", "v1beta1", "policy.v1beta1", _SECURITY_POLICIES, 0, 15),
-    _old("apps", "v1beta2", "apps.v1", _APPS_SECOND, 8, 15),
+    _old("apps", "v1beta2", "apps.v1", kindtable.APPS, 8, 15),
     _old("apps", "v1beta1", "apps.v1", _APPS_FIRST, 6, 15),
-    _old("apiregistration.k8s.io", "v1beta1", _APIREGISTRATION, _APISERVICES, 7, 21),
-    _old("events.k8s.io", "v1beta1", "events.v1", "events | Event | ns | ev", 8, 24),
+    _old(
+        "apiregistration.k8s.io", "v1beta1", kindtable.APIREGISTRATION, kindtable.APISERVICES, 7,
+        21,
+    ),
+    _old("events.k8s.io", "v1beta1", "events.v1", kindtable.EVENTS, 8, 24),
     _old(
         "authentication.k8s.io", "v1beta1", "authentication.v1",
         "tokenreviews | TokenReview | -", 0, 21,
     ),
-    _old("authorization.k8s.io", "v1beta1", "authorization.v1", _REVIEWS, 0, 21),
+    _old("authorization.k8s.io", "v1beta1", "authorization.v1", kindtable.AUTHORIZATION, 0, 21),
     _old("batch", "v1beta1", "batch.v1", _CRON_JOBS, 8, 24),
     _old("certificates.k8s.io", "v1beta1", "certificates.v1", _REQUESTS, 6, 21),
     _old("networking.k8s.io", "v1beta1", "extensions.v1beta1", _INGRESSES, 14, 21),
     _old("networking.k8s.io", "v1beta1", "networking.v1", _INGRESS_CLASSES, 18, 21),
-    _old("policy", "v1beta1", "policy.v1", _BUDGETS, 4, 24),
+    _old("policy", "v1beta1", "policy.v1", kindtable.POLICY, 4, 24),
     GroupVersion(
-        "policy", "v1beta1", f"{_API}.policy.v1beta1", _SECURITY_POLICIES, 10, 24, inside=True
+        "policy", "v1beta1", f"{API}.policy.v1beta1", _SECURITY_POLICIES, 10, 24, inside=True
     ),
-    _old("rbac.authorization.k8s.io", "v1beta1", "rbac.v1", _RBAC, 6, 21),
+    _old("rbac.authorization.k8s.io", "v1beta1", "rbac.v1", kindtable.RBAC, 6, 21),
     _old("storage.k8s.io", "v1beta1", "storage.v1", _STORAGE, 6, 21),
     _old("admissionregistration.k8s.io", "v1beta1", "admissionregistration.v1", _WEBHOOKS, 9, 21),
-    _old("apiextensions.k8s.io", "v1beta1", _APIEXTENSIONS, _CRDS, 7, 21),
-    _old(
-        "scheduling.k8s.io", "v1beta1", "scheduling.v1",
-        "priorityclasses | PriorityClass | - | pc", 11, 21,
-    ),
-    _old("coordination.k8s.io", "v1beta1", "coordination.v1", "leases | Lease | ns", 12, 21),
-    _old(
-        "node.k8s.io", "v1beta1", "node.v1", "runtimeclasses | RuntimeClass | -", 14, 24
-    ),
-    _old(
-        "discovery.k8s.io", "v1beta1", "discovery.v1",
-        "endpointslices | EndpointSlice | ns", 17, 24,
-    ),
+    _old("apiextensions.k8s.io", "v1beta1", _APIEXTENSIONS, kindtable.CRDS, 7, 21),
+    _old("scheduling.k8s.io", "v1beta1", "scheduling.v1", kindtable.PRIORITIES, 11, 21),
+    _old("coordination.k8s.io", "v1beta1", "coordination.v1", kindtable.LEASES, 12, 21),
+    _old("node.k8s.io", "v1beta1", "node.v1", kindtable.RUNTIME_CLASSES, 14, 24),
+    _old("discovery.k8s.io", "v1beta1", "discovery.v1", kindtable.SLICES, 17, 24),
     GroupVersion(
-        "settings.k8s.io", "v1alpha1", f"{_API}.settings.v1alpha1",
+        "settings.k8s.io", "v1alpha1", f"{API}.settings.v1alpha1",
         "podpresets | PodPreset | ns", 6, 19, default=False,
     ),
 )  # fmt: skip
@@ -131,13 +100,13 @@ GONE = frozenset(  # (group, version, plural)
 WITHOUT_SUCCESSOR = ("podsecuritypolicies.policy", "podpresets.settings.k8s.io")
 # fields that became required with the newer version only, by what they are fields of
 LENIENT: dict[str, tuple[str, ...]] = {
-    f"{_API}.apps.v1.DaemonSetSpec": ("selector",),
-    f"{_API}.apps.v1.DeploymentSpec": ("selector",),
-    f"{_API}.apps.v1.ReplicaSetSpec": ("selector",),
-    f"{_API}.apps.v1.StatefulSetSpec": ("selector",),
-    f"{_API}.certificates.v1.CertificateSigningRequestSpec": ("signerName",),
-    f"{_API}.admissionregistration.v1.MutatingWebhook": ("sideEffects", "admissionReviewVersions"),
-    f"{_API}.admissionregistration.v1.ValidatingWebhook": (
+    f"{API}.apps.v1.DaemonSetSpec": ("selector",),
+    f"{API}.apps.v1.DeploymentSpec": ("selector",),
+    f"{API}.apps.v1.ReplicaSetSpec": ("selector",),
+    f"{API}.apps.v1.StatefulSetSpec": ("selector",),
+    f"{API}.certificates.v1.CertificateSigningRequestSpec": ("signerName",),
+    f"{API}.admissionregistration.v1.MutatingWebhook": ("sideEffects", "admissionReviewVersions"),
+    f"{API}.admissionregistration.v1.ValidatingWebhook": (
         "sideEffects", "admissionReviewVersions",
     ),
 }  # fmt: skip

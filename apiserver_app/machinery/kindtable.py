@@ -51,9 +51,9 @@ serviceaccounts | ServiceAccount | ns | sa | | token
 services | Service | ns | svc | all | proxy status
 """
 
-_APISERVICES = "apiservices | APIService | - | | api-extensions | status"
+APISERVICES = "apiservices | APIService | - | | api-extensions | status"
 
-_APPS = """
+APPS = """
 controllerrevisions | ControllerRevision | ns
 daemonsets | DaemonSet | ns | ds | all | status
 deployments | Deployment | ns | deploy | all | scale status
@@ -61,14 +61,14 @@ replicasets | ReplicaSet | ns | rs | all | scale status
 statefulsets | StatefulSet | ns | sts | all | scale status
 """
 
-_EVENTS = "events | Event | ns | ev"
+EVENTS = "events | Event | ns | ev"
 
 _AUTHENTICATION = """
 selfsubjectreviews | SelfSubjectReview | - | | | | 28-
 tokenreviews | TokenReview | -
 """
 
-_AUTHORIZATION = """
+AUTHORIZATION = """
 localsubjectaccessreviews | LocalSubjectAccessReview | ns
 selfsubjectaccessreviews | SelfSubjectAccessReview | -
 selfsubjectrulesreviews | SelfSubjectRulesReview | -
@@ -96,9 +96,9 @@ networkpolicies | NetworkPolicy | ns | netpol
 servicecidrs | ServiceCIDR | - | | | status | 33-
 """
 
-_POLICY = "poddisruptionbudgets | PodDisruptionBudget | ns | pdb | | status"
+POLICY = "poddisruptionbudgets | PodDisruptionBudget | ns | pdb | | status"
 
-_RBAC = """
+RBAC = """
 clusterrolebindings | ClusterRoleBinding | -
 clusterroles | ClusterRole | -
 rolebindings | RoleBinding | ns
@@ -114,7 +114,7 @@ volumeattachments | VolumeAttachment | - | | | status | ~13-
 volumeattributesclasses | VolumeAttributesClass | - | vac | | | 34-
 """
 
-_PRIORITIES = "priorityclasses | PriorityClass | - | pc"
+PRIORITIES = "priorityclasses | PriorityClass | - | pc"
 
 _STORAGE_BETA = "csistoragecapacities | CSIStorageCapacity | ns"
 
@@ -148,10 +148,12 @@ servicecidrs | ServiceCIDR | - | | | status
 
 _ATTRIBUTES = "volumeattributesclasses | VolumeAttributesClass | - | vac"
 _CANDIDATES = "leasecandidates | LeaseCandidate | ns"
-_SLICES = "endpointslices | EndpointSlice | ns"
+LEASES = "leases | Lease | ns"
+RUNTIME_CLASSES = "runtimeclasses | RuntimeClass | -"
+SLICES = "endpointslices | EndpointSlice | ns"
 _BUNDLES = "clustertrustbundles | ClusterTrustBundle | -"
 
-_CRDS = """
+CRDS = """
 customresourcedefinitions | CustomResourceDefinition | - | crd crds | api-extensions | status
 """
 
@@ -178,9 +180,9 @@ resourceslices | ResourceSlice | -
 _TAINT_RULES = "devicetaintrules | DeviceTaintRule | -"
 _MIGRATION = "storageversionmigrations | StorageVersionMigration | - | | | status"
 
-_API = "io.k8s.api"
+API = "io.k8s.api"
 _APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
-_APIREGISTRATION = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
+APIREGISTRATION = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
 _FLOWCONTROL = "flowcontrol.apiserver.k8s.io"
 
 
@@ -189,7 +191,7 @@ def _off(
 ) -> GroupVersion:
     """One that is served only when runtime-config says so."""
     return GroupVersion(
-        group, version, f"{_API}.{package}.{version}", lines, since, until, default=False
+        group, version, f"{API}.{package}.{version}", lines, since, until, default=False
     )
 
 
@@ -200,48 +202,46 @@ def _later(group: str, version: str, package: str, lines: str, since: int) -> Gr
 
 # by priority of the group, then of the version, as the aggregator sorts them
 GROUP_VERSIONS: tuple[GroupVersion, ...] = (
-    GroupVersion("", "v1", f"{_API}.core.v1", _CORE),
-    _later("apiregistration.k8s.io", "v1", _APIREGISTRATION, _APISERVICES, 10),
-    _later("apps", "v1", f"{_API}.apps.v1", _APPS, 9),
-    GroupVersion("events.k8s.io", "v1", f"{_API}.events.v1", _EVENTS, 19),
-    GroupVersion("authentication.k8s.io", "v1", f"{_API}.authentication.v1", _AUTHENTICATION),
-    GroupVersion("authorization.k8s.io", "v1", f"{_API}.authorization.v1", _AUTHORIZATION),
-    _later("autoscaling", "v2", f"{_API}.autoscaling.v2", _AUTOSCALING, 23),
-    GroupVersion("autoscaling", "v1", f"{_API}.autoscaling.v1", _AUTOSCALING),
-    GroupVersion("autoscaling", "v2beta2", f"{_API}.autoscaling.v2beta2", _AUTOSCALING, 12, 25),
-    GroupVersion("batch", "v1", f"{_API}.batch.v1", _BATCH),
-    _later("certificates.k8s.io", "v1", f"{_API}.certificates.v1", _CERTIFICATES, 19),
+    GroupVersion("", "v1", f"{API}.core.v1", _CORE),
+    _later("apiregistration.k8s.io", "v1", APIREGISTRATION, APISERVICES, 10),
+    _later("apps", "v1", f"{API}.apps.v1", APPS, 9),
+    GroupVersion("events.k8s.io", "v1", f"{API}.events.v1", EVENTS, 19),
+    GroupVersion("authentication.k8s.io", "v1", f"{API}.authentication.v1", _AUTHENTICATION),
+    GroupVersion("authorization.k8s.io", "v1", f"{API}.authorization.v1", AUTHORIZATION),
+    _later("autoscaling", "v2", f"{API}.autoscaling.v2", _AUTOSCALING, 23),
+    GroupVersion("autoscaling", "v1", f"{API}.autoscaling.v1", _AUTOSCALING),
+    GroupVersion("autoscaling", "v2beta2", f"{API}.autoscaling.v2beta2", _AUTOSCALING, 12, 25),
+    GroupVersion("batch", "v1", f"{API}.batch.v1", _BATCH),
+    _later("certificates.k8s.io", "v1", f"{API}.certificates.v1", _CERTIFICATES, 19),
     _off("certificates.k8s.io", "v1beta1", "certificates", _BUNDLES, 33),
     _off("certificates.k8s.io", "v1alpha1", "certificates", _BUNDLES, 27, 36),
-    GroupVersion("networking.k8s.io", "v1", f"{_API}.networking.v1", _NETWORKING),
+    GroupVersion("networking.k8s.io", "v1", f"{API}.networking.v1", _NETWORKING),
     _off("networking.k8s.io", "v1beta1", "networking", _ADDRESSES, 31, 36),
-    _later("policy", "v1", f"{_API}.policy.v1", _POLICY, 21),
-    GroupVersion("rbac.authorization.k8s.io", "v1", f"{_API}.rbac.v1", _RBAC),
-    GroupVersion("storage.k8s.io", "v1", f"{_API}.storage.v1", _STORAGE),
-    GroupVersion("storage.k8s.io", "v1beta1", f"{_API}.storage.v1beta1", _STORAGE_BETA, 21, 26),
+    _later("policy", "v1", f"{API}.policy.v1", POLICY, 21),
+    GroupVersion("rbac.authorization.k8s.io", "v1", f"{API}.rbac.v1", RBAC),
+    GroupVersion("storage.k8s.io", "v1", f"{API}.storage.v1", _STORAGE),
+    GroupVersion("storage.k8s.io", "v1beta1", f"{API}.storage.v1beta1", _STORAGE_BETA, 21, 26),
     _off("storage.k8s.io", "v1beta1", "storage", _ATTRIBUTES, 31, 36),
     _off("storage.k8s.io", "v1alpha1", "storage", _ATTRIBUTES, 29, 34),
-    _later(
-        "admissionregistration.k8s.io", "v1", f"{_API}.admissionregistration.v1", _ADMISSION, 16
-    ),
+    _later("admissionregistration.k8s.io", "v1", f"{API}.admissionregistration.v1", _ADMISSION, 16),
     _off("admissionregistration.k8s.io", "v1beta1", "admissionregistration", _POLICIES_BETA, 28),
     _off("admissionregistration.k8s.io", "v1alpha1", "admissionregistration", _POLICIES_ALPHA, 26),
-    _later("apiextensions.k8s.io", "v1", _APIEXTENSIONS, _CRDS, 16),
-    _later("scheduling.k8s.io", "v1", f"{_API}.scheduling.v1", _PRIORITIES, 14),
-    _later("coordination.k8s.io", "v1", f"{_API}.coordination.v1", "leases | Lease | ns", 14),
+    _later("apiextensions.k8s.io", "v1", _APIEXTENSIONS, CRDS, 16),
+    _later("scheduling.k8s.io", "v1", f"{API}.scheduling.v1", PRIORITIES, 14),
+    _later("coordination.k8s.io", "v1", f"{API}.coordination.v1", LEASES, 14),
     _off("coordination.k8s.io", "v1beta1", "coordination", _CANDIDATES, 33),
     _off("coordination.k8s.io", "v1alpha2", "coordination", _CANDIDATES, 32),
-    _later("node.k8s.io", "v1", f"{_API}.node.v1", "runtimeclasses | RuntimeClass | -", 20),
-    _later("discovery.k8s.io", "v1", f"{_API}.discovery.v1", _SLICES, 21),
-    GroupVersion("resource.k8s.io", "v1", f"{_API}.resource.v1", _DEVICES, 34),
+    _later("node.k8s.io", "v1", f"{API}.node.v1", RUNTIME_CLASSES, 20),
+    _later("discovery.k8s.io", "v1", f"{API}.discovery.v1", SLICES, 21),
+    GroupVersion("resource.k8s.io", "v1", f"{API}.resource.v1", _DEVICES, 34),
     _off("resource.k8s.io", "v1beta2", "resource", _DEVICES_BETA, 33),
     _off("resource.k8s.io", "v1beta1", "resource", _DEVICES_BETA, 32),
     _off("resource.k8s.io", "v1alpha3", "resource", _TAINT_RULES, 33, 36),
-    GroupVersion(_FLOWCONTROL, "v1", f"{_API}.flowcontrol.v1", _FLOW, 29),
-    GroupVersion(_FLOWCONTROL, "v1beta3", f"{_API}.flowcontrol.v1beta3", _FLOW, 26, 31),
-    GroupVersion(_FLOWCONTROL, "v1beta2", f"{_API}.flowcontrol.v1beta2", _FLOW, 23, 28),
-    GroupVersion(_FLOWCONTROL, "v1beta1", f"{_API}.flowcontrol.v1beta1", _FLOW, 20, 25),
-    GroupVersion("storagemigration.k8s.io", "v1", f"{_API}.storagemigration.v1", _MIGRATION, 37),
+    GroupVersion(_FLOWCONTROL, "v1", f"{API}.flowcontrol.v1", _FLOW, 29),
+    GroupVersion(_FLOWCONTROL, "v1beta3", f"{API}.flowcontrol.v1beta3", _FLOW, 26, 31),
+    GroupVersion(_FLOWCONTROL, "v1beta2", f"{API}.flowcontrol.v1beta2", _FLOW, 23, 28),
+    GroupVersion(_FLOWCONTROL, "v1beta1", f"{API}.flowcontrol.v1beta1", _FLOW, 20, 25),
+    GroupVersion("storagemigration.k8s.io", "v1", f"{API}.storagemigration.v1", _MIGRATION, 37),
 )
 
 # what is created and answered but never stored
@@ -291,8 +291,8 @@ SUBRESOURCES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
 
 # kinds that are the body of a subresource only
 BODIES = (
-    ("autoscaling", "v1", "Scale", f"{_API}.autoscaling.v1.Scale"),
-    ("policy", "v1", "Eviction", f"{_API}.policy.v1.Eviction"),
-    ("policy", "v1beta1", "Eviction", f"{_API}.policy.v1.Eviction"),
-    ("authentication.k8s.io", "v1", "TokenRequest", f"{_API}.authentication.v1.TokenRequest"),
+    ("autoscaling", "v1", "Scale", f"{API}.autoscaling.v1.Scale"),
+    ("policy", "v1", "Eviction", f"{API}.policy.v1.Eviction"),
+    ("policy", "v1beta1", "Eviction", f"{API}.policy.v1.Eviction"),
+    ("authentication.k8s.io", "v1", "TokenRequest", f"{API}.authentication.v1.TokenRequest"),
 )
