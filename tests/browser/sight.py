@@ -56,6 +56,7 @@ class Sight:
         self.page.on("websocket", lambda one: self._asked(one.url))
         self.page.goto(f"{url}/?{query}")
         expect(self.page.locator(".map .node, .map .bay").first).to_be_visible()
+        expect(self.page.locator("body")).to_have_attribute("aria-busy", "false")  # all is read
 
     def _heard(self, level: str, text: str) -> None:
         if level in ("error", "warning"):

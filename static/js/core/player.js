@@ -65,6 +65,11 @@ export class Player {
     return this.history.last;
   }
 
+  /** Whether records that were there when the page opened are still on their way. */
+  get loading() {
+    return this.live && this.head < this.knownUpTo;
+  }
+
   get behind() {
     return this.cursor < this.head;
   }

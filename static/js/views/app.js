@@ -293,8 +293,7 @@ export class App {
     const moved = this.player.tick(passed);
     const idle = now - this._drawnAt > IDLE_MS;
     if (!moved && !this._asked && !idle) return;
-    const loading = this.player.live && this.history.last < this.player.knownUpTo;
-    if (loading && now - this._openedAt < LOADING_MS) return;
+    if (this.player.loading && now - this._openedAt < LOADING_MS) return;
     const full =
       moved || this._asked || !this.history.index.roots.length || now - this._movedAt < 2000;
     this._asked = false;
@@ -318,6 +317,7 @@ export class App {
     narrate(this.hosts.narrator, said.voice, now);
     document.title = `${said.title} · ${this._words.t('app.name')}`;
     document.body.classList.toggle('is-past', this.player.past);
+    document.body.setAttribute('aria-busy', String(this.player.loading));
   }
 }
 

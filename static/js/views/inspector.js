@@ -21,7 +21,7 @@ export function explanationOf(ctx) {
       selected: ctx.ui.selected,
       crowd: ctx.focus === 'crowd',
       version: ctx.meta.version,
-      loading: ctx.player.live && ctx.index.last < ctx.player.knownUpTo,
+      loading: ctx.player.loading,
     },
     ctx.words,
   );

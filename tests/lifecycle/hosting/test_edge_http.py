@@ -161,12 +161,20 @@ def test_pipelined_requests_are_answered_in_order(demo: Demo) -> None:
 
 
 def test_garbage_is_refused_and_hurts_nobody(demo: Demo) -> None:
-    for garbage in (b"\x16\x03\x01", b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"NO\r\n\r\n"):
+    for garbage in (b"\x16\x03\x01", b"GET /\x7f HTTP/1.1\r\nHost: x\r\n\r\n", b"NO\r\n\r\n"):
         with socket.create_connection(demo.authority, 5) as client:
             client.sendall(garbage + b"\r\n\r\n")
             client.shutdown(socket.SHUT_WR)
             assert not client.makefile("rb").read().startswith(b"HTTP/1.1 200")
     assert demo.get("/api").status == 200
+
+
+def test_a_byte_outside_ascii_in_a_path_is_passed_on_escaped_as_go_does(demo: Demo) -> None:
+    with socket.create_connection(demo.authority, 5) as client:
+        client.sendall(b"GET /\xff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        head, _, body = client.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK")
+    assert json.loads(body)["path"] == "/%FF"
 
 
 def test_root_is_the_page_for_browsers_and_the_api_for_api_clients(demo: Demo) -> None:
