@@ -24,6 +24,7 @@ from apiserver_app.cel.tree import (
     Node,
     Select,
     Struct,
+    Visitor,
 )
 from apiserver_app.cel.types import BOOL, DYN, ERROR, INT, Type
 
@@ -35,7 +36,7 @@ TYPE_NAMES = frozenset(
 _DEFAULT_FIELDS: Mapping[str, Type] = {}
 
 
-class Checker:
+class Checker(Visitor[Type]):
     """One pass over one tree. `structs` are the messages that may be constructed."""
 
     def __init__(
@@ -52,28 +53,11 @@ class Checker:
         self._structs = structs
 
     def check(self, node: Node) -> Type:
-        found = self.types[id(node)] = self._check(node)
+        found = self.types[id(node)] = node.accept(self)
         return found
 
-    def _check(self, node: Node) -> Type:
-        if isinstance(node, Const):
-            return Type(value_type(node.value))
-        if isinstance(node, Ident):
-            return self._ident(node)
-        if isinstance(node, Select):
-            return self._select(node)
-        if isinstance(node, Call):
-            return self._call(node)
-        if isinstance(node, ListNode):
-            return self._list(node)
-        if isinstance(node, MapNode):
-            return self._map(node)
-        if isinstance(node, Fold):
-            return self._fold(node)
-        if isinstance(node, Bind):
-            return self._bind(node)
-        assert isinstance(node, Struct)
-        return self._struct(node)
+    def visit_const(self, node: Const) -> Type:
+        return Type(value_type(node.value))
 
     def _report(self, at: int, text: str) -> Type:
         issue = Issue(at, text)
@@ -83,7 +67,7 @@ class Checker:
 
     # -- names and fields -------------------------------------------------------------------
 
-    def _ident(self, node: Ident) -> Type:
+    def visit_ident(self, node: Ident) -> Type:
         found = self._scope.get(node.name)
         if found is not None:
             return found
@@ -91,8 +75,8 @@ class Checker:
             return Type("type", (Type(node.name),))
         return self._report(node.at, f"undeclared reference to '{node.name}' (in container '')")
 
-    def _select(self, node: Select) -> Type:
-        dotted = qualified(node)
+    def visit_select(self, node: Select) -> Type:
+        dotted = node.qualified()
         if dotted in self._dotted:
             return self._scope[dotted]
         if dotted in TYPE_NAMES:
@@ -117,7 +101,7 @@ class Checker:
             return found or self._report(node.at, f"undefined field '{node.field}'")
         return self._report(node.at, f"type '{operand}' does not support field selection")
 
-    def _struct(self, node: Struct) -> Type:
+    def visit_struct(self, node: Struct) -> Type:
         found = self._structs.get(node.name)
         if found is None:
             for _, _, value, _ in node.fields:
@@ -142,13 +126,13 @@ class Checker:
 
     # -- calls ------------------------------------------------------------------------------
 
-    def _call(self, node: Call) -> Type:
+    def visit_call(self, node: Call) -> Type:
         given = [self.check(arg) for arg in node.args]
         if node.name in ("_&&_", "_||_"):
             return self._logical(node, given)
         if node.target is None:
             return self._resolve(node, node.name, False, given)
-        whole = qualified(node.target)
+        whole = node.target.qualified()
         if whole and (found := FUNCTIONS.get(f"{whole}.{node.name}")) and whole not in self._scope:
             if any(self._served(one) for one in found.overloads):
                 node.target, node.name = None, f"{whole}.{node.name}"
@@ -195,7 +179,7 @@ class Checker:
 
     # -- collections and macros -------------------------------------------------------------
 
-    def _list(self, node: ListNode) -> Type:
+    def visit_list(self, node: ListNode) -> Type:
         item: Type | None = None
         for one, optional in node.items:
             item = self._item(one, optional, item)
@@ -216,7 +200,7 @@ class Checker:
             self._report(node.at, f"expected type '{before}' but found '{given}'")
         return before
 
-    def _map(self, node: MapNode) -> Type:
+    def visit_map(self, node: MapNode) -> Type:
         key: Type | None = None
         value: Type | None = None
         for its_key, its_value, optional in node.entries:
@@ -224,7 +208,7 @@ class Checker:
             value = self._item(its_value, optional, value)
         return types.map_of(key or DYN, value or DYN)
 
-    def _fold(self, node: Fold) -> Type:
+    def visit_fold(self, node: Fold) -> Type:
         ranged = self.check(node.range)
         first, second = self._iterated(node, ranged)
         names = node.names
@@ -282,7 +266,7 @@ class Checker:
         if not types.assignable(BOOL, given, {}):
             self._report(node.at, f"expected type 'bool' but found '{given}'")
 
-    def _bind(self, node: Bind) -> Type:
+    def visit_bind(self, node: Bind) -> Type:
         value = self.check(node.value)
         inner = value.params[0] if value.name == "optional_type" and value.params else DYN
         if value.name not in ("optional_type", "dyn", "*error*"):
@@ -300,13 +284,3 @@ class Checker:
         if node.kind == "optFlatMap":
             return body
         return types.optional_of(body)
-
-
-def qualified(node: Node) -> str:
-    """`a.b.c` as a text when the node is nothing but names; else empty."""
-    if isinstance(node, Ident):
-        return node.name
-    if isinstance(node, Select) and not node.test and not node.optional:
-        inner = qualified(node.operand)
-        return f"{inner}.{node.field}" if inner else ""
-    return ""

@@ -26,6 +26,7 @@ from apiserver_app.cel.tree import (
     Node,
     Select,
     Struct,
+    Visitor,
 )
 from apiserver_app.cel.types import DYN, Type
 
@@ -56,7 +57,7 @@ class _Local(NamedTuple):
     entry: Entry | None = None
 
 
-class Coster:
+class Coster(Visitor[Interval]):
     """`types` has the type of each node by identity, `size_at` the bound of a place."""
 
     def __init__(self, types: Mapping[int, Type], size_at: SizeAt) -> None:
@@ -67,32 +68,20 @@ class Coster:
         self._entries: dict[int, Entry] = {}
         self._locals: dict[str, list[_Local]] = {}
 
-    def cost(self, node: Node) -> Interval:
-        if isinstance(node, Const):
-            return FREE
-        if isinstance(node, Ident):
-            held = self._local(node.name)
-            self._paths[id(node)] = held.path if held else (node.name,)
-            return ONE
-        if isinstance(node, Select):
-            return self._select(node)
-        if isinstance(node, Call):
-            return self._call(node)
-        if isinstance(node, ListNode):
-            return self._list(node)
-        if isinstance(node, MapNode):
-            return self._map(node)
-        if isinstance(node, Fold):
-            return self._fold(node)
-        if isinstance(node, Bind):
-            return self._bind(node)
-        assert isinstance(node, Struct)
-        return sum((self.cost(value) for _, _, value, _ in node.fields), STRUCT)
-
     # -- names, fields, literals ----------------------------------------------------------------
 
-    def _select(self, node: Select) -> Interval:
-        operand = self.cost(node.operand)
+    def visit_const(self, node: Const) -> Interval:
+        value: Any = node.value
+        self._has(node, len(value) if isinstance(value, (str, bytes)) else 1)
+        return FREE
+
+    def visit_ident(self, node: Ident) -> Interval:
+        held = self._local(node.name)
+        self._paths[id(node)] = held.path if held else (node.name,)
+        return ONE
+
+    def visit_select(self, node: Select) -> Interval:
+        operand = node.operand.accept(self)
         if node.test:
             return operand
         self._paths[id(node)] = (*self._path(node.operand), node.field)
@@ -100,35 +89,43 @@ class Coster:
         counted = kind.name == "map" or kind.fields is not None
         return operand + ONE if counted or node.optional else operand
 
-    def _list(self, node: ListNode) -> Interval:
+    def visit_list(self, node: ListNode) -> Interval:
         total, item = LIST, Interval(UNKNOWN.most, 0) if node.items else ZERO
         for one, _ in node.items:
-            total += self.cost(one)
+            total += one.accept(self)
             item = item.union(self.size(one))
         self._entries[id(node)] = Entry("list", ONE, item)
+        self._has(node, len(node.items))
         return total
 
-    def _map(self, node: MapNode) -> Interval:
+    def visit_map(self, node: MapNode) -> Interval:
         start = Interval(UNKNOWN.most, 0) if node.entries else ZERO
         total, key_size, value_size = MAP, start, start
         for key, value, _ in node.entries:
-            total += self.cost(key) + self.cost(value)
+            total += key.accept(self) + value.accept(self)
             key_size, value_size = (
                 key_size.union(self.size(key)),
                 value_size.union(self.size(value)),
             )
         self._entries[id(node)] = Entry("map", key_size, value_size)
+        self._has(node, len(node.entries))
         return total
+
+    def visit_struct(self, node: Struct) -> Interval:
+        return sum((value.accept(self) for value in node.children()), STRUCT)
+
+    def _has(self, node: Node, count: int) -> None:
+        self._sizes[id(node)] = Interval(count, count)
 
     # -- calls ----------------------------------------------------------------------------------
 
-    def _call(self, node: Call) -> Interval:
-        args = [self.cost(one) for one in node.args]
+    def visit_call(self, node: Call) -> Interval:
+        args = [one.accept(self) for one in node.args]
         arguments = sum(args, ZERO)
         if node.name == "dyn" and node.target is None and len(args) == 1:
             self._copy(node, node.args[0])
             return ONE + arguments
-        target = self.cost(node.target) if node.target is not None else ZERO
+        target = node.target.accept(self) if node.target is not None else ZERO
         if node.name in ("_&&_", "_||_"):
             return Interval(args[0].least, arguments.most)
         if node.name == "_?_:_":
@@ -228,13 +225,13 @@ class Coster:
 
     # -- macros ---------------------------------------------------------------------------------
 
-    def _fold(self, node: Fold) -> Interval:
-        total = self.cost(node.range)
+    def visit_fold(self, node: Fold) -> Interval:
+        total = node.range.accept(self)
         held = self._iterated(node)
         for name, local in held:
             self._locals.setdefault(name, []).append(local)
-        filtered = self.cost(node.filter) if node.filter is not None else None
-        body = self.cost(node.body)
+        filtered = node.filter.accept(self) if node.filter is not None else None
+        body = node.body.accept(self)
         value = self.size(node.body) if node.kind != "filter" else held[0][1].size or UNKNOWN
         if node.kind == "filter" and held[0][1].size is None:
             value = self._at(held[0][1].path) or UNKNOWN
@@ -262,12 +259,12 @@ class Coster:
             return [(node.names[0], values if listed else keys)]
         return [(node.names[0], keys), (node.names[1], values)]
 
-    def _bind(self, node: Bind) -> Interval:
+    def visit_bind(self, node: Bind) -> Interval:
         """`value.hasValue() ? optional.of(body) : optional.none()`, with the value bound."""
-        value = self.cost(node.value)
+        value = node.value.accept(self)
         local = _Local(self._path(node.value), self.known_size(node.value))
         self._locals.setdefault(node.name, []).append(local)
-        body = self.cost(node.body)
+        body = node.body.accept(self)
         self._locals[node.name].pop()
         asked = value + ONE
         then = LIST + asked + body + (ONE if node.kind == "optMap" else ZERO)
@@ -282,9 +279,6 @@ class Coster:
         found = self._sizes.get(id(node))
         if found is not None:
             return found
-        own = _literal(node)
-        if own is not None:
-            return own
         found = self._at(self._path(node))
         if found is not None:
             return found
@@ -363,18 +357,6 @@ def _joined(one: Entry | None, other: Entry | None) -> Entry | None:
     if one is None or other is None:
         return None
     return Entry(one.kind, one.key.union(other.key), one.value.union(other.value))
-
-
-def _literal(node: Node) -> Interval | None:
-    if isinstance(node, Const):
-        value: Any = node.value
-        count = len(value) if isinstance(value, (str, bytes)) else 1
-        return Interval(count, count)
-    if isinstance(node, ListNode):
-        return Interval(len(node.items), len(node.items))
-    if isinstance(node, MapNode):
-        return Interval(len(node.entries), len(node.entries))
-    return None
 
 
 def shown_factor(cost: int, limit: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver_app.cel import operators
-from apiserver_app.cel.checker import TYPE_NAMES, qualified
+from apiserver_app.cel.checker import TYPE_NAMES
 from apiserver_app.cel.errors import CostExceeded, EvaluationError
 from apiserver_app.cel.folds import FOLDS, decided
 from apiserver_app.cel.functions import FUNCTIONS, NO_OVERLOAD, Function
@@ -24,9 +24,9 @@ from apiserver_app.cel.tree import (
     Ident,
     ListNode,
     MapNode,
-    Node,
     Select,
     Struct,
+    Visitor,
 )
 from apiserver_app.cel.values import Message, Optional, TypeValue
 
@@ -52,35 +52,21 @@ class Env:
 Step = Callable[[Env], Any]
 
 
-class Planner:
+class Planner(Visitor[Step]):
     """Makes the closures. `dotted` are declared variables with a dot in their name."""
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = variables
         self._bound: list[str] = []
 
-    def plan(self, node: Node) -> Step:
-        if isinstance(node, Const):
-            value = node.value
-            return lambda env: value
-        if isinstance(node, Ident):
-            return self._ident(node.name)
-        if isinstance(node, Select):
-            return self._select(node)
-        if isinstance(node, Call):
-            return self._call(node)
-        if isinstance(node, ListNode):
-            return self._list(node)
-        if isinstance(node, MapNode):
-            return self._map(node)
-        if isinstance(node, Fold):
-            return self._fold(node)
-        if isinstance(node, Bind):
-            return self._bind(node)
-        assert isinstance(node, Struct)
-        return self._struct(node)
+    def visit_const(self, node: Const) -> Step:
+        value = node.value
+        return lambda env: value
 
-    def _ident(self, name: str) -> Step:
+    def visit_ident(self, node: Ident) -> Step:
+        return self._named(node.name)
+
+    def _named(self, name: str) -> Step:
         if name not in self._variables and name not in self._bound and name in TYPE_NAMES:
             value = TypeValue(name)
             return lambda env: value
@@ -94,13 +80,13 @@ class Planner:
 
         return ident
 
-    def _select(self, node: Select) -> Step:
-        dotted = qualified(node)
+    def visit_select(self, node: Select) -> Step:
+        dotted = node.qualified()
         if "." in dotted and dotted in self._variables:
-            return self._ident(dotted)
+            return self._named(dotted)
         if dotted in TYPE_NAMES:
-            return self._ident(dotted)
-        operand, name = self.plan(node.operand), node.field
+            return self._named(dotted)
+        operand, name = node.operand.accept(self), node.field
         if node.test:
             return lambda env: operators.has_field(operand(env), name)
         if node.optional:
@@ -118,9 +104,9 @@ class Planner:
 
     # -- calls ------------------------------------------------------------------------------
 
-    def _call(self, node: Call) -> Step:
+    def visit_call(self, node: Call) -> Step:
         name = node.name
-        args = [self.plan(arg) for arg in node.args]
+        args = [arg.accept(self) for arg in node.args]
         if name == "_&&_":
             return _logical(args, False)
         if name == "_||_":
@@ -128,15 +114,15 @@ class Planner:
         if name == "_?_:_":
             return _conditional(*args)
         if name in ("or", "orValue") and node.target is not None and len(args) == 1:
-            return _otherwise(self.plan(node.target), args[0], name)
+            return _otherwise(node.target.accept(self), args[0], name)
         if node.target is None and name in operators.DIRECT:
             return _direct(name, args)
         if node.target is not None:
-            args.insert(0, self.plan(node.target))
+            args.insert(0, node.target.accept(self))
         return _function(FUNCTIONS[name], node.target is not None, args)
 
-    def _list(self, node: ListNode) -> Step:
-        items = [(self.plan(item), optional) for item, optional in node.items]
+    def visit_list(self, node: ListNode) -> Step:
+        items = [(item.accept(self), optional) for item, optional in node.items]
 
         def build(env: Env) -> list[Any]:
             out: list[Any] = []
@@ -147,9 +133,10 @@ class Planner:
 
         return build
 
-    def _map(self, node: MapNode) -> Step:
+    def visit_map(self, node: MapNode) -> Step:
         entries = [
-            (self.plan(key), self.plan(value), optional) for key, value, optional in node.entries
+            (key.accept(self), value.accept(self), optional)
+            for key, value, optional in node.entries
         ]
 
         def build(env: Env) -> dict[Any, Any]:
@@ -174,8 +161,8 @@ class Planner:
 
         return build
 
-    def _struct(self, node: Struct) -> Step:
-        fields = [(name, self.plan(value), optional) for _, name, value, optional in node.fields]
+    def visit_struct(self, node: Struct) -> Step:
+        fields = [(name, value.accept(self), optional) for _, name, value, optional in node.fields]
         type_name = node.name
 
         def build(env: Env) -> Message:
@@ -194,11 +181,11 @@ class Planner:
 
     # -- macros -----------------------------------------------------------------------------
 
-    def _fold(self, node: Fold) -> Step:
-        ranged = self.plan(node.range)
+    def visit_fold(self, node: Fold) -> Step:
+        ranged = node.range.accept(self)
         self._bound += node.names
-        body = self.plan(node.body)
-        keep = self.plan(node.filter) if node.filter is not None else None
+        body = node.body.accept(self)
+        keep = node.filter.accept(self) if node.filter is not None else None
         del self._bound[-len(node.names) :]
         run = FOLDS[node.kind]
         names = tuple(node.names)
@@ -213,10 +200,10 @@ class Planner:
 
         return fold
 
-    def _bind(self, node: Bind) -> Step:
-        value = self.plan(node.value)
+    def visit_bind(self, node: Bind) -> Step:
+        value = node.value.accept(self)
         self._bound.append(node.name)
-        body = self.plan(node.body)
+        body = node.body.accept(self)
         self._bound.pop()
         name, flat = node.name, node.kind == "optFlatMap"
 

@@ -117,7 +117,7 @@ def estimated(
 
     declared = {**types, **{name: schema.type_of(one) for name, one in schemas.items()}}
     tree, checker = _checked(expression, declared, {}, version)
-    return Coster(checker.types, size_at).cost(tree).most
+    return tree.accept(Coster(checker.types, size_at)).most
 
 
 def _planned(
@@ -129,7 +129,7 @@ def _planned(
         issues = literal_issues(tree)
     if issues:
         raise CompileError(expression, issues)
-    return Planner(declared).plan(tree), checker.types[id(tree)]
+    return tree.accept(Planner(declared)), checker.types[id(tree)]
 
 
 def _checked(

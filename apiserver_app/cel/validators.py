@@ -5,12 +5,12 @@ Models cel-go cel/validator.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.cel.errors import EvaluationError, Issue
 from apiserver_app.cel.library.regex import compiled
-from apiserver_app.cel.tree import Bind, Call, Const, Fold, ListNode, MapNode, Node, Select, Struct
+from apiserver_app.cel.tree import Call, Const, Node, walk
 from apiserver_app.cel.values import duration, timestamp
 
 
@@ -36,28 +36,3 @@ _CHECKS: dict[str, tuple[int, Callable[[str], Any], str]] = {
     "timestamp": (0, timestamp, "timestamp"),
     "matches": (0, compiled, "matches"),
 }
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """A node and everything below it."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
-
-
-def children(node: Node) -> list[Node]:
-    if isinstance(node, Select):
-        return [node.operand]
-    if isinstance(node, Call):
-        return [node.target, *node.args] if node.target is not None else list(node.args)
-    if isinstance(node, ListNode):
-        return [item for item, _ in node.items]
-    if isinstance(node, MapNode):
-        return [part for key, value, _ in node.entries for part in (key, value)]
-    if isinstance(node, Struct):
-        return [value for _, _, value, _ in node.fields]
-    if isinstance(node, Fold):
-        return [one for one in (node.range, node.filter, node.body) if one is not None]
-    if isinstance(node, Bind):
-        return [node.value, node.body]
-    return []

@@ -395,17 +395,13 @@ def _looks_at(expression: str, claim: str) -> bool:
     """Whether it selects that claim of `claims`."""
     from apiserver_app.cel import parser, tree
 
-    def looks(node: Any) -> bool:
-        if isinstance(node, (list, tuple)):
-            return any(map(looks, node))
-        if not isinstance(node, tree.Node):
-            return False
-        if isinstance(node, tree.Select) and node.field == claim:
-            if isinstance(node.operand, tree.Ident) and node.operand.name == "claims":
-                return True
-        return any(looks(getattr(node, name)) for name in type(node).__slots__)
-
-    return looks(parser.parse(expression))
+    return any(
+        isinstance(node, tree.Select)
+        and node.field == claim
+        and isinstance(node.operand, tree.Ident)
+        and node.operand.name == "claims"
+        for node in tree.walk(parser.parse(expression))
+    )
 
 
 def _key_errors(key: str, path: str) -> list[FieldError]:
