@@ -33,7 +33,7 @@ from apiserver_app.auth.authn.x509 import X509
 from apiserver_app.auth.protocols import Authenticator, TokenAuthenticator
 from apiserver_app.flags import CLUSTERS, FlagError, Flags
 from apiserver_app.machinery import kubeconfigs
-from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kernel import Kernel, Task
 from apiserver_app.machinery.reader import Reader
 
 BASIC_UNTIL = 18  # the last minor version that knows passwords
@@ -76,20 +76,60 @@ def build(flags: Flags, around: Surroundings) -> Union:
     check(flags, around.version)
     settings, anonymous = _structured(flags, around.version)
     tokens = _tokens(flags, around, settings)
+    takes = tokens or flags.authentication_config.name  # issuers may come with the next reading
     return Union(
         _requests(flags, around),
-        BearerTokens(tokens, audiences=audiences(flags)) if tokens else None,
+        BearerTokens(tokens, audiences=audiences(flags)) if takes else None,
         anonymous,
         Loopback(around.loopback_token),
     )
 
 
-def initialize(union: Union, kernel: Kernel) -> None:
+def initialize(union: Union, kernel: Kernel) -> list[Task]:
     """What those who ask somebody outside do before they know anything."""
-    for one in union.tokens.authenticators if union.tokens is not None else ():
-        if isinstance(one, oidc.Oidc):
-            name = f"apiserver/oidc {one.settings.issuer}"
-            kernel.spawn(name, one.initialize(kernel), background=True, span=0)
+    listed = union.tokens.authenticators if union.tokens is not None else ()
+    return ask([one for one in listed if isinstance(one, oidc.Oidc)], kernel)
+
+
+def ask(issuers: Sequence[oidc.Oidc], kernel: Kernel) -> list[Task]:
+    """Have issuers asked for their keys until they tell."""
+    return [
+        kernel.spawn(
+            f"apiserver/oidc {one.settings.issuer}", one.initialize(kernel),
+            background=True, span=0,
+        )
+        for one in issuers
+    ]  # fmt: skip
+
+
+class LoadError(FlagError):
+    """A file that cannot even be read as a configuration."""
+
+
+def reloaded(flags: Flags, text: str, around: Surroundings) -> list[oidc.Oidc]:
+    """The issuers that the file names now. LoadError or FlagError when it cannot be."""
+    from apiserver_app.auth.authn import config
+
+    try:
+        given = config.load(text, around.version)
+    except ValueError as error:
+        raise LoadError(str(error)) from error
+    before = config.load(flags.authentication_config, around.version).get("anonymous")
+    try:
+        found = config.issuers(
+            given, flags.service_account_issuer, around.version, anonymous=(before,)
+        )
+    except ValueError as error:
+        raise FlagError(str(error).removeprefix(config.INVALID)) from error
+    return [oidc.Oidc(one, around.ask) for one in found] if around.ask is not None else []
+
+
+def replace_issuers(union: Union, issuers: Sequence[oidc.Oidc]) -> None:
+    """Ask these in the place of those that were configured before."""
+    assert union.tokens is not None, "a server with such a file always takes tokens"
+    others = [one for one in union.tokens.authenticators if not isinstance(one, oidc.Oidc)]
+    at = next((at for at, one in enumerate(others) if isinstance(one, Webhook)), len(others))
+    union.tokens.replace([*others[:at], *issuers, *others[at:]])
 
 
 def check(flags: Flags, version: str) -> None:

@@ -49,7 +49,7 @@ NO_ADMISSION = AdmissionText()
 CLUSTERS = FileText("(the cluster's own)")
 # flags that are gone since a minor version, and those that came with one
 _UNTIL = {"basic-auth-file": 18}
-_SINCE = {"authentication-config": 29}
+_SINCE = {"authentication-config": 29, "authorization-config": 29}
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -242,6 +242,11 @@ def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -
     if kind.startswith("tuple"):
         return tuple(part for part in text.split(",") if part)
     return text
+
+
+def again(name: str, before: FileText, read: Callable[[str], str]) -> FileText:
+    """What a file that was named says now. FlagError when it cannot be read."""
+    return _file(name, type(before).__name__, before.name, read)
 
 
 def _file(name: str, kind: str, path: str, read: Callable[[str], str]) -> FileText:

@@ -27,7 +27,7 @@ from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.flowcontrol import classify, estimating, producing, statuses
 from apiserver_app.flowcontrol import control as flowcontrol
-from apiserver_app.handlers import means
+from apiserver_app.handlers import means, reloading
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths, startup
 from apiserver_app.http import server as http
@@ -97,6 +97,7 @@ class Cluster:
         self.on_ready: Callable[[], None] = lambda: None
         # told of what must not happen, in one line
         self.on_bug: Callable[[str], None] = lambda line: None
+        self.on_log: Callable[[str], None] = lambda line: None  # the same of what may
         self.audit_lines: list[bytes] = []  # that leave with the next commit
         self.inputs = inputs
         self.state = state
@@ -140,6 +141,7 @@ class Cluster:
         self.nodes.extend(tools=worlds.tools(lambda: self.etcd))
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
         self.context.loopback = self.loopback()
+        self.reloads = self._reloads()
         self.server = http.Server(self.context, self.pipeline)
         self.nodes.apiserver = inside.Inside(self.kernel, self.server)
         self.roles = roles.build(self)
@@ -157,7 +159,7 @@ class Cluster:
 
     async def _boot(self) -> None:
         loopback, state = self.loopback(), self.state
-        authenticators.initialize(self.context.authentication, self.kernel)
+        self.reloads.start()
         refusals = await bootstrap.ensure(
             loopback, state.version, state.epoch, self.inputs.ca_pem,
             self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,
@@ -269,6 +271,7 @@ class Cluster:
                 served=classify.SCHEMAS in self.resources.by_key,
             ),
             audit=self._audit(),
+            server_id=housekeeping.identity_of(housekeeping.HOST),
             features=self.features,
             manages_fields=kinds.minor_of(state.version) >= MANAGED_FIELDS_SINCE,
             profiling=inputs.flags.profiling,
@@ -312,8 +315,23 @@ class Cluster:
         return auditor.Auditor(policy.Policy(text, text.name), found)
 
     def _authorization(self) -> authz_union.Union:
+        return authz_config.build(self._modes(), self.cache, self._world())
+
+    def _reloads(self) -> reloading.Reloads:
+        return reloading.Reloads(
+            reloading.Server(
+                self.inputs.flags, self.context.authentication, self.context.authorization,
+                self._surroundings(), self._modes(), self._world(), self.context.counters,
+                self.recorder, lambda line: self.on_log(f"kube-apiserver: {line}"),
+            )
+        )  # fmt: skip
+
+    def _world(self) -> reviewing.World:
+        return reviewing.World(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
+
+    def _modes(self) -> authz_config.Options:
         given = self.inputs.flags
-        options = authz_config.Options(
+        return authz_config.Options(
             modes=given.authorization_mode,
             policy=given.authorization_policy_file,
             policy_path=given.authorization_policy_file.name,
@@ -325,8 +343,6 @@ class Cluster:
             config_path=given.authorization_config.name,
             kubeconfigs=given.authorization_config.files,
         )
-        world = reviewing.World(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
-        return authz_config.build(options, self.cache, world)
 
     def _surroundings(self) -> authenticators.Surroundings:
         return authenticators.Surroundings(

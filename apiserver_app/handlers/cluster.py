@@ -116,6 +116,7 @@ class ClusterContext:
     counters: Counters = field(default_factory=Counters)
     shutdown_delay_seconds: float = 0
     life: Life = field(init=False)
+    server_id: str = ""  # what this API server is called among others
     features: frozenset[str] = frozenset()  # the feature gates that are on
     manages_fields: bool = True  # whether objects tell who set which of their fields
     profiling: bool = True  # whether /debug/pprof and the reset of metrics are served

@@ -67,6 +67,8 @@ class Counters:
         self.webhook_refusals: dict[tuple[str, str, str, str, int], int] = {}
         self.failed_open: dict[tuple[str, str], int] = {}
         self.etcd: dict[tuple[str, str], Histogram] = {}  # operation and resource
+        # what was read again, how that went -> how often, and when (µs) for the last time
+        self.reloads: dict[tuple[str, str], tuple[int, int]] = {}
 
     def reset(self) -> None:
         """Begin anew; who is being served stays counted."""
@@ -136,6 +138,10 @@ class Counters:
     def stored(self, operation: str, resource: str, micros: int) -> None:
         """etcd answered."""
         _add(self.etcd, (operation, resource), BUCKETS, micros)
+
+    def reloaded(self, what: str, status: str, now: int) -> None:
+        """A configuration file was read again."""
+        self.reloads[what, status] = (self.reloads.get((what, status), (0, 0))[0] + 1, now)
 
 
 def _add(

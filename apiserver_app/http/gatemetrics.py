@@ -8,9 +8,12 @@ pkg/admission/metrics/metrics.go, pkg/storage/etcd3/metrics/metrics.go and pkg/a
 
 from __future__ import annotations
 
+import hashlib
+
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.counters import ADMISSION_BUCKETS, Counters, Histogram
 from apiserver_app.http.exposition import Page
+from apiserver_app.machinery.kernel import SECOND
 
 _STEP = ("type", "operation", "rejected")
 
@@ -31,6 +34,31 @@ def render(cluster: ClusterContext, page: Page) -> None:
         ((labels, one.count) for labels, one in etcd),
     )  # fmt: skip
     _audit(cluster, page)
+    _reloads(cluster, page)
+
+
+def _reloads(cluster: ClusterContext, page: Page) -> None:
+    """Of the files that the server was started with; a family without a reload has no lines."""
+    server = f"sha256:{hashlib.sha256(cluster.server_id.encode()).hexdigest()}"
+    for what in ("authentication", "authorization"):
+        found = {
+            status: one for (name, status), one in sorted(cluster.counters.reloads.items())
+            if name == what
+        }  # fmt: skip
+        if not found:
+            continue
+        prefix = f"apiserver_{what}_config_controller_automatic_reload"
+        of = f"of {what} configuration split by status and apiserver identity."
+        labels = {status: {"status": status, "apiserver_id_hash": server} for status in found}
+        page.gauge(
+            f"{prefix}_last_timestamp_seconds", f"Timestamp {of}",
+            ((labels[status], at // SECOND) for status, (_, at) in found.items()),
+        )  # fmt: skip
+        page.counter(
+            f"{prefix}s_total",
+            f"Total number of automatic reloads {of}",
+            ((labels[status], count) for status, (count, _) in found.items()),
+        )
 
 
 def _gates(counters: Counters, page: Page) -> None:

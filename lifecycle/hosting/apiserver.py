@@ -30,7 +30,7 @@ def command_line(options: Options) -> tuple[str, ...]:
 
 def parse(options: Options) -> flags.Flags:
     """Raises flags.FlagError, which is a ValueError."""
-    return flags.parse(command_line(options), _read, options.kubernetes_version)
+    return flags.parse(command_line(options), read, options.kubernetes_version)
 
 
 def client_authorities(given: flags.Flags) -> list[str]:
@@ -39,5 +39,6 @@ def client_authorities(given: flags.Flags) -> list[str]:
     return [text for text in texts if text]
 
 
-def _read(name: str) -> str:
+def read(name: str) -> str:
+    """The text of a file that a flag names."""
     return Path(name).expanduser().read_text()

@@ -12,7 +12,7 @@ from apiserver_app.store.backend import ClusterState
 from apiserver_app.store.log import DatabaseBackend
 from lifecycle import catalog, controlplane
 from lifecycle.composition import Cluster, Inputs
-from lifecycle.hosting import apiserver, auditlog
+from lifecycle.hosting import apiserver, auditlog, authfiles
 from lifecycle.hosting.clock import parse_speed
 from lifecycle.hosting.clusterhost import ClusterHost
 from lifecycle.hosting.driver import Driver, Send
@@ -48,7 +48,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     mode, speed = parse_speed(options.speed)
     host = ClusterHost(cluster, time.monotonic, mode=mode, speed=speed)
     cluster.on_ready = lambda: host.staged.append(("ready", ready_info(cluster)))
-    cluster.on_bug = lambda line: host.staged.append(("log", line))
+    cluster.on_bug = cluster.on_log = lambda line: host.staged.append(("log", line))
     if inputs.flags.audit_log_path:
         host.on_audit = auditlog.sink(
             inputs.flags, lambda line: host.staged.append(("log", line)), lambda: host.kernel.now
@@ -56,6 +56,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     allowed = inputs.flags.outbound_allowed_addresses
     cluster.outbound.network = Network(loop, host, driver.wake, allowed)
+    authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
 
 

@@ -79,6 +79,10 @@ class BearerTokens:
         self.audiences = tuple(audiences)
         self.cache = TokenCache(success_seconds, failure_seconds)
 
+    def replace(self, authenticators: Sequence[TokenAuthenticator]) -> None:
+        """Ask these from now on; what was found out a moment ago still counts."""
+        self.authenticators = tuple(authenticators)
+
     async def authenticate_token(
         self, token: str, now: int, audiences: tuple[str, ...] | None = None
     ) -> Asked:

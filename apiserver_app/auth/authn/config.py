@@ -65,6 +65,7 @@ _VERIFIED = (
     "claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when "
     "claims.email is used in claimMappings.username.expression"
 )
+INVALID = "invalid authentication configuration: "
 _RESERVED = "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use"
 _PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
@@ -120,8 +121,11 @@ def _wrong(value: Any, wanted: str, path: str) -> str:
     return f"json: cannot unmarshal {given} into Go struct field {path} of type {wanted}"
 
 
-def issuers(config: Object, own: Sequence[str], version: str) -> list[Settings]:
-    """The issuers in their order; `own` are those of service account tokens. Raises ValueError."""
+def issuers(
+    config: Object, own: Sequence[str], version: str, anonymous: tuple[Any] | None = None
+) -> list[Settings]:
+    """The issuers in their order; `own` are those of service account tokens. `anonymous` is what
+    the file has to say of it still, when it is read again. Raises ValueError."""
     found: list[FieldError] = []
     listed = config.get("jwt") or []
     out: list[Settings] = []
@@ -141,16 +145,19 @@ def issuers(config: Object, own: Sequence[str], version: str) -> list[Settings]:
         if discovery and discovery in discovered:
             found.append(errors.duplicate(f"{path}.issuer.discoveryURL", discovery))
         discovered.append(discovery)
-    anonymous = config.get("anonymous")
-    if anonymous is not None and int(version.partition(".")[2]) < ANONYMOUS_SINCE:
+    said_of = config.get("anonymous")
+    if said_of is not None and int(version.partition(".")[2]) < ANONYMOUS_SINCE:
         text = "anonymous is not supported when AnonymousAuthConfigurableEnpoints feature gate is disabled"  # noqa: E501
         found.append(errors.forbidden_value("anonymous", text))
-    if anonymous and anonymous.get("conditions") and not anonymous.get("enabled"):
+    if said_of and said_of.get("conditions") and not said_of.get("enabled"):
         text = "enabled should be set to true when conditions are defined"
-        found.append(errors.invalid_value("anonymous.conditions", anonymous["conditions"], text))
+        found.append(errors.invalid_value("anonymous.conditions", said_of["conditions"], text))
+    if anonymous is not None and anonymous[0] != said_of:
+        text = "changed from initial configuration file"
+        found.append(errors.forbidden_value("anonymous", text))
     if found:
         said = errors.aggregate([str(one) for one in found])
-        raise ValueError(f"invalid authentication configuration: {said}")
+        raise ValueError(INVALID + said)
     return out
 
 

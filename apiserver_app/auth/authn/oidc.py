@@ -63,6 +63,11 @@ class Oidc:
         why = f"not a token of {settings.issuer}"
         self._foreign = Try(self.name, "skip", why, source=SOURCE)
 
+    @property
+    def is_initialized(self) -> bool:
+        """Whether the issuer has told where its keys are."""
+        return bool(self._keys_url)
+
     async def initialize(self, kernel: Kernel) -> None:
         """Ask the issuer for its discovery document, every 10 s until it is there."""
         while not await self.discover():

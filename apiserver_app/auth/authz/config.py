@@ -25,6 +25,8 @@ from apiserver_app.machinery.reader import Reader
 
 MODES = ("Node", "RBAC", "ABAC", "Webhook", "AlwaysAllow", "AlwaysDeny")
 DEFAULT_MODES = ("Node", "RBAC")
+ALWAYS_FIRST = "PrivilegedGroup"
+_AT_START_ONLY = ("Node", "ABAC", "RBAC")  # what these keep is made once
 API_VERSIONS = tuple(f"apiserver.config.k8s.io/{one}" for one in ("v1alpha1", "v1beta1", "v1"))
 CONDITIONS_MAX = 64
 TIMEOUT_SECONDS_MAX = 30
@@ -47,6 +49,7 @@ class Options:
     config: str = ""  # an AuthorizationConfiguration
     config_path: str = ""
     kubeconfigs: Mapping[str, str] = field(default_factory=dict)  # that it names
+    started: tuple[str, ...] | None = None  # types the server began with, of a file read again
 
 
 def build(options: Options, reader: Reader, world: reviewing.World) -> union.Union:
@@ -98,7 +101,7 @@ def _structured(options: Options, world: reviewing.World) -> list[str | Authoriz
             "--authorization-config can not be specified when --authorization-mode or "
             "--authorization-webhook-* flags are defined"
         )
-    config = _load(options)
+    config = load(options)
     found: list[FieldError] = []
     conditions: dict[int, list[webhook.Condition]] = {}
     listed = config.get("authorizers") or []
@@ -108,6 +111,7 @@ def _structured(options: Options, world: reviewing.World) -> list[str | Authoriz
     _check_authorizers(listed, options, conditions, found)
     if found:
         raise ValueError(errors.aggregate([str(one) for one in found]))
+    _check_types(listed, options.started)
     out: list[str | Authorizer] = []
     for index, one in enumerate(listed):
         if one["type"] == "Webhook":
@@ -122,7 +126,30 @@ def _structured(options: Options, world: reviewing.World) -> list[str | Authoriz
     return out
 
 
-def _load(options: Options) -> Object:
+def _check_types(listed: list[Object], started: tuple[str, ...] | None) -> None:
+    """Names of those who are no webhooks, and what may change while the server runs."""
+    types = [one["type"] for one in listed if one["type"] != "Webhook"]
+    wrong = [
+        f"expected name {one['type'].lower()} for authorizer {one['type']} instead of {one['name']}"
+        for one in listed
+        if one["type"] != "Webhook" and one["name"] != one["type"].lower()
+    ]
+    if started is not None:
+        missing = sorted({one for one in started if one != "Webhook"} - set(types))
+        if missing:
+            wrong.append(f"missing required types: [{' '.join(missing)}]")
+    if wrong:
+        raise ValueError(errors.aggregate(wrong))
+    for one in types:
+        if started is not None and one in _AT_START_ONLY and one not in started:
+            raise ValueError(
+                f"authorizer type {one} is not allowed if it was not enabled at initial server "
+                "startup"
+            )
+
+
+def load(options: Options) -> Object:
+    """The file's object. Raises ValueError."""
     import yaml  # only who has a configuration needs it
 
     try:
