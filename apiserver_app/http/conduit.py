@@ -30,13 +30,34 @@ class Conduit:
 
     def __init__(self, kernel: kernels.Kernel, reply: Reply) -> None:
         self._reply = reply
+        self._kernel = kernel
+        self._used = kernel.now  # when something crossed in either direction
+        self._timer = 0  # looks whether it was long ago; 0: none
         self._arrived: kernels.Mailbox[Data] = kernels.Mailbox(kernel)
         self._room = kernels.Signal(kernel)
         self._unread = 0
         self.gone = False
         self.bytes_in = self.bytes_out = 0
         self.on_gone: Callable[[], None] = lambda: None
-        reply.listen(cancel=lambda _: self._left(), data=self._arrived.put, took=self._client_took)
+        reply.listen(cancel=lambda _: self._left(), data=self._came, took=self._client_took)
+
+    def expire(self, seconds: float, on_idle: Callable[[], None]) -> None:
+        """Tell once nothing has crossed for so long, unless it is over before."""
+        idle = int(seconds * kernels.SECOND)
+
+        def look(_: object) -> None:
+            self._timer = 0
+            if self.gone:
+                return
+            if self._kernel.now - self._used >= idle:
+                on_idle()
+            else:
+                arm()
+
+        def arm() -> None:
+            self._timer = self._kernel.call_at(self._used + idle, look, None, background=True)
+
+        arm()
 
     async def send(self, data: Data) -> None:
         """To the client, when it has room. Raises Gone."""
@@ -47,6 +68,7 @@ class Conduit:
             raise Gone
         self._unread += len(data)
         self.bytes_out += len(data)
+        self._used = self._kernel.now
         self._reply.body(data, True)
 
     async def receive(self) -> Data | None:
@@ -75,6 +97,10 @@ class Conduit:
             self._end()
             self._reply.close(code, reason)
 
+    def _came(self, data: Data) -> None:
+        self._used = self._kernel.now
+        self._arrived.put(data)
+
     def _client_took(self, count: int) -> None:
         self._unread -= count
         if self._unread < WINDOW_BYTES:
@@ -87,6 +113,9 @@ class Conduit:
 
     def _end(self) -> None:
         self.gone = True
+        if self._timer:
+            self._kernel.drop(self._timer)
+            self._timer = 0
         self._arrived.close()
         self._room.set()
 

@@ -3,6 +3,9 @@ somebody else says.
 
 The request is decided by then. Its task lives on in the inside lane, so that a stream takes turns
 with the cluster's own work, and tells of the whole stream once, when it ends.
+
+Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/server.go (StreamIdleTimeout) and
+staging/src/k8s.io/apiserver/pkg/util/proxy/websocket.go.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
     from apiserver_app.http.server import Reply
 
 LEFT = "the client went away"
+# of processes and ports: a kubelet's --streaming-connection-idle-timeout, and what the API server
+# gives the WebSockets that it translates
+IDLE_SECONDS = 4 * 3600
+IDLE = "nothing crossed it for 4h0m0s"
 
 
 async def serve(
@@ -52,6 +59,13 @@ async def serve(
             ended = await _tunnelled(cluster.kernel, stream, conduit)
         else:
             reply.switch(outcome.headers)
+
+            def idle() -> None:
+                ended["why"] = IDLE
+                conduit.close()
+                cluster.kernel.cancel(task)
+
+            conduit.expire(IDLE_SECONDS, idle)
             if isinstance(stream, streaming.Session):
                 ended = await remotecommand.serve(cluster.kernel, stream, conduit)
             else:

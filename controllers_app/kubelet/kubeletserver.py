@@ -25,7 +25,8 @@ NODE_CPU_NANOS, NODE_MEMORY_BYTES = 80_000_000, 600_000_000  # beside the contai
 _PLAIN = "text/plain; charset=utf-8"
 _CONFIG: Object = {
     "enableServer": True, "syncFrequency": "1m0s", "fileCheckFrequency": "20s",
-    "httpCheckFrequency": "20s", "address": "0.0.0.0", "port": 10250,
+    "httpCheckFrequency": "20s", "streamingConnectionIdleTimeout": "4h0m0s",
+    "address": "0.0.0.0", "port": 10250,
     "authentication": {
         "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"},
         "webhook": {"enabled": True, "cacheTTL": "2m0s"}, "anonymous": {"enabled": False},

@@ -446,3 +446,39 @@ def test_any_order_of_frames_is_answered_or_ends_the_connection(
     answer.cancel()
     lab.session.settle()
     assert len(lab.session.cluster.kernel.tasks) == before
+
+
+# -- nobody says anything -------------------------------------------------------------------------
+
+
+def pass_hours(lab: Lab, hours: float) -> None:
+    """Let time go by at once: housekeeping that falls due in between runs when it is over."""
+    kernel = lab.session.cluster.kernel
+    kernel.advance(kernel.now + int(hours * 3600) * 1_000_000)
+    lab.session.host.clock.rebase()
+    lab.session.settle()
+
+
+def test_a_stream_nothing_crosses_for_four_hours_is_closed_and_its_client_hung_up() -> None:
+    lab = Lab()
+    answer = lab.exec("command=hang&stdin=true")
+    pass_hours(lab, 3)
+    lab.say(answer, b"\x00still here")
+    pass_hours(lab, 3)
+    assert answer.closed is None
+    pass_hours(lab, 1)
+    assert answer.closed == (1000, "")
+    assert lab.nodes.processes[-1].hung_up
+    assert lab.stream("end")["why"] == "nothing crossed it for 4h0m0s"
+
+
+def test_a_client_that_pings_over_spdy_stays() -> None:
+    lab = Lab()
+    headers = {**SPDY, "x-stream-protocol-version": "portforward.k8s.io"}
+    answer = lab.open("web/portforward", headers)
+    for _ in range(3):
+        pass_hours(lab, 3.5)
+        lab.say(answer, spdy.ping(1))
+    assert answer.closed is None
+    pass_hours(lab, 4.5)
+    assert answer.closed is not None
