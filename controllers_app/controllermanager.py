@@ -215,7 +215,9 @@ class _Process:
             queue = WorkQueue(self._kernel, self._probe, entry.name)
             group.at_end(lambda: informers.detach(entry.name))
             group.at_end(queue.shut_down)
-            recorder = Recorder(self._kernel, self._clients[entry.name], entry.account or NAME)
+            recorder = Recorder(
+                self._kernel, self._clients[entry.name], entry.source or entry.account or NAME
+            )
             group.spawn(f"{entry.name}/events", recorder.run())
             context = runtime.Context(
                 self._kernel, self._clients[entry.name], informers, recorder, queue,

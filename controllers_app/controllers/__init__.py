@@ -59,6 +59,7 @@ class Entry:
     factory: Factory
     since: int = 0  # minor version
     until: int = 999
+    source: str = ""  # whose its events are, where that is not the account
 
     @property
     def identity(self) -> str:
@@ -95,7 +96,12 @@ CONTROLLERS = (
     Entry("resourcequota", "resourcequota-controller", resourcequota.ResourceQuotaController),
     Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
     Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),
-    Entry("volumebinder", "persistent-volume-binder", volumebinder.VolumeBinderController),
+    Entry(
+        "volumebinder",
+        "persistent-volume-binder",
+        volumebinder.VolumeBinderController,
+        source="persistentvolume-controller",
+    ),
     Entry(
         "claimprotection", "pvc-protection-controller", volumeprotection.ClaimProtectionController
     ),

@@ -1,28 +1,36 @@
 """The persistent volume binder: finds each claim a volume, and looks after volumes let go of.
 
 A claim takes the smallest free volume that suits it. If there is none and its storage class has a
-provisioner, a volume is made for it. Simplified: the provisioner, in a real cluster a pod of its
-own, is played here and takes one second; and a class that waits for the first consumer waits for a
-pod that was scheduled, since the scheduler does not look at volumes.
+provisioner, a volume is made for it. For a claim whose class waits for the first consumer the
+scheduler decides: it reserves a volume, or names the node for which one is to be made. Simplified:
+the provisioner, in a real cluster a pod of its own, is played here and takes one second.
 
-Models kubernetes pkg/controller/volume/persistentvolume/pv_controller.go.
+Models kubernetes pkg/controller/volume/persistentvolume/pv_controller.go, and of provisioners
+rancher/local-path-provisioner, whose volumes can be reached from one node only.
 """
 
 from __future__ import annotations
 
-from apiserver_app.machinery import errors, labels, meta, quantity
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from controllers_app.runtime import claims
+from controllers_app.runtime.claims import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    CLAIMS,
+    CLASSES,
+    NO_PROVISIONER,
+    SELECTED_NODE,
+    VOLUMES,
+)
 from controllers_app.runtime.controller import Context, Controller, Result
 
-CLAIMS = "persistentvolumeclaims"
-VOLUMES = "persistentvolumes"
-CLASSES = "storageclasses.storage.k8s.io"
-BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
+PROVISIONER_BETA = "volume.beta.kubernetes.io/storage-provisioner"
 PROVISION_SECONDS = 1.0
+RESYNC_SECONDS = 15  # --pvclaimbinder-sync-period
+LOCAL_PATH = "rancher.io/local-path"
 
 
 class VolumeBinderController(Controller):
@@ -33,10 +41,10 @@ class VolumeBinderController(Controller):
         self._claims = ctx.informers.informer(CLAIMS)
         self._volumes = ctx.informers.informer(VOLUMES)
         self._classes = ctx.informers.informer(CLASSES)
-        self._pods = ctx.informers.informer("pods").index("claim", by_claim)
+        self._pods = ctx.informers.informer("pods").index("claim", claims.of_pod)
         self._claims.handle(self._changed, self._updated, self._claim_gone)
-        self._volumes.handle(self._volume_added, self._updated, self._volume_gone)
-        self._pods.handle(self._pod_added, self._pod_updated)
+        self._volumes.handle(self._changed, self._volume_updated, self._volume_gone)
+        self._pods.handle(self._pod_added)
 
     async def reconcile(self, key: str) -> Result | None:
         if "/" not in key:
@@ -52,26 +60,66 @@ class VolumeBinderController(Controller):
     # -- claims ---------------------------------------------------------------------------------
 
     async def _sync_bound(self, claim: Object) -> Result:
-        volume = self._volumes.get(claim["spec"].get("volumeName") or "")
+        name = claim["spec"].get("volumeName") or ""
+        volume = self._volumes.get(name)
         if volume is None:
-            message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
-            if await self._write_phase(CLAIMS, claim, {**claim["status"], "phase": "Lost"}):
-                self.recorder.event(claim, "Warning", "ClaimLost", message)
-            return Result("has lost its volume")
+            what = "its PersistentVolume" if name else "reference to PersistentVolume"
+            message = f"Bound claim has lost {what}. Data on the volume is lost!"
+            return await self._lose(claim, "ClaimLost", message)
+        if volume["spec"].get("claimRef") is not None and not claims.is_for(volume, claim):
+            message = "Two claims are bound to the same volume, this one is bound incorrectly"
+            return await self._lose(claim, "ClaimMisbound", message)
         return await self._bind(claim, volume)
 
+    async def _lose(self, claim: Object, reason: str, message: str) -> Result:
+        if await self._write_phase(CLAIMS, claim, {**claim["status"], "phase": "Lost"}):
+            self.recorder.event(claim, "Warning", reason, message)
+        return Result("has lost its volume")
+
     async def _sync_unbound(self, claim: Object) -> Result:
-        asked = claim["spec"].get("volumeName")
-        volume = self._volumes.get(asked) if asked else self._best_match(claim)
+        name = claim["spec"].get("volumeName")
+        if name:
+            return await self._sync_asked(claim, name)
+        waits = claims.waits(self._classes.get(claims.class_of(claim)))
+        volume = claims.best_match(claim, self._volumes.list(), reserved_only=waits)
         if volume is not None:
-            made_for_it = _is_for(volume, claim)
-            free = made_for_it or volume["spec"].get("claimRef") is None
-            if free and (made_for_it or asked or not self._waits_for_consumer(claim)):
-                return await self._bind(claim, volume)
-        await self._write_phase(CLAIMS, claim, {**(claim.get("status") or {}), "phase": "Pending"})
-        if asked:
-            return Result(f"waits for volume {asked}")
+            return await self._bind(claim, volume)
+        await self._pend(claim)
+        if waits and SELECTED_NODE not in meta.annotations_of(claim):
+            return self._wait_for_consumer(claim)
         return await self._provision(claim)
+
+    async def _sync_asked(self, claim: Object, name: str) -> Result:
+        """A claim that asks for one volume by name."""
+        volume = self._volumes.get(name)
+        if volume is not None and claims.is_for(volume, claim):
+            return await self._bind(claim, volume)
+        reason, why = "", f"waits for volume {name}"
+        if volume is not None and volume["spec"].get("claimRef") is not None:
+            reason, why = "FailedBinding", f'volume "{name}" already bound to a different claim.'
+        elif volume is not None:
+            wrong = claims.mismatch(volume, claim)
+            if not wrong:
+                return await self._bind(claim, volume)
+            reason, why = "VolumeMismatch", f'Cannot bind to requested volume "{name}": {wrong}'
+        if reason:
+            self.recorder.event(claim, "Warning", reason, why)
+        await self._pend(claim)
+        return Result(why)
+
+    def _wait_for_consumer(self, claim: Object) -> Result:
+        users = self._pods.by("claim", meta.key_of(claim)).values()
+        names = sorted(meta.name_of(pod) for pod in users if _is_to_be_scheduled(pod))
+        reason, message = "WaitForFirstConsumer", _WAITING
+        if names:
+            reason = "WaitForPodScheduled"
+            pods = "pod" if len(names) == 1 else "pods"
+            message = f"waiting for {pods} {','.join(names)} to be scheduled"
+        self.recorder.event(claim, "Normal", reason, message)
+        return Result(message)
+
+    async def _pend(self, claim: Object) -> None:
+        await self._write_phase(CLAIMS, claim, {**(claim.get("status") or {}), "phase": "Pending"})
 
     async def _provision(self, claim: Object) -> Result:
         name = claim["spec"].get("storageClassName")
@@ -86,19 +134,17 @@ class VolumeBinderController(Controller):
             message = f'storageclass.storage.k8s.io "{name}" not found'
             self.recorder.event(claim, "Warning", "ProvisioningFailed", message)
             return Result(message)
-        if self._waits_for_consumer(claim):
-            message = "waiting for first consumer to be created before binding"
-            self.recorder.event(claim, "Normal", "WaitForFirstConsumer", message)
-            return Result(message)
         provisioner = storage_class["provisioner"]
         if provisioner == NO_PROVISIONER:
+            message = f"no volume plugin matched name: {provisioner}"
+            self.recorder.event(claim, "Warning", "ProvisioningFailed", message)
             return Result("finds no volume, and its class makes none")
         if meta.annotations_of(claim).get(PROVISIONER) != provisioner:
-            path = ("metadata", "annotations", PROVISIONER)
-            await self.client.update(
-                CLAIMS, meta.namespace_of(claim), meta.name_of(claim),
-                meta.with_path(claim, path, provisioner),
-            )  # fmt: skip
+            changed = claim
+            for name in (PROVISIONER_BETA, PROVISIONER):
+                path = ("metadata", "annotations", name)
+                changed = meta.with_path(changed, path, provisioner)
+            await self.client.update(CLAIMS, meta.namespace_of(claim), meta.name_of(claim), changed)
             self.recorder.event(
                 claim, "Normal", "ExternalProvisioning",
                 "Waiting for a volume to be created either by the external provisioner "
@@ -111,6 +157,8 @@ class VolumeBinderController(Controller):
     async def _make_volume(self, claim: Object, storage_class: Object) -> Result:
         """What the provisioner does, one second after it was asked."""
         name = f"pvc-{meta.uid_of(claim)}"
+        message = f'External provisioner is provisioning volume for claim "{meta.key_of(claim)}"'
+        self.recorder.event(claim, "Normal", "Provisioning", message)
         spec = claim["spec"]
         body = {
             "apiVersion": "v1",
@@ -120,13 +168,13 @@ class VolumeBinderController(Controller):
                 "annotations": {PROVISIONED_BY: storage_class["provisioner"]},
             },
             "spec": {
-                "capacity": {"storage": _asked(claim)},
+                "capacity": {"storage": claims.asked(claim)},
                 "accessModes": spec["accessModes"],
-                "claimRef": _reference(claim),
+                "claimRef": claims.reference_to(claim),
                 "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
                 "storageClassName": meta.name_of(storage_class),
                 "volumeMode": spec.get("volumeMode", "Filesystem"),
-                "hostPath": {"path": f"/var/local/{name}", "type": "DirectoryOrCreate"},
+                **_place(claim, storage_class["provisioner"], name),
             },
         }
         try:
@@ -142,12 +190,9 @@ class VolumeBinderController(Controller):
     async def _bind(self, claim: Object, volume: Object) -> Result:
         """Point each at the other, and say so in both; each write only if it is still to do."""
         name = meta.name_of(volume)
-        if not _is_for(volume, claim):
-            changed = meta.with_path(volume, ("spec", "claimRef"), _reference(claim))
-            path = ("metadata", "annotations", BOUND_BY_CONTROLLER)
-            volume = await self.client.update(
-                VOLUMES, "", name, meta.with_path(changed, path, "yes")
-            )
+        mine = claims.bound(volume, claim)
+        if mine is not volume:
+            volume = await self.client.update(VOLUMES, "", name, mine)
         await self._write_phase(VOLUMES, volume, {**volume["status"], "phase": "Bound"})
         if claim["spec"].get("volumeName") != name or BIND_COMPLETED not in meta.annotations_of(
             claim
@@ -170,39 +215,6 @@ class VolumeBinderController(Controller):
         }
         await self._write_phase(CLAIMS, claim, status)
         return Result(f"is bound to {name}")
-
-    def _best_match(self, claim: Object) -> Object | None:
-        """The volume made for it, else the smallest free one that suits it."""
-        spec = claim["spec"]
-        selector = labels.from_label_selector(spec["selector"]) if spec.get("selector") else None
-        asked = quantity.parse(_asked(claim))
-        found: list[tuple[quantity.Quantity, str, Object]] = []
-        for volume in self._volumes.list():
-            if meta.is_deleting(volume):
-                continue
-            if _is_for(volume, claim):
-                return volume
-            offered = volume["spec"]
-            size = quantity.parse(offered["capacity"]["storage"])
-            if (
-                offered.get("claimRef") is None
-                and size >= asked
-                and set(spec["accessModes"]) <= set(offered["accessModes"])
-                and (offered.get("storageClassName") or "") == (spec.get("storageClassName") or "")
-                and offered.get("volumeMode") == spec.get("volumeMode")
-                and (selector is None or selector.matches(meta.labels_of(volume)))
-            ):
-                found.append((size, meta.name_of(volume), volume))
-        return min(found, key=lambda item: item[:2])[2] if found else None
-
-    def _waits_for_consumer(self, claim: Object) -> bool:
-        storage_class = self._classes.get(claim["spec"].get("storageClassName") or "")
-        if storage_class is None:
-            return False
-        if storage_class.get("volumeBindingMode") != "WaitForFirstConsumer":
-            return False
-        users = self._pods.by("claim", meta.key_of(claim)).values()
-        return not any(pod["spec"].get("nodeName") for pod in users)
 
     # -- volumes --------------------------------------------------------------------------------
 
@@ -255,12 +267,14 @@ class VolumeBinderController(Controller):
         if name:
             self.queue.add(name, revision)
 
-    def _volume_added(self, volume: Object, revision: int) -> None:
-        """A free volume may suit any claim that waits."""
+    def _volume_updated(self, old: Object, volume: Object, revision: int) -> None:
+        """A volume that has become free may suit any claim that waits."""
         self.queue.add(meta.name_of(volume), revision)
-        for claim in self._claims.list():
-            if (claim.get("status") or {}).get("phase") != "Bound":
-                self.queue.add(meta.key_of(claim), revision)
+        phases = [(one.get("status") or {}).get("phase") for one in (old, volume)]
+        if phases[1] == "Available" != phases[0]:
+            for claim in self._claims.list():
+                if BIND_COMPLETED not in meta.annotations_of(claim):
+                    self.queue.add(meta.key_of(claim), revision)
 
     def _volume_gone(self, volume: Object, revision: int) -> None:
         reference = volume["spec"].get("claimRef")
@@ -268,54 +282,35 @@ class VolumeBinderController(Controller):
             self.queue.add(_claimed(reference), revision)
 
     def _pod_added(self, pod: Object, revision: int) -> None:
+        """A pod that is not scheduled soon is what its claims wait for, and they say so then."""
         if pod["spec"].get("nodeName"):
-            for key in by_claim(pod):
-                claim = self._claims.get(key)
-                if claim is not None and BIND_COMPLETED not in meta.annotations_of(claim):
-                    self.queue.add(key, revision)
-
-    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
-        if old["spec"].get("nodeName") != pod["spec"].get("nodeName"):
-            self._pod_added(pod, revision)
+            return
+        for key in claims.of_pod(pod):
+            claim = self._claims.get(key)
+            if claim is not None and BIND_COMPLETED not in meta.annotations_of(claim):
+                self.queue.add_after(key, RESYNC_SECONDS, revision, background=True)
 
 
-def by_claim(pod: Object) -> tuple[str, ...]:
-    """Keys of the claims a pod mounts, for an index."""
-    volumes = pod["spec"].get("volumes")
-    if not volumes:
-        return ()
-    namespace = meta.namespace_of(pod)
-    return tuple(
-        f"{namespace}/{volume['persistentVolumeClaim']['claimName']}"
-        for volume in volumes
-        if "persistentVolumeClaim" in volume
-    )
+_WAITING = "waiting for first consumer to be created before binding"
 
 
-def _is_for(volume: Object, claim: Object) -> bool:
-    reference = volume["spec"].get("claimRef")
-    return (
-        reference is not None
-        and reference.get("name") == meta.name_of(claim)
-        and reference.get("namespace") == meta.namespace_of(claim)
-        and reference.get("uid") == meta.uid_of(claim)
-    )
+def _is_to_be_scheduled(pod: Object) -> bool:
+    finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return not pod["spec"].get("nodeName") and not finished
 
 
-def _asked(claim: Object) -> str:
-    return str(claim["spec"]["resources"]["requests"]["storage"])
-
-
-def _reference(claim: Object) -> Object:
-    metadata = claim["metadata"]
-    return {
-        "kind": "PersistentVolumeClaim",
-        "namespace": metadata["namespace"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "apiVersion": "v1",
-        "resourceVersion": metadata["resourceVersion"],
-    }
+def _place(claim: Object, provisioner: str, name: str) -> Object:
+    """Where a new volume is, and from where it can be reached."""
+    if provisioner != LOCAL_PATH:
+        return {"hostPath": {"path": f"/var/local/{name}", "type": "DirectoryOrCreate"}}
+    folder = f"{name}_{meta.namespace_of(claim)}_{meta.name_of(claim)}"
+    path = f"/opt/local-path-provisioner/{folder}"
+    place: Object = {"hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+    node = meta.annotations_of(claim).get(SELECTED_NODE)
+    if node:
+        here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
+        place["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
+    return place
 
 
 def _claimed(reference: Object) -> str:

@@ -9,6 +9,9 @@ Models kubernetes pkg/scheduler/scheduler.go and schedule_one.go.
 
 from __future__ import annotations
 
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
@@ -28,7 +31,9 @@ from controllers_app.scheduler.owners import Owners
 from controllers_app.scheduler.plugins import PLUGINS
 from controllers_app.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from controllers_app.scheduler.plugins.volume_binding import VolumePlugin
 from controllers_app.scheduler.queue import Queued, SchedulingQueue
+from controllers_app.scheduler.volumes import Volumes
 
 NAME = follow.NAME
 PROFILE = follow.PROFILE
@@ -36,6 +41,8 @@ FLUSH_SECONDS = 30
 # always the same: it is the only candidate, so after a restart it leads again at once
 IDENTITY = "control-plane_00000000-0000-4000-8000-000000000002"
 POPS_BACKOFF_SINCE = 33  # SchedulerPopFromBackoffQ, on by default since 1.33
+
+Ended = tuple[str, str]  # (result, what to say of it)
 
 
 def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: str) -> Component:
@@ -76,13 +83,16 @@ class Scheduler:
         self.queue = SchedulingQueue(
             kernel, probe, self._may_help, pops_backoff=minor >= POPS_BACKOFF_SINCE
         )
-        self._follower = follow.Follower(self._informers, self.cache, self.queue)
+        volumes = Volumes(kernel, client, self._informers, self.cache.nodes)
+        self._follower = follow.Follower(self._informers, self.cache, self.queue, volumes)
         owners = Owners(self._informers)
         for plugin in self.plugins:
             if isinstance(plugin, PodTopologySpread):
                 plugin.owner_selector = owners.selector
             elif isinstance(plugin, InterPodAffinity):
                 plugin.namespace_labels = owners.namespace_labels
+            elif isinstance(plugin, VolumePlugin):
+                plugin.volumes, plugin.version = volumes, minor
         self._start = 0  # the node at which the next attempt begins to look
 
     async def run(self) -> None:
@@ -132,16 +142,21 @@ class Scheduler:
         assert task is not None
         revs, queued.revs = queued.revs, []
         task.span = await self._probe.hop("work", NAME, key, revs, span=0)
-        try:
-            result, said = await self._attempt(key)
-        except errors.ApiError as error:
-            result, said = "retry", error.message
-            self.queue.retry(key)
-        await self._probe.hop("done", result, said, 0)
+        await self._conclude(key, self._attempt(key))
         task.span = 0
 
-    async def _attempt(self, key: str) -> tuple[str, str]:
-        """Decide and bind; (result, what to say of it)."""
+    async def _conclude(self, key: str, attempt: Coroutine[Any, Any, Ended | None]) -> None:
+        """Close the span with what came of it, unless somebody else will."""
+        try:
+            ended = await attempt
+        except errors.ApiError as error:
+            ended = "retry", error.message
+            self.queue.retry(key)
+        if ended is not None:
+            await self._probe.hop("done", *ended, 0)
+
+    async def _attempt(self, key: str) -> Ended | None:
+        """Decide and bind; None when its node has to be prepared first, which goes on apart."""
         pod = self._follower.pod(key)
         if pod is None or pod["spec"].get("nodeName") or meta.is_deleting(pod):
             self.queue.remove(key)
@@ -162,7 +177,32 @@ class Scheduler:
             await self._probe.hop("schedule", "score", key, scored.detail())
             chosen, detail = self._select(scored)
         await self._probe.hop("schedule", "select", key, detail)
+        self.cache.place(info, chosen)
+        if filtered.reservers:
+            promised = framework.run_reserve(filtered.reservers, info, chosen)
+            if promised:  # which takes its time: other pods have their turn meanwhile
+                task = self._kernel.current
+                assert task is not None
+                prepared = self._conclude(key, self._prepare(key, info, chosen, promised))
+                self._group.spawn(f"{NAME}/bind {key}", prepared, span=task.span)
+                return None
         return await self._bind(key, info, chosen)
+
+    async def _prepare(
+        self, key: str, info: PodInfo, node: str, promised: Sequence[tuple[Plugin, Any]]
+    ) -> Ended:
+        """Keep what was promised for the pod on its node, then bind it."""
+        for plugin, todo in promised:
+            detail = {"node": node, "plugin": plugin.name, **plugin.told(todo)}
+            await self._probe.hop("schedule", "prebind", key, detail)
+            try:
+                await plugin.pre_bind(todo, info, node)
+            except (framework.PreBindFailed, errors.ApiError) as error:
+                for other, undone in promised:
+                    other.unreserve(undone)
+                why = f'running PreBind plugin "{plugin.name}": {error}'
+                return await self._unbound(key, info, why)
+        return await self._bind(key, info, node)
 
     def _select(self, scored: framework.Scored) -> tuple[str, Object]:
         """The highest total; among equals, chance decides."""
@@ -180,8 +220,7 @@ class Scheduler:
         why = f"{best} points, {margin} more than the next"
         return ties[0], {"node": ties[0], "total": best, "margin": margin, "why": why}
 
-    async def _bind(self, key: str, info: PodInfo, node: str) -> tuple[str, str]:
-        self.cache.place(info, node)
+    async def _bind(self, key: str, info: PodInfo, node: str) -> Ended:
         namespace, name = meta.split_key(key)
         binding = {
             "apiVersion": "v1",
@@ -193,7 +232,8 @@ class Scheduler:
         try:
             await self._client.create("pods", namespace, binding, name=name, subresource="binding")
         except errors.ApiError as error:
-            return await self._unbound(key, info, error)
+            why = f'running Bind plugin "DefaultBinder": {error.message}'
+            return await self._unbound(key, info, why)
         self.queue.remove(key)
         self._recorder.event(
             info.pod, "Normal", "Scheduled",
@@ -201,13 +241,17 @@ class Scheduler:
         )  # fmt: skip
         return "ok", f"bound to {node}"
 
-    async def _unbound(self, key: str, info: PodInfo, error: errors.ApiError) -> tuple[str, str]:
-        """The API server refused the binding: the pod is not there, whatever was assumed."""
+    async def _unbound(self, key: str, info: PodInfo, message: str) -> Ended:
+        """It could not be bound: the pod is not there, whatever was assumed."""
         now = self._follower.pod(key)
+        if now is not None and meta.uid_of(now) != meta.uid_of(info.pod):
+            await self._probe.hop(
+                "schedule", "fail", key, {"message": message, "unschedulable": []}
+            )
+            return "ok", message  # another pod of that name has its own turn
         if now is None or not now["spec"].get("nodeName"):
             if self.cache.forget(key) is not None:
                 self.queue.happened(ClusterEvent(framework.POD_DELETED, 0, pod=info))
-        message = f'running Bind plugin "DefaultBinder": {error.message}'
         await self._probe.hop("schedule", "fail", key, {"message": message, "unschedulable": []})
         if now is None or now["spec"].get("nodeName"):
             self.queue.remove(key)
@@ -217,7 +261,7 @@ class Scheduler:
         await self._note(info.pod, "SchedulerError", message)
         return "retry", message
 
-    async def _fail(self, key: str, info: PodInfo, filtered: framework.Filtered) -> tuple[str, str]:
+    async def _fail(self, key: str, info: PodInfo, filtered: framework.Filtered) -> Ended:
         message = framework.fit_error(filtered, info)
         blockers = filtered.blockers()
         detail = {"message": message, "unschedulable": list(blockers)}

@@ -1,5 +1,5 @@
-"""What the scheduler makes of changes of pods and nodes: its cache, its queue, and what may help
-pods that wait.
+"""What the scheduler makes of changes of pods, nodes and of what volumes come from: its cache, its
+queue, and what may help pods that wait.
 
 Models kubernetes pkg/scheduler/eventhandlers.go.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.informer import InformerFactory
+from controllers_app.runtime.informer import Informer, InformerFactory
 from controllers_app.scheduler import framework
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import ClusterEvent
 from controllers_app.scheduler.nodeinfo import PodInfo
 from controllers_app.scheduler.queue import SchedulingQueue
+from controllers_app.scheduler.volumes import Volumes
 
 NAME = "scheduler"
 PROFILE = "default-scheduler"
@@ -22,7 +23,10 @@ PROFILE = "default-scheduler"
 class Follower:
     """Keeps cache and queue as new as the watches are."""
 
-    def __init__(self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue) -> None:
+    def __init__(
+        self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue, volumes: Volumes
+    ) -> None:
+        self._volumes = volumes
         self._cache = cache
         self._queue = queue
         self._pods = informers.informer("pods")
@@ -31,10 +35,29 @@ class Follower:
     def follow(self) -> None:
         self._nodes.handle(self._node_added, self._node_updated, self._node_deleted)
         self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
+        volumes = self._volumes
+        for informer, added, updated in (
+            (volumes.claims, framework.CLAIM_ADDED, framework.CLAIM_UPDATED),
+            (volumes.volumes, framework.VOLUME_ADDED, framework.VOLUME_UPDATED),
+            (volumes.classes, framework.CLASS_ADDED, framework.CLASS_UPDATED),
+        ):
+            self._pass_on(informer, added, updated)
 
     def pod(self, key: str) -> Object | None:
         """The pod as it is now, as far as known."""
         return self._pods.get(key)
+
+    def _pass_on(self, informer: Informer, added: str, updated: str) -> None:
+        """Of these only pods that wait are told; they are looked up when they are needed."""
+        happened = self._queue.happened
+
+        def on_add(obj: Object, revision: int) -> None:
+            happened(ClusterEvent(added, revision, new=obj))
+
+        def on_update(old: Object, obj: Object, revision: int) -> None:
+            happened(ClusterEvent(updated, revision, old, obj))
+
+        informer.handle(on_add, on_update)
 
     # -- nodes ----------------------------------------------------------------------------------
 

@@ -33,12 +33,16 @@ DETAIL_NODES_BEST = 20
 # what may happen in the cluster that a pod which was turned down waits for
 NODE_ADDED, NODE_UPDATED, NODE_DELETED = "node added", "node updated", "node deleted"
 POD_ADDED, POD_UPDATED, POD_DELETED = "pod added", "pod updated", "pod deleted"
+CLAIM_ADDED, CLAIM_UPDATED = "claim added", "claim updated"
+VOLUME_ADDED, VOLUME_UPDATED = "volume added", "volume updated"
+CLASS_ADDED, CLASS_UPDATED = "storage class added", "storage class updated"
 NODE_EVENTS = (NODE_ADDED, NODE_UPDATED)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """Something happened to a node, or to a pod on a node (`pod` is the pod then)."""
+    """Something happened to a node, to what volumes come from, or to a pod on a node (`pod` is the
+    pod then)."""
 
     what: str
     revision: int
@@ -56,6 +60,10 @@ class No:
     code: str = UNSCHEDULABLE
 
 
+class PreBindFailed(Exception):
+    """What a pod needs on its node could not be had after all."""
+
+
 class Plugin:
     """One plugin. `state` is what its `prepare` computed for this pod; None means it has nothing
     to do for the pod in that phase and is skipped."""
@@ -64,11 +72,13 @@ class Plugin:
     weight = 0
     filters = False
     scores = False
+    reserves = False
     source = ""
     wakes_on: tuple[str, ...] = NODE_EVENTS
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
-        """PreFilter: None to skip. Default: always run."""
+        """PreFilter: None to skip, a No to turn the pod down before any node is asked. Default:
+        always run."""
         return ()
 
     def narrow(self, state: Any, pod: PodInfo) -> Iterable[str] | None:
@@ -81,6 +91,21 @@ class Plugin:
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None
+
+    def reserve(self, state: Any, pod: PodInfo, node: str) -> Any:
+        """Reserve: promise what the pod needs on the node that was chosen. What is to be done
+        before the pod can be bound; None for nothing."""
+        return None
+
+    def unreserve(self, todo: Any) -> None:
+        """Take the promise back."""
+
+    async def pre_bind(self, todo: Any, pod: PodInfo, node: str) -> None:
+        """PreBind: do it. Raises PreBindFailed, or an ApiError."""
+
+    def told(self, todo: Any) -> Object:
+        """What is to be done, for the trace."""
+        return {}
 
     def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
         """PreScore: None to skip. Default: always run."""
@@ -131,6 +156,8 @@ class Filtered:
     looked_at: list[NodeInfo] = field(default_factory=list)
     absent: tuple[int, No] | None = None  # nodes that were left out by name
     narrowers: list[str] = field(default_factory=list)
+    refused: tuple[str, No] | None = None  # (plugin, refusal) before any node was asked
+    reservers: Sequence[tuple[Plugin, Any]] = ()  # with what each prepared
 
     def detail(self) -> dict[str, Any]:
         names = [node.name for node in self.looked_at[:DETAIL_NODES_MAX]]
@@ -141,6 +168,8 @@ class Filtered:
             "failed": {node: [plugin, ", ".join(no.reasons)] for node, (plugin, no) in failed},
             "skipped": self.skipped,
         }
+        if self.refused is not None:
+            out["refused"] = [self.refused[0], ", ".join(self.refused[1].reasons)]
         if len(self.looked_at) != len(names) or self.total != len(names):
             out["count"] = {
                 "total": self.total, "looked_at": len(self.looked_at),
@@ -149,7 +178,9 @@ class Filtered:
         return out
 
     def blockers(self) -> tuple[str, ...]:
-        """The plugins that turned nodes down."""
+        """The plugins that turned the pod or nodes down."""
+        if self.refused is not None:
+            return (self.refused[0],)
         return tuple(sorted({plugin for plugin, _ in self.failed.values()} | {*self.narrowers}))
 
 
@@ -193,19 +224,24 @@ class Scored:
 def run_filters(plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: int = 0) -> Filtered:
     """Ask the filters node by node, from the `start`th on, until enough nodes have passed."""
     active: list[tuple[Plugin, Any]] = []
-    skipped, narrowers = [], []
+    skipped, narrowers, reservers = [], [], []
     only: set[str] | None = None
     for plugin in plugins:
         state = plugin.prepare_filter(pod, cache)
         if state is None:
             skipped.append(plugin.name)
             continue
+        if isinstance(state, No):
+            return _refused(plugin.name, state, active, skipped, cache)
         active.append((plugin, state))
+        if plugin.reserves:
+            reservers.append((plugin, state))
         names = plugin.narrow(state, pod)
         if names is not None:
             only = set(names) if only is None else only.intersection(names)
             narrowers.append(plugin.name)
     out = Filtered([], {}, [plugin.name for plugin, _ in active], skipped, len(cache.nodes))
+    out.reservers = reservers
     nodes: Sequence[NodeInfo] = cache.order()
     if only is not None:
         nodes = [cache.nodes[name] for name in sorted(only) if name in cache.nodes]
@@ -233,6 +269,24 @@ def run_filters(plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: in
             if len(out.feasible) >= enough:
                 break
     return out
+
+
+def _refused(
+    name: str, no: No, active: Sequence[tuple[Plugin, Any]], skipped: list[str], cache: Cache
+) -> Filtered:
+    """Nothing is to be asked of the nodes: all are turned down by one plugin for one reason."""
+    nodes = list(cache.order())
+    failed = {node.name: (name, no) for node in nodes}
+    ran = [*(plugin.name for plugin, _ in active), name]
+    return Filtered([], failed, ran, skipped, len(nodes), nodes, refused=(name, no))
+
+
+def run_reserve(
+    reservers: Sequence[tuple[Plugin, Any]], pod: PodInfo, node: str
+) -> list[tuple[Plugin, Any]]:
+    """The plugins that have something to do before the pod is bound, and what."""
+    asked = [(plugin, plugin.reserve(state, pod, node)) for plugin, state in reservers]
+    return [(plugin, todo) for plugin, todo in asked if todo is not None]
 
 
 def run_scores(
@@ -263,6 +317,8 @@ def fit_error(filtered: Filtered, pod: PodInfo) -> str:
         for reason in no.reasons:
             counts[reason] = counts.get(reason, 0) + count
     reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    if filtered.refused is not None:
+        reasons = ", ".join(filtered.refused[1].reasons)
     head = f"0/{filtered.total} nodes are available: {reasons}."
     return f"{head} preemption: {preemption_sentence(filtered, pod)}"
 

@@ -180,7 +180,8 @@ class SchedulingQueue:
         if not queued.changed:
             queued.revs = []
         self._waiting[key] = queued
-        self._taken = ""
+        if self._taken == key:  # not one that was still being bound while others had their turn
+            self._taken = ""
 
     # -- what brings pods back ------------------------------------------------------------------
 

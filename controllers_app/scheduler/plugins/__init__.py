@@ -16,6 +16,9 @@ from controllers_app.scheduler.plugins.node_unschedulable import NodeUnschedulab
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from controllers_app.scheduler.plugins.resources_fit import NodeResourcesFit
 from controllers_app.scheduler.plugins.taint_toleration import TaintToleration
+from controllers_app.scheduler.plugins.volume_binding import VolumeBinding
+from controllers_app.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from controllers_app.scheduler.plugins.volume_zone import VolumeZone
 
 PLUGINS: tuple[type[Plugin], ...] = (
     NodeUnschedulable,
@@ -24,6 +27,9 @@ PLUGINS: tuple[type[Plugin], ...] = (
     NodeAffinity,
     NodePorts,
     NodeResourcesFit,
+    VolumeRestrictions,
+    VolumeBinding,
+    VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
     NodeResourcesBalancedAllocation,

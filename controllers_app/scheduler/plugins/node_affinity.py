@@ -1,15 +1,15 @@
 """The nodes a pod selects: nodeSelector, required affinity, preferred affinity.
 
-Models kubernetes pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go and
-staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go.
+Models kubernetes pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from apiserver_app.machinery.meta import Object
+from controllers_app.scheduler import nodeterms
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
     UNRESOLVABLE,
@@ -60,7 +60,7 @@ class NodeAffinity(Plugin):
         return sum(
             preferred["weight"]
             for preferred in state
-            if _term_matches(preferred.get("preference") or {}, node)
+            if nodeterms.holds(preferred.get("preference") or {}, node)
         )
 
     def normalize(self, state: Any, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
@@ -91,38 +91,9 @@ def selects(state: tuple[Object, Object | None], node: NodeInfo) -> bool:
             return False
     if required is None:
         return True
-    return any(_term_matches(term, node) for term in required.get("nodeSelectorTerms") or ())
+    return nodeterms.matches(required, node)
 
 
 def _affinity(pod: PodInfo) -> Object:
     affinity = pod.spec.get("affinity") or {}
     return affinity.get("nodeAffinity") or {}
-
-
-def _term_matches(term: Object, node: NodeInfo) -> bool:
-    expressions = term.get("matchExpressions") or ()
-    names = term.get("matchFields") or ()
-    if not expressions and not names:
-        return False
-    fields = {"metadata.name": node.name}
-    return all(_holds(one, node.labels) for one in expressions) and all(
-        _holds(one, fields) for one in names
-    )
-
-
-def _holds(one: Object, values: Mapping[str, str]) -> bool:
-    have, operator = values.get(one["key"]), one["operator"]
-    wanted = one.get("values") or []
-    if operator == "In":
-        return have in wanted
-    if operator == "NotIn":
-        return have not in wanted
-    if operator == "Exists":
-        return have is not None
-    if operator == "DoesNotExist":
-        return have is None
-    try:
-        number, bound = int(have or ""), int(wanted[0])
-    except (ValueError, IndexError):
-        return False
-    return number > bound if operator == "Gt" else number < bound

@@ -24,6 +24,7 @@
  * @property {string} why
  * @property {string[]} ties    nodes that shared the highest total
  * @property {string} phase     the newest phase seen
+ * @property {[string, string][]} prepared  what the node needs first: claim -> volume or ''
  * @property {string} message   of a failure
  * @property {string[]} unschedulable
  */
@@ -56,9 +57,17 @@ export function cycleAt(span, seq) {
     chosen: details.select?.node || details.bind?.node || '',
     why: details.select?.why || '',
     phase,
+    prepared: preparedBy(details.prebind),
     message: details.fail?.message || '',
     unschedulable: details.fail?.unschedulable || [],
   };
+}
+
+/** @param {any} [prebind] @returns {[string, string][]} */
+function preparedBy(prebind) {
+  if (!prebind) return [];
+  const made = (prebind.provision || []).map((/** @type {string} */ claim) => [claim, '']);
+  return [...Object.entries(prebind.reserve || {}), ...made];
 }
 
 /** @param {any} filter @param {string[]} nodes @param {Record<string, [string, string]>} failed */

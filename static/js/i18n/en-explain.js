@@ -145,10 +145,12 @@ export default {
   'cycle.failedBy': '*{plugin}* says: `{message}`',
   'cycle.more': '{n} more nodes were filtered out.',
   'cycle.again':
-    'It waits until something changes that could help: a node, a taint, or a pod that goes.',
+    'It waits until something changes that could help: a node, a taint, a claim, ' +
+    'or a pod that goes.',
   'cycle.untaint': 'Then {node} takes part in the scoring.',
   'cycle.tolerate': 'In the pod template. That makes new pods; the old ones would be replaced.',
   'cycle.uncordon': 'Then {node} takes new pods again.',
+  'cycle.claims': 'The events of its claims say what they wait for.',
   'cycle.lessRequests': 'Smaller requests, or a larger node.',
   'cycle.node': 'node',
   'cycle.points': 'points',

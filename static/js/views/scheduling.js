@@ -47,10 +47,30 @@ export function board(ctx, cycle) {
           h('p', null, h('code', null, cycle.message)),
         ]
       : null,
+    cycle.prepared.length ? preparation(words, cycle) : null,
     cycle.chosen
-      ? [caption(words, 3, 'bind'), h('p', null, h('code', null, `POST …/pods/${pod}/binding`))]
+      ? [
+          caption(words, cycle.prepared.length ? 4 : 3, 'bind'),
+          h('p', null, h('code', null, `POST …/pods/${pod}/binding`)),
+        ]
       : null,
   );
+}
+
+/** What has to be done before the pod can be bound. @param {any} words @param {Cycle} cycle */
+function preparation(words, cycle) {
+  return [
+    caption(words, 3, 'prebind'),
+    cycle.prepared.map(([claim, volume]) =>
+      h(
+        'p',
+        { key: `claim-${claim}` },
+        volume
+          ? words.t('sched.reserves', { claim, volume })
+          : words.t('sched.provisions', { claim, node: cycle.chosen }),
+      ),
+    ),
+  ];
 }
 
 /** Few nodes are all shown; of many, the best and some that were refused. @param {Cycle} cycle */

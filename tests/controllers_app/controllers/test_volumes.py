@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from apiserver_app.machinery import meta
 from tests.controllers_app.controllers.lab import Lab, pod
 
@@ -71,6 +73,8 @@ def test_a_claim_without_volume_or_class_waits_and_says_so(lab: Lab) -> None:
         "FailedBinding",
         "no persistent volumes available for this claim and no storage class is set",
     )
+    [told] = lab.stored("events", "default")
+    assert told["source"]["component"] == "persistentvolume-controller"
     lab.create(VOLUMES, volume("late", "1Gi"), "")
     assert phase(lab, CLAIMS, "data") == "Bound"
 
@@ -83,7 +87,7 @@ def test_a_class_with_a_provisioner_makes_a_volume_and_deletes_it_with_the_claim
     assert phase(lab, CLAIMS, "data") == "Bound"
     assert phase(lab, VOLUMES, name) == "Bound"
     reasons = [reason for reason, _, _ in lab.events("PersistentVolumeClaim")]
-    assert reasons == ["ExternalProvisioning", "ProvisioningSucceeded"]
+    assert reasons == ["ExternalProvisioning", "Provisioning", "ProvisioningSucceeded"]
     lab.delete(CLAIMS, "data")
     lab.run(2)
     assert lab.find(CLAIMS, "data") is None
@@ -91,17 +95,59 @@ def test_a_class_with_a_provisioner_makes_a_volume_and_deletes_it_with_the_claim
     lab.assert_no_slips()
 
 
-def test_a_class_that_waits_for_its_first_consumer_waits(lab: Lab) -> None:
+def test_a_class_that_waits_for_its_first_consumer_waits_for_the_schedulers_choice(
+    lab: Lab,
+) -> None:
     lab.add_node("node-1")
     lab.create("storageclasses.storage.k8s.io",
-               storage_class(volumeBindingMode="WaitForFirstConsumer"), "")  # fmt: skip
+               storage_class(volumeBindingMode="WaitForFirstConsumer",
+                             provisioner="rancher.io/local-path"), "")  # fmt: skip
     lab.create(CLAIMS, claim(storageClassName="fast"))
-    lab.run(5)
-    assert phase(lab, CLAIMS, "data") == "Pending"
     lab.create("pods", user())
-    lab.bind("user", "node-1")
+    lab.run(20)
+    assert phase(lab, CLAIMS, "data") == "Pending"
+    assert [one[:2] for one in lab.events("PersistentVolumeClaim")] == [
+        ("WaitForFirstConsumer", "waiting for first consumer to be created before binding"),
+        ("WaitForPodScheduled", "waiting for pod user to be scheduled"),
+    ]
+    chosen = {"volume.kubernetes.io/selected-node": "node-1"}
+    lab.patch(CLAIMS, "data", {"metadata": {"annotations": chosen}})
     lab.run(5)
     assert phase(lab, CLAIMS, "data") == "Bound"
+    made = lab.get(VOLUMES, lab.get(CLAIMS, "data")["spec"]["volumeName"], "")["spec"]
+    terms = made["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    assert terms[0]["matchExpressions"][0]["values"] == ["node-1"]
+
+
+def test_a_volume_reserved_by_name_goes_to_that_claim_alone(lab: Lab) -> None:
+    reserved = {"namespace": "default", "name": "data"}
+    lab.create(VOLUMES, volume("mine", "5Gi", claimRef=reserved), "")
+    lab.create(CLAIMS, claim("other", storageClassName=""))
+    lab.create(CLAIMS, claim(storageClassName=""))
+    found = lab.get(VOLUMES, "mine", "")
+    assert found["spec"]["claimRef"]["uid"] == meta.uid_of(lab.get(CLAIMS, "data"))
+    assert "annotations" not in found["metadata"]  # it was not the controller that chose
+    assert phase(lab, CLAIMS, "data") == "Bound" and phase(lab, CLAIMS, "other") == "Pending"
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (volume("disk", "1Mi"),
+         ("VolumeMismatch", 'Cannot bind to requested volume "disk": requested PV is too small')),
+        (volume("disk", "1Gi", volumeMode="Block"),
+         ("VolumeMismatch", 'Cannot bind to requested volume "disk": incompatible volumeMode')),
+        (volume("disk", "1Gi", claimRef={"namespace": "default", "name": "else"}),
+         ("FailedBinding", 'volume "disk" already bound to a different claim.')),
+    ],
+)  # fmt: skip
+def test_a_claim_is_told_why_it_cannot_have_the_volume_it_names(
+    lab: Lab, there: dict[str, Any], said: tuple[str, str]
+) -> None:
+    lab.create(VOLUMES, there, "")
+    lab.create(CLAIMS, claim(storageClassName="", volumeName="disk"))
+    assert said in [one[:2] for one in lab.events("PersistentVolumeClaim")]
+    assert phase(lab, CLAIMS, "data") == "Pending"
 
 
 def test_a_claim_in_use_is_kept_until_its_pod_is_gone(lab: Lab) -> None:

@@ -189,6 +189,8 @@ function changeBlocks(cycle, words) {
       });
     } else if (plugin === 'NodeUnschedulable') {
       items.push({ code: `kubectl uncordon ${node}`, small: words.t('cycle.uncordon', { node }) });
+    } else if (plugin === 'VolumeBinding' && !items.length) {
+      items.push({ code: 'kubectl describe pvc', small: words.t('cycle.claims') });
     } else if (plugin === 'NodeResourcesFit') {
       items.push({ code: 'resources:\n  requests: …', small: words.t('cycle.lessRequests') });
     }

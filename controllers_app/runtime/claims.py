@@ -1,0 +1,158 @@
+"""What pods, claims and volumes say of each other: who uses what, who may have what. Pure.
+
+Shared by the controller that binds volumes and the scheduler, which decides for claims that wait
+for their first consumer.
+
+Models kubernetes pkg/controller/volume/persistentvolume/util/util.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from apiserver_app.machinery import labels, meta, quantity
+from apiserver_app.machinery.meta import Object
+
+CLAIMS = "persistentvolumeclaims"
+VOLUMES = "persistentvolumes"
+CLASSES = "storageclasses.storage.k8s.io"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+_NONE: tuple[str, ...] = ()
+
+
+def of_pod(pod: Object) -> tuple[str, ...]:
+    """Keys of the claims a pod mounts, also of those that are made for it."""
+    volumes = pod["spec"].get("volumes")
+    if not volumes:
+        return _NONE
+    names = [
+        volume["persistentVolumeClaim"]["claimName"]
+        if "persistentVolumeClaim" in volume
+        else f"{meta.name_of(pod)}-{volume['name']}"
+        for volume in volumes
+        if "persistentVolumeClaim" in volume or "ephemeral" in volume
+    ]
+    if not names:
+        return _NONE
+    namespace = meta.namespace_of(pod)
+    return tuple(f"{namespace}/{name}" for name in names)
+
+
+def is_bound(claim: Object) -> bool:
+    """Whether claim and volume have found each other, and both say so."""
+    return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in meta.annotations_of(claim)
+
+
+def waits(storage_class: Object | None) -> bool:
+    """Whether claims of the class wait for a pod that uses them."""
+    if storage_class is None:
+        return False
+    return bool(storage_class.get("volumeBindingMode") == "WaitForFirstConsumer")
+
+
+def class_of(claim: Object) -> str:
+    return claim["spec"].get("storageClassName") or ""
+
+
+def asked(claim: Object) -> str:
+    return str(claim["spec"]["resources"]["requests"]["storage"])
+
+
+def is_for(volume: Object, claim: Object) -> bool:
+    """Whether the volume is kept for that claim: bound to it, or reserved under its name."""
+    reference = volume["spec"].get("claimRef")
+    if reference is None:
+        return False
+    if reference.get("name") != meta.name_of(claim):
+        return False
+    if reference.get("namespace") != meta.namespace_of(claim):
+        return False
+    return reference.get("uid") in (None, "", meta.uid_of(claim))
+
+
+def bound(volume: Object, claim: Object) -> Object:
+    """The volume as it is when it belongs to the claim; itself when it does already."""
+    reference = volume["spec"].get("claimRef") or {}
+    if is_for(volume, claim) and reference.get("uid"):
+        return volume
+    changed = meta.with_path(volume, ("spec", "claimRef"), reference_to(claim))
+    if is_for(volume, claim):  # somebody else reserved it
+        return changed
+    return meta.with_path(changed, ("metadata", "annotations", BOUND_BY_CONTROLLER), "yes")
+
+
+def reference_to(claim: Object) -> Object:
+    metadata = claim["metadata"]
+    return {
+        "kind": "PersistentVolumeClaim",
+        "namespace": metadata["namespace"],
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "apiVersion": "v1",
+        "resourceVersion": metadata["resourceVersion"],
+    }
+
+
+def best_match(
+    claim: Object,
+    volumes: Iterable[Object],
+    *,
+    reserved_only: bool = False,
+    reachable: Callable[[Object], bool] | None = None,
+) -> Object | None:
+    """The volume reserved for the claim, else the smallest free one that suits it.
+
+    `reachable` says whether a node can use a volume: one that is reserved and cannot be reached
+    is no match, and neither is any other. `reserved_only` leaves free volumes alone.
+    """
+    spec = claim["spec"]
+    selector = labels.from_label_selector(spec["selector"]) if spec.get("selector") else None
+    wanted = quantity.parse(asked(claim))
+    found: list[tuple[quantity.Quantity, str, Object]] = []
+    for volume in volumes:
+        offered = volume["spec"]
+        if meta.is_deleting(volume) or _mode(offered) != _mode(spec):
+            continue
+        mine = is_for(volume, claim)
+        if not mine and offered.get("claimRef") is not None:
+            continue
+        size = quantity.parse(offered["capacity"]["storage"])
+        if size < wanted:
+            continue
+        if mine:
+            return volume if reachable is None or reachable(volume) else None
+        if reserved_only or (volume.get("status") or {}).get("phase") != "Available":
+            continue
+        if selector is not None and not selector.matches(meta.labels_of(volume)):
+            continue
+        if (offered.get("storageClassName") or "") != class_of(claim):
+            continue
+        if not set(spec["accessModes"]) <= set(offered["accessModes"]):
+            continue
+        if reachable is None or reachable(volume):
+            found.append((size, meta.name_of(volume), volume))
+    return min(found, key=lambda item: item[:2])[2] if found else None
+
+
+def mismatch(volume: Object, claim: Object) -> str:
+    """Why a claim that asks for this very volume cannot have it; empty when it can."""
+    spec, offered = claim["spec"], volume["spec"]
+    if meta.is_deleting(volume):
+        return f'the volume is marked for deletion "{meta.name_of(volume)}"'
+    if quantity.parse(offered["capacity"]["storage"]) < quantity.parse(asked(claim)):
+        return "requested PV is too small"
+    if (offered.get("storageClassName") or "") != class_of(claim):
+        return "storageClassName does not match"
+    if _mode(offered) != _mode(spec):
+        return "incompatible volumeMode"
+    if not set(spec["accessModes"]) <= set(offered["accessModes"]):
+        return "incompatible accessMode"
+    return ""
+
+
+def _mode(spec: Object) -> str:
+    return spec.get("volumeMode") or "Filesystem"

@@ -1,0 +1,95 @@
+"""What only one may use at a time: claims that say so, and disks named in the pod itself.
+
+Models kubernetes pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.scheduler import framework
+from controllers_app.scheduler.cache import Cache
+from controllers_app.scheduler.framework import UNRESOLVABLE, ClusterEvent, No
+from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
+from controllers_app.scheduler.plugins.volume_binding import VolumePlugin, mounted, not_found
+
+_TAKEN_WORDS = (
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+)
+_TAKEN = No((_TAKEN_WORDS,))
+_NO_DISK = No(("node(s) had no available disk",))
+_DISKS = frozenset(("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"))
+
+State = tuple[bool, list[Object]]  # whether a claim is taken, volumes that are such disks
+
+
+class VolumeRestrictions(VolumePlugin):
+    name = "VolumeRestrictions"
+    filters = True
+    wakes_on = (
+        framework.NODE_ADDED, framework.POD_DELETED, framework.CLAIM_ADDED,
+        framework.CLAIM_UPDATED,
+    )  # fmt: skip
+    source = "pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go"
+
+    def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
+        disks = _disks(pod)
+        taken = False
+        for key, said in mounted(pod) if pod.claims else ():
+            if "persistentVolumeClaim" not in said:
+                continue
+            claim = self.volumes.claim(key)
+            if claim is None:
+                return No((not_found(key),), UNRESOLVABLE)
+            if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
+                taken = taken or _is_used(key, cache)
+        return (taken, disks) if taken or disks else None
+
+    def filter(self, state: State, pod: PodInfo, node: NodeInfo) -> No | None:
+        taken, disks = state
+        if any(_conflict(disk, other) for disk in disks for other in _others(node)):
+            return _NO_DISK
+        return _TAKEN if taken else None
+
+    def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
+        """A pod left that used a claim or a disk of this one, or a claim came or changed."""
+        if event.pod is not None:
+            if not set(event.pod.claims).isdisjoint(pod.claims):
+                return True
+            return any(_conflict(one, two) for one in _disks(pod) for two in _disks(event.pod))
+        if event.what == framework.NODE_ADDED:
+            return True
+        return event.new is not None and meta.key_of(event.new) in pod.claims
+
+
+def _disks(pod: PodInfo) -> list[Object]:
+    return [one for one in pod.spec.get("volumes") or () if not _DISKS.isdisjoint(one)]
+
+
+def _is_used(key: str, cache: Cache) -> bool:
+    return any(key in pod.claims for node in cache.order() for pod in node.pods.values())
+
+
+def _others(node: NodeInfo) -> Iterable[Object]:
+    return (disk for pod in node.pods.values() for disk in _disks(pod))
+
+
+def _conflict(mine: Object, other: Object) -> bool:
+    """Whether both are the same disk, and not all who use it only read."""
+    kind = next((kind for kind in sorted(_DISKS) if kind in mine and kind in other), None)
+    if kind is None:
+        return False
+    one, two = mine[kind], other[kind]
+    only_read = bool(one.get("readOnly") and two.get("readOnly"))
+    if kind == "gcePersistentDisk":
+        return one.get("pdName") == two.get("pdName") and not only_read
+    if kind == "awsElasticBlockStore":
+        return bool(one.get("volumeID") == two.get("volumeID"))
+    if kind == "iscsi":
+        return one.get("iqn") == two.get("iqn") and not only_read
+    shared = not set(one.get("monitors") or ()).isdisjoint(two.get("monitors") or ())
+    same = all(one.get(field) == two.get(field) for field in ("pool", "image"))
+    return shared and same and not only_read
