@@ -1,6 +1,6 @@
-"""etcdctl get, put, del, watch, compaction.
+"""etcdctl get, put, del, compaction.
 
-Models etcd etcdctl/ctlv3/command/{get,put,del,watch,compaction}_command.go and util.go.
+Models etcd etcdctl/ctlv3/command/{get,put,del,compaction}_command.go and util.go.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lifecycle.etcdctl.flags import Parsed
 from lifecycle.etcdctl.printers import Answer
 from lifecycle.etcdctl.server import Keys, RpcError, prefix_end, sorted_by
-from lifecycle.etcdctl.session import BAD_ARGS, BAD_FEATURE, ERROR, INTERRUPTED, Exit, Session
+from lifecycle.etcdctl.session import BAD_ARGS, BAD_FEATURE, ERROR, Exit, Session
 
 _TARGETS = ("CREATE", "KEY", "MODIFY", "VALUE", "VERSION")
 _TOO_MANY = "too many arguments, only accept one argument when `--prefix` or `--from-key` is set"
@@ -48,7 +48,7 @@ def get_keys(parsed: Parsed) -> Keys:
         raise Exit(BAD_FEATURE, f"bad sort order {flag['order']}")
     if flag["sort-by"].upper() not in ("", *_TARGETS):
         raise Exit(BAD_FEATURE, f"bad sort target {flag['sort-by']}")
-    return _keys(words, prefix=flag["prefix"], from_key=flag["from-key"])
+    return keys_of(words, prefix=flag["prefix"], from_key=flag["from-key"])
 
 
 def ranged(session: Session, keys: Keys, parsed: Parsed) -> Answer:
@@ -187,7 +187,7 @@ def delete_keys(parsed: Parsed) -> Keys:
     _not_both(flag["prefix"], flag["from-key"], "prefix", "from-key")
     if len(words) > 1 and (flag["prefix"] or flag["from-key"]):
         raise Exit(BAD_ARGS, _TOO_MANY)
-    return _keys(words, prefix=flag["prefix"], from_key=flag["from-key"])
+    return keys_of(words, prefix=flag["prefix"], from_key=flag["from-key"])
 
 
 def delete_answer(session: Session, keys: Keys, parsed: Parsed, span: int) -> Answer:
@@ -197,43 +197,7 @@ def delete_answer(session: Session, keys: Keys, parsed: Parsed, span: int) -> An
     return {"header": session.header(), "deleted": len(gone), "prev_kvs": previous or None}
 
 
-# -- watch, compaction ----------------------------------------------------------------------------
-
-
-async def watch(session: Session) -> None:
-    """Prints changes until it is interrupted."""
-    words = session.words
-    if session.flag("interactive"):
-        raise Exit(BAD_FEATURE, "watch --interactive is not simulated: give the key as argument")
-    key = session.world.env.get("ETCDCTL_WATCH_KEY", "")
-    if not words and not key:
-        raise Exit(BAD_ARGS, "bad number of arguments")
-    if len(words) > 2:
-        raise Exit(BAD_FEATURE, "an exec-command after the key is not simulated")
-    if len(words) == 2 and session.flag("prefix"):
-        raise Exit(BAD_ARGS, "`range_end` and `--prefix` are mutually exclusive")
-    await session.connect()
-    keys = _keys(words or [key], prefix=session.flag("prefix"), from_key=False)
-    try:
-        watcher = session.server.watch(keys, session.flag("rev"), session.world.poke)
-    except RpcError as error:
-        session.warn(f"watch was canceled ({error})")
-        raise Exit(INTERRUPTED, "watch is canceled by the server") from error
-    try:
-        while True:
-            await session.world.until(lambda: bool(watcher.waiting))
-            while watcher.waiting:
-                change = watcher.waiting.popleft()
-                prev = change.prev if session.flag("prev-kv") else None
-                event = {"type": change.type, "kv": change.kv, "prev_kv": prev}
-                head = {**session.header(), "revision": change.kv.mod_revision}
-                session.show(
-                    "watch",
-                    {"Header": head, "Events": [event], "CompactRevision": 0, "Canceled": False,
-                     "Created": False},
-                )  # fmt: skip
-    finally:
-        watcher.stop()
+# -- compaction ------------------------------------------------------------------------------------
 
 
 async def compaction(session: Session) -> None:
@@ -257,7 +221,8 @@ async def compaction(session: Session) -> None:
 # -- inside ---------------------------------------------------------------------------------------
 
 
-def _keys(words: Sequence[str], *, prefix: bool, from_key: bool) -> Keys:
+def keys_of(words: Sequence[str], *, prefix: bool, from_key: bool) -> Keys:
+    """The keys that words and flags of a command name."""
     key = words[0]
     if len(words) > 1:
         return Keys(key, words[1])

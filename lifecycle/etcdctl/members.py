@@ -18,6 +18,7 @@ from apiserver_app.machinery.kernel import SECOND, Kernel
 
 FIRST_NAME, FIRST_HOST = "node-1", "10.0.0.11"
 START_SECONDS = 3
+FIRST_TERM = 2
 LEARNERS_MAX = 1
 
 NOT_FOUND = "etcdserver: member not found"
@@ -27,6 +28,9 @@ TOO_MANY_LEARNERS = "etcdserver: too many learner members in cluster"
 NOT_ENOUGH = "etcdserver: re-configuration failed due to not enough started members"
 NOT_LEARNER = "etcdserver: can only promote a learner member"
 NOT_READY = "etcdserver: can only promote a learner member which is in sync with leader"
+
+BAD_TRANSFEREE = "etcdserver: bad leader transferee"
+TRANSFER_TIMEOUT = "etcdserver: request timed out, leader transfer took too long"
 
 
 class MemberError(Exception):
@@ -44,12 +48,11 @@ class Member(NamedTuple):
 
 
 class Members:
-    """The membership of one cluster. The first of `all` is the one the API server talks to, and
-    the leader."""
+    """The membership of one cluster. The first of `all` is the one the API server talks to."""
 
     def __init__(
         self, cluster: str, kernel: Kernel, is_node: Callable[[str], bool],
-        saved: Sequence[Sequence[Any]] = (),
+        saved: Sequence[Sequence[Any]] = (), led: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self._cluster = cluster
         self._kernel = kernel
@@ -57,6 +60,7 @@ class Members:
         self.all = [
             Member(one[0], one[1], tuple(one[2]), tuple(one[3]), one[4]) for one in saved
         ] or [_started(identity(f"{cluster} member"), FIRST_NAME, FIRST_HOST)]
+        self._leader, self.term = led or (self.own.id, FIRST_TERM)
         for one in self.all:
             if not one.name:
                 self._start_later(one.id, one.peer_urls, f"etcd-{one.id:x}")
@@ -64,6 +68,25 @@ class Members:
     @property
     def own(self) -> Member:
         return self.all[0]
+
+    @property
+    def leader(self) -> Member:
+        return self.find(self._leader)
+
+    @property
+    def led(self) -> tuple[int, int]:
+        """Who leads, and in which term: what is saved."""
+        return self._leader, self.term
+
+    def lead(self, member: int) -> None:
+        """Another one leads from now on, in a term of its own."""
+        found = next((one for one in self.all if one.id == member), None)
+        if found is None or found.is_learner:
+            raise MemberError(BAD_TRANSFEREE)
+        if not found.name:
+            raise MemberError(TRANSFER_TIMEOUT)
+        if member != self._leader:
+            self._leader, self.term = member, self.term + 1
 
     def find(self, member: int) -> Member:
         for one in self.all:
@@ -102,6 +125,8 @@ class Members:
             raise MemberError(
                 "removing the API server's own member is not simulated: it has no other endpoint"
             )
+        if gone.id == self._leader:
+            self.lead(self.own.id)
         self.all.remove(gone)
         return gone
 

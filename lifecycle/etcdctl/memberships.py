@@ -1,6 +1,6 @@
-"""etcdctl member list, add, remove, update, promote.
+"""etcdctl member list, add, remove, update, promote, and move-leader.
 
-Models etcd etcdctl/ctlv3/command/member_command.go.
+Models etcd etcdctl/ctlv3/command/{member,move_leader}_command.go.
 """
 
 from __future__ import annotations
@@ -65,6 +65,28 @@ async def update(session: Session) -> None:
 async def promote(session: Session) -> None:
     member = await _named(session)
     _changed(session, "promote", member, session.server.members.promote, member)
+
+
+async def move_leader(session: Session) -> None:
+    """Asked of the leader itself, which has to be among the endpoints."""
+    if len(session.words) != 1:
+        raise Exit(BAD_ARGS, "move-leader command needs 1 argument")
+    try:
+        target = int(session.words[0], 16)
+    except ValueError:
+        why = f'strconv.ParseUint: parsing "{session.words[0]}": invalid syntax'
+        raise Exit(BAD_ARGS, why) from None
+    await session.connect()
+    members, endpoints = session.server.members, session.endpoints()
+    leader = members.leader
+    if all(session.member_at(one).id != leader.id for one in endpoints):
+        raise Exit(BAD_ARGS, f"no leader endpoint given at [{' '.join(endpoints)}]")
+    try:
+        members.lead(target)
+    except MemberError as error:
+        raise RpcError(str(error)) from error
+    _told(session, f"leader {target:x}, term {members.term}")
+    session.say(f"Leadership transferred from {leader.id:x} to {target:x}")
 
 
 async def _named(session: Session, *, needs_urls: bool = False) -> int:

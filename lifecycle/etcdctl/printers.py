@@ -300,8 +300,20 @@ def _hashes(answer: Answer) -> Table:
     return ("ENDPOINT", "HASH"), rows
 
 
+def _snapshot(answer: Answer) -> Table:
+    head: tuple[str, ...] = ("HASH", "REVISION", "TOTAL KEYS", "TOTAL SIZE")
+    row = (
+        f"{answer['hash']:x}", str(answer["revision"]), str(answer["totalKey"]),
+        size(answer["totalSize"]),
+    )  # fmt: skip
+    if "version" in answer:
+        return (*head, "VERSION"), [(*row, answer["version"])]
+    return head, [row]
+
+
 _TABLES: dict[str, Callable[[Answer], Table]] = {
     "members": _members, "health": _health, "status": _status, "hashkv": _hashes,
+    "snapshot": _snapshot,
 }  # fmt: skip
 
 

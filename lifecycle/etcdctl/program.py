@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from lifecycle.etcdctl import flags, kv, memberships, txn, upkeep
+from lifecycle.etcdctl import (
+    concurrency,
+    flags,
+    kv,
+    memberships,
+    snapshots,
+    txn,
+    upkeep,
+    watching,
+)
 from lifecycle.etcdctl.commands import COMMANDS, FLAGS, REFUSED, Command
 from lifecycle.etcdctl.printers import FORMATS
 from lifecycle.etcdctl.server import RpcError, Server
@@ -32,7 +41,9 @@ _RUN: dict[str, Callable[[Session], Awaitable[None]]] = {
     "member list": memberships.listed, "member add": memberships.add,
     "member promote": memberships.promote, "member remove": memberships.remove,
     "member update": memberships.update, "put": kv.put, "txn": txn.txn, "version": upkeep.version,
-    "watch": kv.watch,
+    "watch": watching.watch, "lock": concurrency.lock, "elect": concurrency.elect,
+    "move-leader": memberships.move_leader, "snapshot save": snapshots.save,
+    "snapshot status": snapshots.status,
 }  # fmt: skip
 _COMMANDS = {one.name: one for one in COMMANDS}
 _SHORT = {"d", "w"}  # global flags of one letter that take a value

@@ -30,7 +30,6 @@ VALUE_BYTES_MAX = 1_572_864  # 1.5 MiB, of one request
 TTL_SECONDS_MIN, TTL_SECONDS_MAX = 2, 9_000_000_000
 OPERATIONS_MAX = 128  # of one transaction
 EVENT_LEASE_SECONDS = 3660
-RAFT_TERM = 2
 RAFT_ENTRIES = 6  # in the log before the first write: members, version
 QUOTA_BYTES = 2_147_483_648
 _RELEASES = {
@@ -119,7 +118,9 @@ class Server:
         self.values = Values(cluster)
         self.version = release_of(cluster.state.version)
         saved = cluster.state.control.get("members") or ()
-        self.members = Members(cluster.name, cluster.kernel, self._is_node, saved)
+        led = cluster.state.control.get("leader") or ()
+        self.members = Members(cluster.name, cluster.kernel, self._is_node, saved, led)
+        self._held: set[int] = set()  # leases that a command keeps alive
         self.cluster_id = identity(f"{cluster.name} cluster")
         for lease, granted in sorted(self.store.granted.items()):
             self._end_at(lease, granted.until)
@@ -269,6 +270,19 @@ class Server:
             raise RpcError(LEASE_NOT_FOUND)
         self.store.grant(lease, granted.ttl, self.now + granted.ttl * SECOND)
         return granted.ttl
+
+    def hold(self, lease: int) -> None:
+        """Keep a lease alive, as its client does three times in its time, until `let_go`."""
+        self._held.add(lease)
+        self._keep_alive(lease)
+
+    def let_go(self, lease: int) -> None:
+        self._held.discard(lease)
+
+    def _keep_alive(self, lease: int) -> None:
+        if lease in self._held and lease in self.store.granted:
+            due = self.now + self.renew(lease) * SECOND // 3
+            self._cluster.kernel.call_at(due, self._keep_alive, lease, background=True)
 
     def left(self, lease: int) -> tuple[int, int]:
         """(seconds granted, seconds left); (0, -1) when there is no such lease."""

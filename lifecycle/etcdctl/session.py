@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from lifecycle.etcdctl.flags import FlagError, Parsed, number
 from lifecycle.etcdctl.members import Member
 from lifecycle.etcdctl.printers import Answer, Printer
-from lifecycle.etcdctl.server import RAFT_TERM, Server
+from lifecycle.etcdctl.server import Server
 
 ERROR, BAD_CONNECTION, INVALID_INPUT, BAD_FEATURE, INTERRUPTED, BAD_ARGS = 1, 2, 3, 4, 5, 128
 
@@ -34,6 +34,10 @@ class World(Protocol):
 
     async def all(self) -> bytes: ...
 
+    def has_line(self) -> bool:
+        """Whether `line` would not wait."""
+        ...
+
     async def until(self, ready: Callable[[], bool]) -> None:
         """Wait until it is; `poke` says that it may be."""
         ...
@@ -43,6 +47,18 @@ class World(Protocol):
     def poke(self) -> None: ...
 
     def has_file(self, path: str) -> bool: ...
+
+    def read_file(self, path: str) -> bytes | None:
+        """None when there is none."""
+        ...
+
+    def write_file(self, path: str, data: bytes) -> None:
+        """Raises Exit when that cannot be."""
+        ...
+
+    async def run(self, words: list[str], env: Mapping[str, str]) -> int:
+        """Run another command with these variables; its exit code."""
+        ...
 
     def is_server(self, host: str) -> bool:
         """Whether the cluster's etcd is reached at that address."""
@@ -93,7 +109,7 @@ class Session:
         head = {"cluster_id": server.cluster_id, "member_id": server.member.id}
         if revision:
             head["revision"] = server.store.revision
-        return {**head, "raft_term": RAFT_TERM}
+        return {**head, "raft_term": server.members.term}
 
     def show(self, name: str, answer: Answer) -> None:
         form = self.flag("write-out")

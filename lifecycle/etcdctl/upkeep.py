@@ -5,7 +5,7 @@ Models etcd etcdctl/ctlv3/command/{lease,ep,alarm,auth,defrag,version}_command.g
 
 from __future__ import annotations
 
-from lifecycle.etcdctl.server import RAFT_TERM, RpcError
+from lifecycle.etcdctl.server import RpcError
 from lifecycle.etcdctl.session import BAD_ARGS, BAD_CONNECTION, ERROR, Exit, Session
 
 KEEP_ALIVES_A_TTL = 3
@@ -103,8 +103,8 @@ async def status(session: Session) -> None:
     server = session.server
     size = server.size_bytes()
     answer = {
-        "version": server.version, "dbSize": size, "leader": server.member.id,
-        "raftIndex": server.raft_index, "raftTerm": RAFT_TERM,
+        "version": server.version, "dbSize": size, "leader": server.members.leader.id,
+        "raftIndex": server.raft_index, "raftTerm": server.members.term,
         "raftAppliedIndex": server.raft_index, "dbSizeInUse": size,
     }  # fmt: skip
     found = []

@@ -9,13 +9,16 @@ import shlex
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
+from controllers_app.kubelet.shell.files import FileError
 from controllers_app.kubelet.shell.interpreter import Call
 from controllers_app.kubelet.shell.streams import Taken
 from controllers_app.kubelet.shell.tools import Tool
+from lifecycle.etcdctl import session
 
 if TYPE_CHECKING:
     from lifecycle.etcdctl.server import Server
 
+_IN_THE_POD = "kubectl -n kube-system exec etcd-node-1 -- etcdctl ... has"
 OUTPUT_BYTES_MAX = 1 << 20  # of one command in the console
 PKI = "/etc/kubernetes/pki/etcd"
 _CERTIFIED = {
@@ -32,7 +35,13 @@ def tools(server: Callable[[], Server]) -> tuple[Tool, ...]:
 
         return await program.run(server(), ShellWorld(call), call.args)
 
-    return (Tool("etcdctl", etcdctl, ("etcd",), "/usr/local/bin"),)
+    async def etcdutl(call: Call) -> int:
+        from lifecycle.etcdctl import snapshots
+
+        return await snapshots.etcdutl(server(), ShellWorld(call), call.args)
+
+    where = (("etcd",), "/usr/local/bin")
+    return (Tool("etcdctl", etcdctl, *where), Tool("etcdutl", etcdutl, *where))
 
 
 class ShellWorld:
@@ -54,6 +63,9 @@ class ShellWorld:
     async def all(self) -> bytes:
         return await self._call.io.stdin.all()
 
+    def has_line(self) -> bool:
+        return self._call.io.stdin.is_ready()
+
     async def until(self, ready: Callable[[], bool]) -> None:
         await self._call.runner.until(ready)
 
@@ -65,6 +77,26 @@ class ShellWorld:
 
     def has_file(self, path: str) -> bool:
         return self._call.machine.look(self._call.path(path)) is not None
+
+    def read_file(self, path: str) -> bytes | None:
+        try:
+            return self._call.machine.read(self._call.path(path))
+        except FileError:
+            return None
+
+    def write_file(self, path: str, data: bytes) -> None:
+        try:
+            self._call.machine.write(self._call.path(path), data, self._call.runner.now)
+        except FileError as error:
+            why = str(error)
+            why = f"could not open {path}.part (open {path}.part: {why[:1].lower()}{why[1:]})"
+            raise session.Exit(session.INTERRUPTED, why) from error
+
+    async def run(self, words: list[str], env: Mapping[str, str]) -> int:
+        child = self._call.shell.child()
+        child.variables |= env
+        child.exported |= set(env)
+        return await child.call(words, self._call.io)
 
     def is_server(self, host: str) -> bool:
         return host in ("127.0.0.1", "localhost", "[::1]", self._call.machine.address)
@@ -101,6 +133,9 @@ class ConsoleWorld:
     async def all(self) -> bytes:
         return await self._stdin.all()
 
+    def has_line(self) -> bool:
+        return True
+
     async def until(self, ready: Callable[[], bool]) -> None:
         if not ready():
             raise Ended
@@ -113,6 +148,15 @@ class ConsoleWorld:
 
     def has_file(self, path: str) -> bool:
         return path.startswith(f"{PKI}/")
+
+    def read_file(self, path: str) -> bytes | None:
+        return None
+
+    def write_file(self, path: str, data: bytes) -> None:
+        raise session.Exit(session.BAD_FEATURE, f"the console has no files: {_IN_THE_POD}")
+
+    async def run(self, words: list[str], env: Mapping[str, str]) -> int:
+        raise session.Exit(session.BAD_FEATURE, f"the console runs no {words[0]}: {_IN_THE_POD}")
 
     def is_server(self, host: str) -> bool:
         return host in ("127.0.0.1", "localhost", "[::1]", "10.0.0.11")

@@ -157,7 +157,10 @@ class ClusterHost:
         state.revision, state.compacted = store.revision, store.compacted
         state.now, state.steps = self.kernel.now, self.kernel.steps
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
-        state.control = {"inputs": self._input_count, "members": self.cluster.etcd.members.all}
+        members = self.cluster.etcd.members
+        state.control = {
+            "inputs": self._input_count, "members": members.all, "leader": members.led,
+        }  # fmt: skip
         state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []

@@ -193,6 +193,9 @@ class _Incoming:
         out, self._data = self._data[:end], self._data[end:]
         return out
 
+    def is_ready(self) -> bool:
+        return b"\n" in self._data or self._socket.has_news()
+
     async def all(self, end: bytes = b"") -> bytes:
         while not (end and self._data.endswith(end)) and await self._more():
             pass

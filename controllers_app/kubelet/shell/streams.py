@@ -33,6 +33,10 @@ class Source(Protocol):
         """All of it, up to its end or to whole blocks of 512 bytes of which the last are `end`."""
         ...
 
+    def is_ready(self) -> bool:
+        """Whether `line` would not wait."""
+        ...
+
 
 Sink = Callable[[bytes], None]
 
@@ -51,6 +55,9 @@ class Taken:
     async def all(self, end: bytes = b"") -> bytes:
         out, self._data = self._data, b""
         return out
+
+    def is_ready(self) -> bool:
+        return True
 
 
 class Kept:
@@ -247,6 +254,10 @@ class Pipe:
                 raise OutputFull
         self._at = len(self._taken)
         return b"".join(parts)
+
+    def is_ready(self) -> bool:
+        left = self._taken.find(b"\n", self._at) >= 0
+        return left or self._closed or any(b"\n" in data for _, data in self._parts)
 
     async def _more(self) -> bool:
         """Take all that waits; False at the end."""

@@ -150,6 +150,10 @@ class Input:
             parts.append(data)
         return b"".join(parts)
 
+    def is_ready(self) -> bool:
+        whole = self._echo is not None or any(b"\n" in data for data in self._ready)
+        return self.closed or (bool(self._ready) and whole)
+
     def _ended(self, end: bytes) -> bool:
         """Whether what came so far is whole blocks of a tape that has its end."""
         if not end or self._size % 512:

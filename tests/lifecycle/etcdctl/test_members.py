@@ -103,3 +103,18 @@ def test_a_change_is_told_as_work_of_etcdctl(shell: Shell) -> None:
     work = [one for one in records if one["kind"] == "work" and one["component"] == "etcdctl"][-1]
     done = next(one for one in records if one["kind"] == "done" and one["span"] == work["seq"])
     assert "2 members" in str(done)
+
+
+def test_the_leader_moves_and_its_term_with_it(shell: Shell) -> None:
+    shell(f"member add node-2 --peer-urls={SECOND}:2380")
+    shell.session.wait(4)
+    first, second = (row[0] for row in table(shell))
+    said = shell(f"move-leader {second}")
+    assert said == f"Leadership transferred from {first} to {second}\n"
+    (status,) = orjson.loads(shell("endpoint status -w json"))
+    assert (f"{status['Status']['leader']:x}", status["Status"]["raftTerm"]) == (second, 3)
+    assert "no leader endpoint given at [127.0.0.1:2379]" in shell(f"move-leader {first}", code=128)
+    shell.session.restart()
+    shell(f"--endpoints={SECOND}:2379 move-leader {first}")
+    (status,) = orjson.loads(shell("endpoint status -w json"))
+    assert (f"{status['Status']['leader']:x}", status["Status"]["raftTerm"]) == (first, 4)
