@@ -13,7 +13,8 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-_ABSOLUTE_URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?:/|[^/?#]*$)")
+from apiserver_app.machinery import gourl
+
 _UUID = r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?%s[0-9a-f]{3}-?%s[0-9a-f]{3}-?[0-9a-f]{12}"
 _DURATION = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)")
 _WORDS = "ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week"
@@ -91,10 +92,11 @@ def _byte(text: str) -> bool:
 
 
 def _uri(text: str) -> bool:
-    """What Go's url.ParseRequestURI takes: an absolute URI or an absolute path."""
-    if not text or any(ord(char) < 0x21 or char == "\x7f" for char in text):
+    try:
+        gourl.parse_request_uri(text)
+    except gourl.UrlError:
         return False
-    return text.startswith("/") or _ABSOLUTE_URI.match(text) is not None
+    return True
 
 
 def _isbn(*lengths: int) -> Callable[[str], bool]:

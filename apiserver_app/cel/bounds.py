@@ -55,7 +55,7 @@ def smallest(schema: Schema, *, is_resource: bool = False) -> int:
     properties = _properties(schema, is_resource)
     for name in schema.get("required") or ():
         one = properties.get(name)
-        if one is not None and one.get("default") is None and _is_shown(one):
+        if one is not None and one.get("default") is None and schemas.is_shown(one):
             resource = bool(one.get("x-kubernetes-embedded-resource"))
             size += len(name) + smallest(one, is_resource=resource) + 4
     return size
@@ -76,7 +76,7 @@ def _below(schema: Schema, name: str, is_resource: bool) -> Schema | None:
         return None
     for key, one in _properties(schema, is_resource).items():
         if schemas.escaped(key) == name:
-            return one if _is_shown(one) else None
+            return one if schemas.is_shown(one) else None
     return None
 
 
@@ -85,19 +85,6 @@ def _properties(schema: Schema, is_resource: bool) -> Mapping[str, Any]:
     if is_resource:
         return {**found, "kind": _TEXT, "apiVersion": _TEXT, "metadata": _META}
     return found
-
-
-def _is_shown(schema: Schema) -> bool:
-    """Whether expressions see it: not where nothing is known of its parts."""
-    if schema.get("x-kubernetes-int-or-string"):
-        return True
-    kind, extra = schema.get("type"), schema.get("additionalProperties")
-    if kind == "array":
-        items = schema.get("items")
-        return isinstance(items, Mapping) and _is_shown(items)
-    if kind == "object" and isinstance(extra, Mapping):
-        return _is_shown(extra)
-    return kind in ("object", "string", "boolean", "number", "integer")
 
 
 def _largest(schema: Schema) -> int:

@@ -13,6 +13,7 @@ from apiserver_app.cel import types
 from apiserver_app.cel.errors import Issue
 from apiserver_app.cel.functions import FUNCTIONS, Function, Overload
 from apiserver_app.cel.functions import type_name as value_type
+from apiserver_app.cel.lexer import KEYWORDS
 from apiserver_app.cel.tree import (
     Bind,
     Call,
@@ -33,6 +34,7 @@ TYPE_NAMES = frozenset(
      "google.protobuf.Timestamp", "google.protobuf.Duration", "optional_type", "net.IP",
      "net.CIDR")
 )  # fmt: skip
+_KEYWORD_FIELDS = (1, 31)  # since when a field may be named by a reserved word
 _DEFAULT_FIELDS: Mapping[str, Type] = {}
 
 
@@ -85,7 +87,7 @@ class Checker(Visitor[Type]):
         optional = node.optional
         if operand.name == "optional_type":
             optional = True
-            operand = operand.params[0] if operand.params else DYN
+            operand = types.optional_item(operand)
         result = self._field(node, operand)
         if node.test:
             return BOOL
@@ -98,6 +100,9 @@ class Checker(Visitor[Type]):
             return operand.params[1] if operand.params else DYN
         if operand.fields is not None:
             found = operand.fields.get(node.field)
+            if found is None and node.field in KEYWORDS and self._version >= _KEYWORD_FIELDS:
+                found = operand.fields.get(f"__{node.field}__")
+                node.field = node.field if found is None else f"__{node.field}__"
             return found or self._report(node.at, f"undefined field '{node.field}'")
         return self._report(node.at, f"type '{operand}' does not support field selection")
 
@@ -116,7 +121,7 @@ class Checker(Visitor[Type]):
                 self._report(at, f"undefined field '{name}'")
                 continue
             if optional and given.name == "optional_type":
-                given = given.params[0] if given.params else DYN
+                given = types.optional_item(given)
             if not types.assignable(wanted, given, {}):
                 self._report(
                     at,
@@ -186,19 +191,15 @@ class Checker(Visitor[Type]):
         return types.list_of(item or DYN)
 
     def _item(self, node: Node, optional: bool, before: Type | None) -> Type:
-        """An item or value of a literal: all are of one type."""
+        """What the items or values of a literal have in common; that they are of one type is the
+        validators' matter."""
         given = self.check(node)
         if optional:
-            if given.name == "optional_type":
-                given = given.params[0] if given.params else DYN
-            elif given.name not in ("dyn", "*error*"):
+            if given.name not in ("optional_type", "dyn", "*error*"):
                 wanted = types.optional_of(given)
                 self._report(node.at, f"expected type '{wanted}' but found '{given}'")
-        if before is None:
-            return given
-        if not types.assignable(before, given, {}):
-            self._report(node.at, f"expected type '{before}' but found '{given}'")
-        return before
+            given = types.optional_item(given)
+        return given if before is None else types.general(before, given)
 
     def visit_map(self, node: MapNode) -> Type:
         key: Type | None = None

@@ -38,6 +38,12 @@ _NAMES = {
     "ident": IDENT, "escaped": ESCAPED,
 }  # fmt: skip
 _WORDS = frozenset(("in", "true", "false", "null"))
+# no identifiers
+RESERVED = frozenset((
+    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
+    "loop", "package", "namespace", "return", "var", "void", "while",
+))  # fmt: skip
+KEYWORDS = _WORDS | RESERVED
 _SIMPLE = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip

@@ -17,6 +17,7 @@ from apiserver_app.cel.values import (
     Optional,
     Timestamp,
     UInt,
+    amounts,
     checked,
     checked_uint,
     contains,
@@ -43,9 +44,9 @@ def add(one: Any, other: Any) -> Any:
     if isinstance(one, list) and isinstance(other, list):
         return plus(one, other)
     if kind is Timestamp and its is Duration:
-        return Timestamp(one.nanos + other.nanos)
+        return Timestamp(one.nanos + other.nanos, one.offset)
     if kind is Duration and its is Timestamp:
-        return Timestamp(one.nanos + other.nanos)
+        return Timestamp(one.nanos + other.nanos, other.offset)
     raise _wrong()
 
 
@@ -61,7 +62,7 @@ def subtract(one: Any, other: Any) -> Any:
         if kind in (Duration, Timestamp):
             return Duration(one.nanos - other.nanos)
     if kind is Timestamp and its is Duration:
-        return Timestamp(one.nanos - other.nanos)
+        return Timestamp(one.nanos - other.nanos, one.offset)
     raise _wrong()
 
 
@@ -126,6 +127,8 @@ def compare(one: Any, other: Any) -> int:
     """-1, 0, 1, or 2 when there is no order (NaN)."""
     kind, its = type(one), type(other)
     if kind in (int, float, UInt) and its in (int, float, UInt):
+        if kind is not its:
+            one, other = amounts(one, other)
         if one != one or other != other:
             return 2
         return int(one > other) - int(one < other)
@@ -198,7 +201,7 @@ def index(holder: Any, at: Any) -> Any:
             raise EvaluationError(f"index out of bounds: {at}")
         return holder[at]
     if type(holder) is Optional:
-        return Optional(index(holder.value, at)) if holder.has else holder
+        return index_optional(holder, at)
     raise _wrong()
 
 

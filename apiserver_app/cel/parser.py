@@ -34,10 +34,6 @@ TOO_DEEP = f"expression recursion limit exceeded: {DEPTH_MAX}"
 _LITERALS = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 _EXPRESSION = f"{{'[', '{{', '(', '.', '-', '!', {_LITERALS}"
 _MAP = f"{{'[', '{{', '}}', '(', '.', ',', '-', '!', '?', {_LITERALS}"
-_RESERVED = frozenset((
-    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-    "loop", "package", "namespace", "return", "var", "void", "while",
-))  # fmt: skip
 _RELATIONS = {
     "<": "_<_", "<=": "_<=_", ">": "_>_", ">=": "_>=_", "==": "_==_", "!=": "_!=_", "in": "@in",
 }  # fmt: skip
@@ -327,7 +323,7 @@ class _Parser:
         if token.kind != IDENT:
             self._fail(f"no viable alternative at input '.{token.text}'")
         self._next()
-        if token.text in _RESERVED:
+        if token.text in lexer.RESERVED:
             self._report(token.at, f"reserved identifier: {token.text}")
         if self.token.kind == "(":
             paren = self.token.at

@@ -124,9 +124,7 @@ def _planned(
     expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: str
 ) -> tuple[Step, Type]:
     tree, checker = _checked(expression, declared, structs, version)
-    issues = checker.issues
-    if not issues and _profile(version) >= (1, 29):
-        issues = literal_issues(tree)
+    issues = checker.issues or literal_issues(tree, checker.types, _profile(version))
     if issues:
         raise CompileError(expression, issues)
     return tree.accept(Planner(declared)), checker.types[id(tree)]

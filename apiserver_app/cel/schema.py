@@ -15,6 +15,7 @@ from typing import Any
 
 from apiserver_app.cel import types
 from apiserver_app.cel.errors import EvaluationError
+from apiserver_app.cel.lexer import KEYWORDS
 from apiserver_app.cel.types import DYN, Type
 from apiserver_app.cel.values import MapList, SetList, duration, timestamp
 
@@ -22,10 +23,6 @@ Schema = Mapping[str, Any]
 
 _PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
-_KEYWORDS = frozenset((
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for",
-    "function", "if", "import", "let", "loop", "package", "namespace", "return",
-))  # fmt: skip
 _SIMPLE = {"boolean": types.BOOL, "integer": types.INT, "number": types.DOUBLE}
 _TIMES = {"date-time": types.TIMESTAMP, "date": types.TIMESTAMP, "duration": types.DURATION,
           "byte": types.BYTES}  # fmt: skip
@@ -37,7 +34,7 @@ _META: Schema = {
 
 def escaped(name: str) -> str:
     """A property's name in expressions; empty when it cannot be had there."""
-    if name in _KEYWORDS:
+    if name in KEYWORDS:
         return f"__{name}__"
     out = name
     for char, word in _ESCAPES:
@@ -64,16 +61,31 @@ def _is_embedded(schema: Schema) -> bool:
     return bool(schema.get("x-kubernetes-embedded-resource"))
 
 
+def is_shown(schema: Schema) -> bool:
+    """Whether expressions see it: not where nothing is known of its parts."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return True
+    kind, extra = schema.get("type"), schema.get("additionalProperties")
+    if kind == "array":
+        items = schema.get("items")
+        return isinstance(items, Mapping) and is_shown(items)
+    if kind == "object" and isinstance(extra, Mapping):
+        return is_shown(extra)
+    return kind in ("object", "string", "boolean", "number", "integer")
+
+
 def _object_type(schema: Schema) -> Type:
     properties = _properties(schema)
     extra = schema.get("additionalProperties")
     if isinstance(extra, Mapping) and not properties:
         return types.map_of(types.STRING, type_of(extra))
     if properties:
-        fields = {name: type_of(one) for key, one in properties.items() if (name := escaped(key))}
+        fields = {
+            name: type_of(one)
+            for key, one in properties.items()
+            if (name := escaped(key)) and is_shown(one)
+        }
         return Type("object", (), fields)
-    if extra or schema.get("x-kubernetes-preserve-unknown-fields"):
-        return DYN
     return Type("object", (), {})
 
 
@@ -101,7 +113,8 @@ def adapts(schema: Schema) -> bool:
     if isinstance(extra, Mapping) and adapts(extra):
         return True
     return any(
-        escaped(key) != key or adapts(one) for key, one in (schema.get("properties") or {}).items()
+        escaped(key) != key or one.get("nullable") or adapts(one)
+        for key, one in (schema.get("properties") or {}).items()
     )
 
 
@@ -125,6 +138,7 @@ def adapt(schema: Schema, value: Any) -> Any:
                 properties.get(key, rest), one
             )
             for key, one in value.items()
+            if one is not None or key not in properties  # a field that is null is not there
         }
     return value
 

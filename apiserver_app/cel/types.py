@@ -76,6 +76,11 @@ def optional_of(value: Type) -> Type:
     return Type("optional_type", (value,))
 
 
+def optional_item(one: Type) -> Type:
+    """What is in an optional."""
+    return one.params[0] if one.name == "optional_type" and one.params else DYN
+
+
 def is_variable(one: Type) -> bool:
     return len(one.name) == 1
 
@@ -117,10 +122,15 @@ def assignable(wanted: Type, given: Type, known: dict[str, Type]) -> bool:
     if wanted.name in ("dyn", "*error*") or given.name in ("dyn", "*error*"):
         return True
     if wanted.name != given.name:
-        return given.name == "null_type" and wanted.name.startswith(("google.", "kubernetes."))
-    if not wanted.params or not given.params:
+        names = {wanted.name, given.name}
+        return "null_type" in names and not names & _NEVER_NULL
+    if wanted.name == "type" or not wanted.params or not given.params:
         return True
     return all(map(lambda one, its: assignable(one, its, known), wanted.params, given.params))
+
+
+# times, objects and what libraries add may be null; these, and types, may not
+_NEVER_NULL = frozenset(("bool", "int", "uint", "double", "string", "bytes", "list", "map", "type"))
 
 
 def _has_dyn(one: Type) -> bool:
@@ -143,3 +153,23 @@ def joined(one: Type, other: Type) -> Type:
     if one.name == other.name and len(one.params) == len(other.params) and one.params:
         return Type(one.name, tuple(map(joined, one.params, other.params)))
     return DYN
+
+
+def general(one: Type, other: Type) -> Type:
+    """The more general of two types where one may stand for the other; else anything."""
+    if not assignable(one, other, {}):
+        return DYN
+    if one.name == "dyn" or other.name == "dyn":
+        return DYN
+    if one.name != other.name:  # null, and what may be null
+        return other
+    if len(one.params) != len(other.params):
+        return one
+    return Type(one.name, tuple(map(_filled_up, one.params, other.params)), one.fields)
+
+
+def _filled_up(one: Type, other: Type) -> Type:
+    """Of parameters: what an empty list holds is what the others hold."""
+    if one.name == "dyn":
+        return other
+    return one if other.name == "dyn" else general(one, other)

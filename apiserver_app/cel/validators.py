@@ -1,38 +1,97 @@
-"""Literals that can never be good: durations, times and patterns written out.
+"""What is wrong with the literals of an expression whose types are right: durations, times and
+patterns that can never be read, lists and maps of mixed types, calls of `format` that do not fit.
 
-Models cel-go cel/validator.go.
+Models cel-go cel/validator.go and ext/formatting.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from apiserver_app.cel.errors import EvaluationError, Issue
+from apiserver_app.cel.library import core, formatting
 from apiserver_app.cel.library.regex import compiled
-from apiserver_app.cel.tree import Call, Const, Node, walk
-from apiserver_app.cel.values import duration, timestamp
+from apiserver_app.cel.tree import Call, Const, ListNode, MapNode, Node, walk
+from apiserver_app.cel.types import Type, optional_item
+
+_VALIDATED = (1, 29)
 
 
-def literal_issues(tree: Node) -> list[Issue]:
-    """What is wrong with the literals of a tree, in order."""
-    found: list[Issue] = []
+def literal_issues(tree: Node, kinds: Mapping[int, Type], version: tuple[int, int]) -> list[Issue]:
+    """`kinds` has the type of each node by identity."""
+    found = list(_mixed(tree, kinds, exempt=False))
+    if version < _VALIDATED:
+        return found
     for node in walk(tree):
         if isinstance(node, Call) and node.name in _CHECKS:
-            place, check, word = _CHECKS[node.name]
-            if len(node.args) <= place:
-                continue
-            arg = node.args[place]
-            if isinstance(arg, Const) and type(arg.value) is str:
-                try:
-                    check(arg.value)
-                except EvaluationError:
-                    found.append(Issue(arg.at, f"invalid {word} argument"))
+            found += _unreadable(node)
+        elif isinstance(node, Call) and node.name == "format":
+            found += _misfits(node, kinds)
     return found
 
 
-_CHECKS: dict[str, tuple[int, Callable[[str], Any], str]] = {
-    "duration": (0, duration, "duration"),
-    "timestamp": (0, timestamp, "timestamp"),
-    "matches": (0, compiled, "matches"),
+_CHECKS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "duration": (core.duration_of, "duration"),
+    "timestamp": (core.timestamp_of, "timestamp"),
+    "matches": (compiled, "matches"),
 }
+
+
+def _unreadable(node: Call) -> Iterator[Issue]:
+    check, word = _CHECKS[node.name]
+    arg = node.args[0] if node.args else None
+    if isinstance(arg, Const) and type(arg.value) in (str, int):
+        try:
+            check(arg.value)
+        except EvaluationError:
+            yield Issue(arg.at, f"invalid {word} argument")
+
+
+def _misfits(node: Call, kinds: Mapping[int, Type]) -> Iterator[Issue]:
+    if not isinstance(node.target, Const) or type(node.target.value) is not str:
+        return
+    if len(node.args) == 1 and isinstance(node.args[0], ListNode):
+        args = [item for item, _ in node.args[0].items]
+        wrong = formatting.issue(node.target.value, args, kinds)
+        if wrong is not None:
+            place, text = wrong
+            yield Issue(args[place].at if place >= 0 else node.at, text)
+
+
+def _mixed(node: Node, kinds: Mapping[int, Type], *, exempt: bool) -> Iterator[Issue]:
+    """Below a call of `format` types may be mixed."""
+    if isinstance(node, ListNode) and not exempt:
+        wrong = list(_differing(node.items, kinds))
+        yield from wrong[:1]
+    if isinstance(node, MapNode) and not exempt:
+        yield from _differing([(key, False) for key, _, _ in node.entries], kinds)
+        yield from _differing([(value, optional) for _, value, optional in node.entries], kinds)
+    exempt = exempt or (isinstance(node, Call) and node.name == "format")
+    for child in node.children():
+        yield from _mixed(child, kinds, exempt=exempt)
+
+
+def _differing(items: list[tuple[Node, bool]], kinds: Mapping[int, Type]) -> Iterator[Issue]:
+    first: Type | None = None
+    unknown = any(optional for _, optional in items)  # what an empty optional would hold
+    for node, optional in items:
+        kind = kinds[id(node)]
+        if optional:
+            kind = optional_item(kind)
+        if first is None:
+            first = kind
+        elif not _equivalent(first, kind, inner=unknown):
+            yield Issue(node.at, f"expected type '{first}' but found '{kind}'")
+
+
+def _equivalent(one: Type, other: Type, *, inner: bool) -> bool:
+    """Within, what is not known stands for what an empty list or map will be."""
+    if inner and "dyn" in (one.name, other.name):
+        return True
+    if one.name != other.name or len(one.params) != len(other.params):
+        return False
+    return all(
+        _equivalent(mine, its, inner=True)
+        for mine, its in zip(one.params, other.params, strict=True)
+    )

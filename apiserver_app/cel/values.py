@@ -20,7 +20,7 @@ INT_MAX = (1 << 63) - 1
 INT_MIN = -(1 << 63)
 UINT_MAX = (1 << 64) - 1
 NANOS = 1_000_000_000
-_TIME_MIN = -62135596800 * NANOS
+TIME_MIN = -62135596800 * NANOS
 _TIME_MAX = 253402300799 * NANOS + NANOS - 1
 _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
@@ -59,12 +59,14 @@ class Duration:
 
 
 class Timestamp:
-    """Nanoseconds since 1970, in UTC."""
+    """Nanoseconds since 1970, in UTC; `offset` is that of the zone it was written in, in seconds,
+    and only shown."""
 
-    __slots__ = ("nanos",)
+    __slots__ = ("nanos", "offset")
 
-    def __init__(self, nanos: int) -> None:
-        if not _TIME_MIN <= nanos <= _TIME_MAX:
+    def __init__(self, nanos: int, offset: int = 0) -> None:
+        self.offset = offset
+        if not TIME_MIN <= nanos <= _TIME_MAX:
             raise EvaluationError("timestamp overflow")
         self.nanos = nanos
 
@@ -82,8 +84,11 @@ class Timestamp:
     def __str__(self) -> str:
         rest = self.nanos % NANOS
         part = f".{rest:09d}".rstrip("0") if rest else ""
-        moment = self.moment()
-        return f"{moment.year:04d}{moment.strftime('-%m-%dT%H:%M:%S')}{part}Z"
+        seconds = self.offset
+        moment = self.moment(datetime.timezone(datetime.timedelta(seconds=seconds)))
+        hours, minutes = divmod(abs(seconds) // 60, 60)
+        zone = f"{'-' if seconds < 0 else '+'}{hours:02d}:{minutes:02d}" if seconds else "Z"
+        return f"{moment.year:04d}{moment.strftime('-%m-%dT%H:%M:%S')}{part}{zone}"
 
 
 class TypeValue:
@@ -177,7 +182,10 @@ def equal(one: Any, other: Any) -> bool:
     if kind is type(other) and kind in _PLAIN:
         return bool(one == other)
     if isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
-        return isinstance(one, bool) == isinstance(other, bool) and one == other
+        if isinstance(one, bool) != isinstance(other, bool):
+            return False
+        one, other = amounts(one, other)
+        return bool(one == other)
     if isinstance(one, dict):
         if not isinstance(other, dict) or len(one) != len(other):
             return False
@@ -189,6 +197,13 @@ def equal(one: Any, other: Any) -> bool:
             return _same_items(one, other)
         return all(map(equal, one, other))
     return kind is type(other) and bool(one == other)
+
+
+def amounts(one: float, other: float) -> tuple[float, float]:
+    """Two numbers for comparing: a whole one is rounded when the other is a double."""
+    if isinstance(one, float) != isinstance(other, float):
+        return float(one), float(other)
+    return one, other
 
 
 def _same_items(one: list[Any], other: list[Any]) -> bool:
@@ -260,10 +275,14 @@ def timestamp(text: str) -> Timestamp:
         raise EvaluationError("invalid timestamp") from None
     delta = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     seconds = delta.days * 86_400 + delta.seconds
+    offset = 0
     if zone not in "Zz":
-        offset = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
-        seconds += -offset if zone[0] == "+" else offset
-    return Timestamp(seconds * NANOS + int((part or "")[:9].ljust(9, "0")))
+        hours, minutes = int(zone[1:3]), int(zone[4:6])
+        if hours > 24 or minutes > 60:
+            raise EvaluationError("invalid timestamp")
+        offset = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
+    nanos = int((part or "")[:9].ljust(9, "0"))
+    return Timestamp((seconds - offset) * NANOS + nanos, offset)
 
 
 def duration(text: str) -> Duration:
@@ -292,12 +311,18 @@ def double_text(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value)) if value or math.copysign(1, value) > 0 else "-0"
     text = repr(value)
-    if "e" not in text and abs(value) < 1e-4:
-        text = f"{value:e}"
-    return text
+    mantissa, _, power = text.partition("e")
+    whole, _, part = mantissa.lstrip("-").partition(".")
+    digits = (whole + part).strip("0") or "0"
+    first = len(whole.lstrip("0")) or -(len(part) - len(part.lstrip("0")))
+    exponent = int(power or 0) + (first - 1 if value else 0)
+    if -4 <= exponent < 6:
+        text = f"{value:f}" if power else text
+        return text.removesuffix(".0")
+    sign = "-" if value < 0 else ""
+    rest = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{rest}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
 def plain(value: Any) -> Any:

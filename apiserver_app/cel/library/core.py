@@ -6,7 +6,6 @@ Models cel-go common/stdlib/standard.go, cel/library.go (optionals) and ext/sets
 from __future__ import annotations
 
 import datetime
-import math
 import zoneinfo
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +19,7 @@ from apiserver_app.cel.values import (
     INT_MIN,
     NANOS,
     NONE,
+    TIME_MIN,
     UINT_MAX,
     Duration,
     Optional,
@@ -109,13 +109,13 @@ def _bool(value: Any) -> bool:
     raise EvaluationError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
 
 
-def _timestamp(value: Any) -> Timestamp:
+def timestamp_of(value: Any) -> Timestamp:
     if isinstance(value, str):
         return timestamp(value)
     return value if isinstance(value, Timestamp) else Timestamp(value * NANOS)
 
 
-def _duration(value: Any) -> Duration:
+def duration_of(value: Any) -> Duration:
     if isinstance(value, str):
         return duration(value)
     return value if isinstance(value, Duration) else Duration(value)
@@ -181,7 +181,9 @@ def _truncated(unit: int) -> Callable[[Duration], int]:
 
 
 def _is_zero(value: Any) -> bool:
-    if isinstance(value, (Duration, Timestamp)):
+    if isinstance(value, Timestamp):
+        return value.nanos == TIME_MIN
+    if isinstance(value, Duration):
         return value.nanos == 0
     return not value
 
@@ -226,9 +228,9 @@ def _declare() -> None:
     declare("dyn(A) dyn", lambda value: value)
     declare("type(A) type(A)", lambda value: TypeValue(functions.type_name(value)))
     for kind in ("string", "int", "timestamp"):
-        declare(f"timestamp({kind}) timestamp", _timestamp)
+        declare(f"timestamp({kind}) timestamp", timestamp_of)
     for kind in ("string", "int", "duration"):
-        declare(f"duration({kind}) duration", _duration)
+        declare(f"duration({kind}) duration", duration_of)
     declare("string.contains(string) bool", lambda text, part: part in text, _contains_cost)
     declare("string.startsWith(string) bool", lambda text, part: text.startswith(part), traversal)
     declare("string.endsWith(string) bool", lambda text, part: text.endswith(part), traversal)
@@ -245,10 +247,7 @@ def _declare() -> None:
     declare("duration.getHours() int", _truncated(3600 * NANOS))
     declare("duration.getMinutes() int", _truncated(60 * NANOS))
     declare("duration.getSeconds() int", _truncated(NANOS))
-    declare(
-        "duration.getMilliseconds() int",
-        lambda value: int(math.fmod(value.nanos, NANOS)) // 1_000_000,
-    )
+    declare("duration.getMilliseconds() int", _truncated(1_000_000))
     _declare_optionals()
     for name, impl in _SETS.items():
         declare(f"$sets.{name}(list(A), list(A)) bool", impl, _product, (1, 29))

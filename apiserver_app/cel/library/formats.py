@@ -15,10 +15,9 @@ from collections.abc import Callable
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare
 from apiserver_app.cel.values import NONE, Optional, timestamp
-from apiserver_app.machinery import names
+from apiserver_app.machinery import gourl, names
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
-_URI = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.\-]*:|/)[^\x00-\x20\x7f]*")
 _SINCE = (1, 31)
 
 Errors = Callable[[str], list[str]]
@@ -72,9 +71,11 @@ def _datetime(text: str) -> list[str]:
 
 
 def _uri(text: str) -> list[str]:
-    if not text:
-        return ['parse "": empty url']
-    return [] if _URI.fullmatch(text) else [f'parse "{text}": invalid URI for request']
+    try:
+        gourl.parse_request_uri(text)
+    except gourl.UrlError as error:
+        return [str(error)]
+    return []
 
 
 _ERRORS: dict[str, Errors] = {

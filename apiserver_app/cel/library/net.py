@@ -6,11 +6,11 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/cel/library/{ip,cidr,urls}.go
 from __future__ import annotations
 
 import ipaddress
-import urllib.parse
 from typing import Any
 
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, traversal
+from apiserver_app.machinery import gourl, netip
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -51,15 +51,15 @@ class CIDR:
 
 
 def _ip(text: str) -> IP:
+    try:
+        netip.check_address(text)
+    except netip.AddressError as error:
+        raise EvaluationError(
+            f'IP Address "{text}" parse error during conversion from string: {error}'
+        ) from None
     if "%" in text:
         raise EvaluationError(f'IP address "{text}" with zone value is not allowed')
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        raise EvaluationError(
-            f'IP Address "{text}" parse error during conversion from string: '
-            f'ParseAddr("{text}"): unable to parse IP'
-        ) from None
+    address = ipaddress.ip_address(text)
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         raise EvaluationError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return IP(address)
@@ -93,18 +93,14 @@ def _is_link_multicast(ip: IP) -> bool:
 
 
 def _cidr(text: str) -> CIDR:
-    address, slash, bits = text.partition("/")
-    head = "network address parse error during conversion from string: netip.ParsePrefix"
-    if not slash:
-        raise EvaluationError(f"{head}(\"{text}\"): no '/'")
     try:
-        if not bits.isdigit() or (len(bits) > 1 and bits[0] == "0"):
-            raise ValueError
-        interface = ipaddress.ip_interface(text)
-    except ValueError:
-        raise EvaluationError(f'{head}("{text}"): bad bits after slash: "{bits}"') from None
+        netip.check_prefix(text)
+    except netip.AddressError as error:
+        head = "network address parse error during conversion from string: "
+        raise EvaluationError(f"{head}{head}{error}") from None
+    interface = ipaddress.ip_interface(text)
     if interface.version == 6 and interface.ip.ipv4_mapped:
-        raise EvaluationError(f'IPv4-mapped IPv6 address "{address}" is not allowed')
+        raise EvaluationError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return CIDR(interface)
 
 
@@ -133,11 +129,11 @@ def _masked(cidr: CIDR) -> CIDR:
 
 class URL:
     cel_type = "kubernetes.URL"
-    __slots__ = ("parts", "text")
+    __slots__ = ("text", "url")
 
-    def __init__(self, text: str, parts: urllib.parse.SplitResult) -> None:
+    def __init__(self, text: str, url: gourl.Url) -> None:
         self.text = text
-        self.parts = parts
+        self.url = url
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, URL) and self.text == other.text
@@ -150,48 +146,20 @@ class URL:
 
 
 def _url(text: str) -> URL:
-    head = "URL parse error during conversion from string: parse"
-    if not text:
-        raise EvaluationError(f'{head} "": empty url')
-    if any(char <= " " or char == "\x7f" for char in text.partition("?")[0]):
-        raise EvaluationError(f'{head} "{text}": net/url: invalid control character in URL')
+    """Checked as a request's, which has to be absolute, and read as any."""
     try:
-        parts = urllib.parse.urlsplit(text)
-        port = parts.port
-    except ValueError as error:
-        raise EvaluationError(f'{head} "{text}": {error}') from None
-    del port
-    if not parts.scheme and not text.startswith("/"):
-        raise EvaluationError(f'{head} "{text}": invalid URI for request')
-    return URL(text, parts)
+        gourl.parse_request_uri(text)
+        return URL(text, gourl.parse(text))
+    except gourl.UrlError as error:
+        raise EvaluationError(f"URL parse error during conversion from string: {error}") from None
 
 
 def _is_url(text: str) -> bool:
     try:
-        _url(text)
-    except EvaluationError:
+        gourl.parse_request_uri(text)
+    except gourl.UrlError:
         return False
     return True
-
-
-def _host(url: URL) -> str:
-    return url.parts.netloc.rpartition("@")[2]
-
-
-def _hostname(url: URL) -> str:
-    host = _host(url)
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
-
-
-def _port(url: URL) -> str:
-    port = url.parts.port
-    return "" if port is None else str(port)
-
-
-def _query(url: URL) -> dict[str, list[str]]:
-    return urllib.parse.parse_qs(url.parts.query, keep_blank_values=True)
 
 
 def _declare() -> None:
@@ -224,12 +192,12 @@ def _declare() -> None:
     urls: dict[str, Any] = {
         "url(string) URL": _url,
         "isURL(string) bool": _is_url,
-        "URL.getScheme() string": lambda url: url.parts.scheme,
-        "URL.getHost() string": _host,
-        "URL.getHostname() string": _hostname,
-        "URL.getPort() string": _port,
-        "URL.getEscapedPath() string": lambda url: url.parts.path,
-        "URL.getQuery() map(string, list(string))": _query,
+        "URL.getScheme() string": lambda url: url.url.scheme,
+        "URL.getHost() string": lambda url: url.url.host,
+        "URL.getHostname() string": lambda url: url.url.hostname,
+        "URL.getPort() string": lambda url: url.url.port,
+        "URL.getEscapedPath() string": lambda url: url.url.path,
+        "URL.getQuery() map(string, list(string))": lambda url: url.url.values(),
     }
     for signature, impl in urls.items():
         declare(signature, impl, traversal if "(string)" in signature else None)

@@ -53,7 +53,27 @@ VALUES: tuple[tuple[str, Any], ...] = (
     ("timestamp('2020-01-01T00:00:00Z') + duration('90m')", "2020-01-01T01:30:00Z"),
     ("optional.of(1).optMap(x, x + 1).value()", 2),
     (r"r'\d' + '\u00e4'", "\\dä"),
-)
+    ("'%d of %s at %f, %.1f %x %b'.format([6, 'web', 1234.5, 1.25, 255, true])",
+     "6 of web at 1,234.500000, 1.2 ff 1"),
+    ("'%s %s %s'.format([{'b': 1.5, 'a': null}, [duration('1m'), 'x'], 1000000.0])",
+     '{"a":null, "b":1.500000} [duration("60s"), "x"] 1e+06'),
+    ("'%e %e'.format([1052.03, double('-Infinity')])", "1.052030×10⁰³ -∞"),
+    ("type(1) == string || type(object.spec) == type([])", False),
+    ("timestamp('2020-01-01T00:00:00Z') == null || duration('1s') == null", False),
+    ("optional.of({'c': {}}).c['missing'].orValue('other')", "other"),
+    ("dyn(9223372036854775807) < 9223372036854775808.0", False),
+    ("duration('1h2m3s4ms').getMilliseconds()", 3723004),
+    ("string(timestamp('2020-01-01T00:00:00+05:30') + duration('1h'))",
+     "2020-01-01T01:00:00+05:30"),
+    ("optional.ofNonZeroValue(timestamp('0001-01-01T00:00:00Z')).hasValue()", False),
+    ("'tacocat'.indexOf('a', 30) + 'tacocat'.lastIndexOf('') + 'a'.indexOf('', 9)", 7),
+    ("url('https://[::1]:80/with space/?k=a+b&k=%41&;=1#f').getQuery()", {"k": ["a b", "A"]}),
+    ("url('https://[::1]:80/with space/').getEscapedPath()", "/with%20space/"),
+    ("url('https://[::1]:80/').getHostname() + url('https://a:8/').getPort()", "::18"),
+    ("isURL('a/b') || isURL('https://a b/') || isURL('//a%zz') || isURL('https://a:b/')", False),
+    ("{?'k': optional.none(), 'l': 'v'} == {'l': 'v'} && [?optional.none(), 1] == [1]", True),
+    ("[[], [1]].map(x, x.size())", [0, 1]),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("expression", "value"), VALUES)
@@ -69,7 +89,30 @@ EVALUATION_ERRORS = (
     ("1 / 0", "division by zero"),
     ("optional.none().value()", "optional.none() dereference"),
     ("dyn([]).max()", "max called on empty list"),
-)
+    ("'%d'.format([dyn('x')])",
+     "error during formatting: decimal clause can only be used on integers, was given string"),
+    ("dyn('%s %s').format(['x'])", "index 1 out of range"),
+    ("dyn('%').format(['x'])", "unexpected end of string"),
+    ("dyn('%.99999f').format([1.0])",
+     "could not parse formatting clause: error while parsing precision: precision 99999 exceeds "
+     "maximum allowed precision 1000"),
+    ("'abc'.substring(2, 1)", "invalid substring range. start: 2, end: 1"),
+    ("[dyn(1)].join('-')", "join: invalid input: 1"),
+    ("ip('1.2.3.4.5')",
+     'IP Address "1.2.3.4.5" parse error during conversion from string: ParseAddr("1.2.3.4.5"): '
+     "IPv4 address too long"),
+    ("ip('2001:db8:::68')",
+     'IP Address "2001:db8:::68" parse error during conversion from string: '
+     'ParseAddr("2001:db8:::68"): each colon-separated field must have at least one digit '
+     '(at ":68")'),
+    ("cidr('fe80::1%en0/24')",
+     "network address parse error during conversion from string: network address parse error "
+     'during conversion from string: netip.ParsePrefix("fe80::1%en0/24"): IPv6 zones cannot be '
+     "present in a prefix"),
+    ("url('https://a:b/')",
+     'URL parse error during conversion from string: parse "https://a:b/": invalid port ":b" '
+     "after host"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("expression", "message"), EVALUATION_ERRORS)
@@ -104,6 +147,28 @@ COMPILE_ERRORS = (
         "'a'.matches('(')",
         "compilation failed: ERROR: <input>:1:13: invalid matches argument"
         "\n | 'a'.matches('(')\n | ............^",
+    ),
+    (
+        "[1, 'a'].size() + {'a': 1, 'b': null}.size()",
+        "compilation failed: ERROR: <input>:1:5: expected type 'int' but found 'string'"
+        "\n | [1, 'a'].size() + {'a': 1, 'b': null}.size()\n | ....^"
+        "\nERROR: <input>:1:33: expected type 'int' but found 'null'"
+        "\n | [1, 'a'].size() + {'a': 1, 'b': null}.size()\n | ................................^",
+    ),
+    (
+        "'%d'.format(['a'])",
+        "compilation failed: ERROR: <input>:1:14: error during formatting: decimal clause can only "
+        "be used on integers, was given string\n | '%d'.format(['a'])\n | .............^",
+    ),
+    (
+        "'%s'.format([1, 2])",
+        "compilation failed: ERROR: <input>:1:12: too many arguments supplied to string.format "
+        "(expected 1, got 2)\n | '%s'.format([1, 2])\n | ...........^",
+    ),
+    (
+        "timestamp(-62135596801) == null",
+        "compilation failed: ERROR: <input>:1:11: invalid timestamp argument"
+        "\n | timestamp(-62135596801) == null\n | ..........^",
     ),
 )
 
@@ -179,3 +244,41 @@ def test_schema_says_what_texts_and_numbers_are() -> None:
     with pytest.raises(cel.CompileError) as caught:
         cel.compile("self.shore == 1.0", ["self"], schemas={"self": schema})
     assert "undefined field 'shore'" in str(caught.value)
+
+
+FIELDS = {
+    "type": "object",
+    "properties": {
+        "gone": {"type": "string", "nullable": True},
+        "namespace": {"type": "string"},
+        "void": {"type": "string"},
+        "free": {"x-kubernetes-preserve-unknown-fields": True},
+        "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "frees": {"type": "array", "items": {"x-kubernetes-preserve-unknown-fields": True}},
+    },
+}
+
+
+def test_a_field_that_is_null_is_not_there() -> None:
+    program = cel.compile("has(self.gone)", ["self"], schemas={"self": FIELDS})
+    assert program({"self": {"gone": None}}) is False
+    assert program({"self": {"gone": ""}}) is True
+
+
+def test_fields_may_be_named_by_reserved_words_since_1_31() -> None:
+    value = {"self": {"namespace": "a", "void": "b"}}
+    escaped = cel.compile(
+        "self.__namespace__ + self.__void__", ["self"], schemas={"self": FIELDS}, version="1.30"
+    )
+    plain = cel.compile("self.namespace + self.void", ["self"], schemas={"self": FIELDS})
+    assert escaped(value) == plain(value) == "ab"
+    with pytest.raises(cel.CompileError) as caught:
+        cel.compile("self.void == ''", ["self"], schemas={"self": FIELDS}, version="1.30")
+    assert "undefined field 'void'" in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["free", "frees", "any.other"])
+def test_what_a_schema_says_nothing_of_is_hidden(field: str) -> None:
+    with pytest.raises(cel.CompileError) as caught:
+        cel.compile(f"has(self.{field})", ["self"], schemas={"self": FIELDS})
+    assert f"undefined field '{field.rpartition('.')[2]}'" in str(caught.value)
