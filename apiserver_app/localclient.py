@@ -18,6 +18,7 @@ from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry import convert
+from apiserver_app.registry.generic import Selection
 from apiserver_app.registry.watchcache import Change, Subscription
 
 Params = dict[str, list[str]]  # of a query
@@ -113,10 +114,8 @@ class LocalClient:
         call = self._call("watch", resource, namespace, _selected(fields), params=params)
         outcome = await self._handle(call)
         assert outcome.selection is not None and call.info is not None
-        strategy = self._cluster.strategy(call.info)
         return LocalWatch(
-            self._cluster, call.info, self.component,
-            outcome.selection.selects(strategy), outcome.selection.node(), namespace,
+            self._cluster, call.info, self.component, outcome.selection,
             listoptions.parse_revision(resource_version), call.audit, call.name,
         )  # fmt: skip
 
@@ -172,9 +171,7 @@ class LocalWatch:
         cluster: ClusterContext,
         info: ResourceInfo,
         name: str,
-        selects: Any,
-        node: str | None,
-        namespace: str,
+        selection: Selection,
         after: int,
         audit: Event | None = None,
         named: str = "",
@@ -183,9 +180,10 @@ class LocalWatch:
         self._cluster = cluster
         self._events: kernel.Mailbox[WatchEvent] = kernel.Mailbox(cluster.kernel)
         self._subscription = Subscription(
-            name, info.storage, info.etcd_prefix(namespace), selects, self._sink,
-            node=node if info.storage == "pods" else None, named=named,
-            on_end=self._events.close,
+            name, info.storage, info.etcd_prefix(selection.namespace),
+            selection.selects(cluster.strategy(info)), self._sink,
+            node=selection.node() if info.storage == "pods" else None, named=named,
+            key=selection.key(info), on_end=self._events.close,
         )  # fmt: skip
         # what a webhook would have to convert is seen as it is stored
         converts = info.custom is not None and info.custom.webhook is None

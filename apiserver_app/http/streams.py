@@ -125,7 +125,7 @@ class Stream:
     def initial(self, selection: Selection, selects: Selects | None) -> None:
         """What is there already, as ADDED events."""
         cluster = self._cluster
-        for entry in cluster.store.range(self._info.etcd_prefix(selection.namespace)).entries:
+        for entry in cluster.storage.entries(self._info, selection):
             if entry.key in cluster.cache.unreadable:
                 continue
             obj = cluster.cache.decoded(entry)
@@ -220,8 +220,8 @@ def open_watch(
     reply.listen(cancel=lambda _: stream.close())
     subscription = Subscription(
         call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,
-        node=selection.node() if info.storage == "pods" else None, named=call.name, outside=True,
-        on_end=stream.end,
+        node=selection.node() if info.storage == "pods" else None, named=call.name,
+        key=selection.key(info), outside=True, on_end=stream.end,
     )  # fmt: skip
     stream.subscription = subscription
     if options.initial:

@@ -9,6 +9,7 @@ Models apimachinery pkg/runtime/serializer/json/json.go, apiserver pkg/endpoints
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import orjson
@@ -45,11 +46,30 @@ def decode(
         raise refusal(body, _json_error(body, into), into) from error
     if body.count(b"{") + body.count(b"[") > DEPTH_MAX and is_deep(value):
         raise refusal(body, f"couldn't get version/kind; {_DEEP}" if into else _DEEP, into)
-    if find_duplicates:
+    if find_duplicates and len(_NAMED.findall(body)) != _keys(value):
         return value, duplicates(body)
     return value, []
 
 
+# each field of a JSON document ends its name so; a text that holds a quote and a colon does too
+_NAMED = re.compile(rb'"[ \t\r\n]*:')
+
+
+def _keys(value: Any) -> int:
+    """How many fields a value has in all: less than were given when one was given twice."""
+    count = 0
+    left = [value]
+    while left:
+        one = left.pop()
+        if one.__class__ is dict:
+            count += len(one)
+            left += [item for item in one.values() if item.__class__ in _INSIDE]
+        elif one.__class__ is list:
+            left += [item for item in one if item.__class__ in _INSIDE]
+    return count
+
+
+_INSIDE = (dict, list)
 _DEEP = "json parse error: exceeded max depth"
 
 

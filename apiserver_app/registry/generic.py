@@ -77,6 +77,16 @@ class Selection:
 
         return selects
 
+    def key(self, info: ResourceInfo) -> str:
+        """The key of the only object there can be, when the fields ask for one by its name.
+
+        Models MatchesSingle of staging/src/k8s.io/apiserver/pkg/storage/selection_predicate.go.
+        """
+        name = self.fields.exact("metadata.name") if self.fields is not None else None
+        if not name or "/" in name or (info.namespaced and not self.namespace):
+            return ""
+        return info.etcd_key(self.namespace, name)
+
     def node(self) -> str | None:
         """The node's name when the fields ask for exactly the pods of one node."""
         for path, operator, value in self.fields.requirements if self.fields else ():
@@ -148,7 +158,7 @@ class Storage:
         if token:
             revision, after = decode_token(token, prefix)
         try:
-            entries = self._entries(info, prefix, revision)
+            entries = self._entries(info, selection, revision)
         except CompactedError as error:
             raise too_old_page(after, prefix, limit) from error
         at = revision or self.store.revision
@@ -167,6 +177,14 @@ class Storage:
             if selects is None or selects(self.object(info, entry)):
                 found.append(entry)
         return Page(found, at, "", None)
+
+    def entries(self, info: ResourceInfo, selection: Selection) -> Sequence[etcd.Entry]:
+        """What there is now, of which some may not be selected."""
+        key = selection.key(info)
+        if not key:
+            return self.store.range(info.etcd_prefix(selection.namespace)).entries
+        entry = self.store.get(key)
+        return [] if entry is None else [entry]
 
     def create(self, info: ResourceInfo, obj: Object, *, dry_run: bool = False) -> Object:
         """Store a new object; 409 when the name is taken."""
@@ -225,7 +243,9 @@ class Storage:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _entries(self, info: ResourceInfo, prefix: str, revision: int) -> Sequence[etcd.Entry]:
+    def _entries(
+        self, info: ResourceInfo, selection: Selection, revision: int
+    ) -> Sequence[etcd.Entry]:
         """What there was at `revision`, or is now. CompactedError when that is forgotten."""
         store = self.store
         if revision > store.revision:
@@ -233,8 +253,10 @@ class Storage:
         if revision and revision < store.compacted:
             raise CompactedError(store.compacted)
         if not revision or not self.cache.changed_since(info.storage, revision):
-            return store.range(prefix).entries
-        return store.range_at(prefix, revision).entries
+            return self.entries(info, selection)
+        key = selection.key(info)
+        prefix = key or info.etcd_prefix(selection.namespace)
+        return store.range_at(prefix, revision, exact=bool(key)).entries
 
     def _stamped(self, info: ResourceInfo, obj: Object) -> Object:
         """A copy that carries the revision it is about to get."""

@@ -49,7 +49,7 @@ class Subscription:
     """One open watch. `sink(type, change, object)` is called for what it selects."""
 
     __slots__ = (
-        "named", "node", "on_end", "outside", "own", "prefix", "readers", "selects", "sink",
+        "key", "named", "node", "on_end", "outside", "own", "prefix", "readers", "selects", "sink",
         "storage",
     )  # fmt: skip
 
@@ -63,6 +63,7 @@ class Subscription:
         *,
         node: str | None = None,
         named: str = "",
+        key: str = "",
         outside: bool = False,
         own: bool = False,
         on_end: Callable[[], None] | None = None,
@@ -74,6 +75,8 @@ class Subscription:
         self.selects = selects
         self.sink = sink
         self.named = named  # the one object that it selects
+        # of the only object that it can select: found without asking the rest
+        self.key = "" if node else key
         self.node = node  # set when it selects pods of one node: found without asking the rest
         self.outside = outside
         self.own = own  # of the API server itself: it goes on when the server starts again
@@ -125,6 +128,7 @@ class WatchCache:
         self._window_start = 0
         self._watches: dict[str, Subscriptions] = {}
         self._node_watches: dict[str, Subscriptions] = {}
+        self._key_watches: dict[str, Subscriptions] = {}
         # how many watch a prefix, or a single name below it; without those of one node's pods
         self._watching: dict[str, int] = {}
         self._pods_on: dict[str, dict[str, Object]] = {}
@@ -208,6 +212,8 @@ class WatchCache:
         if watch in group:
             group.remove(watch)
             self._count(watch, -1)
+        if watch.key and not group:
+            del self._key_watches[watch.key]
 
     def watchers(self, info: ResourceInfo, namespace: str, name: str) -> int:
         """How many watches may hear of a change, by resource, namespace and name; those of the
@@ -229,15 +235,14 @@ class WatchCache:
 
     def end(self, storage: str) -> None:
         """The resource is served no more, or in another form: end its watches."""
-        for watch in self._watches.pop(storage, ()):
-            self._count(watch, -1)
+        for watch in [one for group in self._groups() for one in group if one.storage == storage]:
+            self.unsubscribe(watch)
             if watch.on_end is not None:
                 watch.on_end()
 
     def end_others(self) -> int:
         """End the watches of everybody but the server itself; how many there were."""
-        groups = (*self._watches.values(), *self._node_watches.values())
-        found = [watch for group in groups for watch in group if not watch.own]
+        found = [watch for group in self._groups() for watch in group if not watch.own]
         for watch in found:
             self.unsubscribe(watch)
             if watch.on_end is not None:
@@ -255,7 +260,7 @@ class WatchCache:
     def open_watches(self) -> dict[tuple[str, str], int]:
         """How many watches there are, by storage path and scope."""
         found: dict[tuple[str, str], int] = {}
-        for group in (*self._watches.values(), *self._node_watches.values()):
+        for group in self._groups():
             for one in group:
                 whole = one.prefix == f"/registry/{one.storage}/"
                 scope = "resource" if one.named else "cluster" if whole else "namespace"
@@ -277,7 +282,14 @@ class WatchCache:
     def _group(self, watch: Subscription) -> Subscriptions:
         if watch.node is not None:
             return self._node_watches.setdefault(watch.node, [])
+        if watch.key:
+            return self._key_watches.setdefault(watch.key, [])
         return self._watches.setdefault(watch.storage, [])
+
+    def _groups(self) -> Sequence[Subscriptions]:
+        return (
+            *self._watches.values(), *self._node_watches.values(), *self._key_watches.values(),
+        )  # fmt: skip
 
     def _hear(self, event: etcd.Event) -> None:
         storage = self.storage_of(event.key)
@@ -311,7 +323,7 @@ class WatchCache:
     def _deliver(self, change: Change) -> None:
         told: Names = []
         outside = 0
-        groups = [self._watches.get(change.storage, ())]
+        groups = [self._watches.get(change.storage, ()), self._key_watches.get(change.key, ())]
         if change.storage == "pods" and self._node_watches:
             nodes = {_node(change.obj): None, _node(change.previous): None}
             groups += [self._node_watches.get(node, ()) for node in nodes if node]

@@ -70,10 +70,9 @@ class DatabaseBackend:
         segment: Segment | None,
         inputs: list[InputRow],
     ) -> None:
-        with (
-            transaction.atomic(using=self.alias, durable=False),
-            connections[self.alias].cursor() as cursor,
-        ):
+        connection = connections[self.alias]
+        _wait_for_the_disk(connection, bool(rows))
+        with transaction.atomic(using=self.alias, durable=False), connection.cursor() as cursor:
             if not self._id:
                 self._id = self._create(state)
             cluster = self._id
@@ -205,3 +204,14 @@ class DatabaseBackend:
             for row in cursor:
                 old = None if row[3] is None else bytes(row[3])
                 yield LogRow._make((*row[:2], bytes(row[2]), old, *row[4:8], bool(row[8])))
+
+
+def _wait_for_the_disk(connection: Any, wanted: bool) -> None:
+    """Whether the next commit does.
+
+    One without a revision acknowledges no write: it outlives the process at once, and the machine
+    with the next commit that waits.
+    """
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        connection.ensure_connection()
+        connection.connection.execute(f"PRAGMA synchronous={'FULL' if wanted else 'NORMAL'}")

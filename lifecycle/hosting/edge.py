@@ -185,6 +185,9 @@ class EdgeRequest(http_protocol.WebRequest):
         if message.get("more_body") and self.gate is None:
             self.gate = Gate()
             self.registerProducer(self.gate, True)
+        if message.get("more_body") and self.startedWriting:
+            self.write(message["body"])
+            return
         super().handle_reply(message)
 
     def finish(self) -> None:

@@ -25,9 +25,8 @@ from typing import Any
 
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
 from twisted.internet import protocol
-from twisted.protocols.policies import ProtocolWrapper
 
-from lifecycle.hosting import http_head
+from lifecycle.hosting import edge_tls, http_head
 
 UNREAD_BYTES_MAX = 256 << 10
 MESSAGE_BYTES_MAX = 16 << 20  # of one WebSocket message, in either direction
@@ -145,11 +144,11 @@ def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
     else:
         new, first = Raw(inflow, lost), waiting
     new.inflow = inflow
-    if isinstance(transport, ProtocolWrapper):  # TLS
+    if isinstance(transport, edge_tls.Transport):
         transport.wrappedProtocol = new
-        # Twisted gathers small writes into one record. Go's server does not, and clients that poll
-        # their socket would wait for frames that the record they read has already brought them.
-        vars(transport).pop("write", None)
+        # one record for each frame, as from Go's server: clients that poll their socket would wait
+        # for frames that the record they read has already brought them
+        transport.joins = False
     else:
         transport.protocol = new
     transport.unregisterProducer()  # it was the HTTP channel

@@ -9,7 +9,9 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/server/secure_serving.go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import contextlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from OpenSSL import SSL, crypto
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
+from twisted.internet.protocol import connectionDone
 from twisted.protocols import tls
 from zope.interface import implementer
 
 PROTOCOL = b"http/1.1"
 CHAIN_MAX = 8
+RECORDS_BYTES_MAX = 1 << 15  # encrypted at once
+JOINED_BYTES_MAX = 1 << 16  # kept back for the end of the turn
 PLAIN = (b"GET /", b"HEAD ", b"POST ", b"PUT /", b"OPTIO")  # how HTTP without TLS begins
 NOT_PLAIN = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 _PEER_ATTRIBUTE = "lifecycle_peer"
@@ -56,10 +61,60 @@ class ServerContext:
         return SSL.Connection(self._context, None)
 
 
-class Transport(tls.BufferingTLSTransport):
-    """One connection. Who speaks plain HTTP is told so, as by Go's server."""
+class Transport(tls.TLSMemoryBIOProtocol):
+    """One connection. Who speaks plain HTTP is told so, as by Go's server.
 
+    What is written in one turn of the loop is one record, and is offered to the socket at once:
+    only what it does not take waits until it can be written to.
+    """
+
+    joins = True  # what was switched to another protocol writes records of its own
     _begun = False
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._written: list[bytes] = []
+        self._count = 0
+
+    def write(self, data: bytes) -> None:
+        if not self.joins:
+            super().write(data)
+            return
+        if not self._written:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._written.append(data)
+        self._count += len(data)
+        if self._count > JOINED_BYTES_MAX:
+            self.flush()
+
+    def writeSequence(self, sequence: Iterable[bytes]) -> None:
+        self.write(b"".join(sequence))
+
+    def flush(self) -> None:
+        """Encrypt what was written."""
+        if self._written:
+            written, self._written, self._count = self._written, [], 0
+            super().write(b"".join(written))
+
+    def loseConnection(self) -> None:
+        self.flush()
+        super().loseConnection()
+
+    def connectionLost(self, reason: Any = connectionDone) -> None:
+        self._written = []
+        super().connectionLost(reason)
+
+    def _flushSendBIO(self) -> None:
+        try:
+            data = self._tlsConnection.bio_read(RECORDS_BYTES_MAX)
+        except SSL.WantReadError:
+            return
+        wire: Any = self.transport
+        if wire.connected and not wire.dataBuffer and not wire._tempDataLen:
+            with contextlib.suppress(OSError):  # it is full, or gone: the reactor will see
+                data = data[wire.socket.send(data) :]
+        if data:
+            wire.write(data)
 
     def dataReceived(self, data: bytes) -> None:
         begun, self._begun = self._begun, True

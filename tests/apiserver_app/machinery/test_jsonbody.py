@@ -85,6 +85,22 @@ def test_fields_given_twice_are_named_with_their_path() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("space", ["", " ", "\t\r\n "])
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", 'c"', '":', "d\\"]), st.text('":,{ }')), max_size=5
+    )
+)
+def test_doubled_fields_are_found_whatever_texts_and_spaces_look_like(
+    space: str, pairs: list[tuple[str, str]]
+) -> None:
+    inside = ",".join(f"{json.dumps(name)}{space}:{json.dumps(text)}" for name, text in pairs)
+    _, messages = jsonbody.decode(f'{{"o"{space}:[{{{inside}}}]}}'.encode(), find_duplicates=True)
+    names = [name for name, _ in pairs]
+    assert len(messages) == len({name for name in names if names.count(name) > 1})
+
+
 def test_fields_given_twice_are_not_looked_for_unasked() -> None:
     assert jsonbody.decode(b'{"a":1,"a":2}') == ({"a": 2}, [])
 

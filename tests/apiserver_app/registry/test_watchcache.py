@@ -5,7 +5,7 @@ from __future__ import annotations
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import watchcache
 from apiserver_app.registry.watchcache import Change, Subscription
-from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, bare_session, configmap, told
 
 
 def test_transitions_read_from_the_log_follow_on_the_objects_of_then() -> None:
@@ -44,3 +44,26 @@ def test_a_watch_from_further_back_than_the_window_misses_nothing() -> None:
     answer = session.request("GET", f"{CONFIGMAPS}?watch=1&resourceVersion={begin}")
     assert answer.text.count(b'"type":"ADDED"') == watchcache.WINDOW // 2 + 1
     assert answer.text.count(b'"type":"DELETED"') == watchcache.WINDOW // 2 + 1
+
+
+def test_a_watch_of_one_name_hears_of_no_other_and_asks_no_other() -> None:
+    session = bare_session()
+    cache = session.cluster.cache
+    answer = session.request("GET", f"{CONFIGMAPS}?watch=1&fieldSelector=metadata.name%3Da")
+    (found,) = cache._key_watches["/registry/configmaps/default/a"]
+    asked: list[str] = []
+    selects = found.selects
+    assert selects is not None
+
+    def asks(obj: Object) -> bool:
+        asked.append(obj["metadata"]["name"])
+        return selects(obj)
+
+    found.selects = asks
+    for name in ("a", "a1", "b"):
+        session.request("POST", CONFIGMAPS, configmap(name))
+    session.request("DELETE", f"{CONFIGMAPS}/a")
+    assert set(asked) == {"a"}
+    assert told(answer) == [("ADDED", "a"), ("DELETED", "a")]
+    cache.unsubscribe(found)
+    assert not cache._key_watches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connections
 
 from apiserver_app.store.backend import Backend, ClusterState, InputRow, MemoryBackend, Segment
 from apiserver_app.store.errors import CompactedError, FutureRevError, UnsupportedError
@@ -247,3 +247,20 @@ def test_two_writers_of_one_revision_collide_in_the_database(store_db: None) -> 
     with pytest.raises(IntegrityError):
         two.commit()
     assert one.reopened().get(POD + "a").value == b"1"  # type: ignore[union-attr]
+
+
+def test_only_a_commit_with_a_revision_waits_for_the_disk(store_db: None) -> None:
+    stored = Stored(DatabaseBackend("test"))
+
+    def waits() -> bool:
+        with connections["store"].cursor() as cursor:
+            cursor.execute("PRAGMA synchronous")
+            return bool(cursor.fetchone()[0] == 2)  # FULL
+
+    stored.commit(Segment(1, 1, 0, b""))
+    assert not waits()
+    stored.etcd.put(POD + "a", b"1")
+    stored.commit()
+    assert waits()
+    stored.commit(Segment(2, 2, 0, b""))
+    assert not waits()
