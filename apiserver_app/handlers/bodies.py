@@ -42,7 +42,10 @@ def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
     if kind not in ("", *taken):
         raise errors.unsupported_media_type(kind, taken)
     if kind == _PROTOBUF:
-        return protobuf.decode(body)
+        message = protobuf.decode(body)
+        if len(body) > jsonbody.PARTS_MAX:
+            jsonbody.check_parts(message)
+        return message
     strict = call.param("fieldValidation") != "Ignore"
     obj, call.duplicates = jsonbody.decode(body, kind, find_duplicates=strict, into=into)
     if obj is None:

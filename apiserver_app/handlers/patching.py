@@ -66,6 +66,8 @@ def patched(cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object
             raise _invalid(orjson.dumps(made).decode(), _NO_TYPE)
         if jsonbody.is_deep(made):
             raise errors.bad_request("json: exceeded max depth")
+        if len(patch) > 1:  # copies of copies
+            jsonbody.check_parts(made)
         return made
     if call.content_type == client.MERGE_PATCH:
         if isinstance(patch, list):

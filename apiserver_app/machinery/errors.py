@@ -210,15 +210,35 @@ MODIFIED = (
 )
 
 
+# of one object. Upstream tells of all, which is a hundred megabytes for a body made for it
+FINDINGS_MAX = 1000
+FINDINGS_TEXT_MAX = 1 << 20  # characters, above which no more follow
+AND_MORE = "and more"
+
+
+def are_enough(found: Sequence[FieldError]) -> bool:
+    """Whether no more would be told of, so that a long list need not be looked at to its end."""
+    return len(found) > FINDINGS_MAX
+
+
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
-    """422 with every field error, as `NewInvalid` words it."""
-    unique = list(dict.fromkeys(str(error) for error in errors))
-    text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+    """422 with every field error, as `NewInvalid` words it; of very many, the first."""
+    unique: dict[str, None] = {}
+    causes: list[dict[str, Any]] = []
+    size = 0
+    for error in errors[:FINDINGS_MAX]:
+        if size > FINDINGS_TEXT_MAX:
+            break
+        said = error.body()
+        causes.append({"reason": error.type, "message": said, "field": error.field})
+        unique[f"{error.field}: {said}"] = None
+        size += len(said)
+    if len(causes) < len(errors):
+        unique[AND_MORE] = None
+    text = ", ".join(unique) if len(unique) == 1 else f"[{', '.join(unique)}]"
     full_kind = f"{kind}.{group}" if group else kind
     details = _details(group, kind, name)
-    details["causes"] = [
-        {"reason": error.type, "message": error.body(), "field": error.field} for error in errors
-    ]
+    details["causes"] = causes
     return ApiError(422, "Invalid", f'{full_kind} "{name}" is invalid: {text}', details=details)
 
 
@@ -303,6 +323,11 @@ def expired(message: str) -> ApiError:
 
 def too_large(limit: int) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def too_many_values(limit: int) -> ApiError:
+    message = f"Request entity too large: limit is {limit} objects and lists"
+    return ApiError(413, "RequestEntityTooLarge", message)
 
 
 def timeout(message: str, retry_after: int = 0) -> ApiError:

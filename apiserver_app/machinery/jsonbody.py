@@ -18,6 +18,7 @@ from apiserver_app.machinery import errors, gojson, yamlbody
 
 YAML = "application/yaml"
 DUPLICATES_MAX = 100
+PARTS_MAX = 50_000  # maps and lists in all; upstream has no bound but that of the body
 DEPTH_MAX = 100  # of maps and lists inside each other; upstream reads up to 10,000
 
 
@@ -39,6 +40,7 @@ def decode(
             raise refusal(body, f"error converting YAML to JSON: {error}", into) from error
         if is_deep(value):
             raise refusal(body, _DEEP, into)
+        check_parts(value)
         return value, doubled
     try:
         value = orjson.loads(body)
@@ -46,6 +48,8 @@ def decode(
         raise refusal(body, _json_error(body, into), into) from error
     if body.count(b"{") + body.count(b"[") > DEPTH_MAX and is_deep(value):
         raise refusal(body, f"couldn't get version/kind; {_DEEP}" if into else _DEEP, into)
+    if body.count(b"{") + body.count(b"[") + body.count(b"null") > PARTS_MAX:
+        check_parts(value)
     if find_duplicates and len(_NAMED.findall(body)) != _keys(value):
         return value, duplicates(body)
     return value, []
@@ -87,6 +91,20 @@ def is_deep(value: Any) -> bool:
             return False
         level = inside
     return True
+
+
+def check_parts(value: Any) -> None:
+    """Refuse what is small as bytes and large as objects. A list's null becomes an object, too."""
+    count = 0
+    waiting: list[Any] = [[value]]
+    while waiting:
+        one = waiting.pop()
+        items = one.values() if isinstance(one, dict) else one
+        inside = [item for item in items if isinstance(item, (dict, list))]
+        count += len(inside) + (one.count(None) if isinstance(one, list) else 0)
+        if count > PARTS_MAX:
+            raise errors.too_many_values(PARTS_MAX)
+        waiting += inside
 
 
 def refusal(body: bytes, why: str, into: str) -> errors.ApiError:

@@ -125,6 +125,8 @@ def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
 def label_errors(labels: Mapping[str, str], path: str, found: list[FieldError]) -> None:
     """Keys are qualified names, values label values; both are told of at the map's path."""
     for key, value in labels.items():
+        if errors.are_enough(found):
+            return
         if not _is_plain_key(key):
             for text in names.qualified_name_errors(key):
                 found.append(errors.invalid_value(path, key, text))
@@ -135,6 +137,8 @@ def label_errors(labels: Mapping[str, str], path: str, found: list[FieldError]) 
 def annotation_errors(annotations: Mapping[str, str], path: str, found: list[FieldError]) -> None:
     size = 0
     for key, value in annotations.items():
+        if errors.are_enough(found):
+            return
         if not _is_plain_key(key):
             for text in names.qualified_name_errors(key.lower()):
                 found.append(errors.invalid_value(path, key, text))
@@ -189,8 +193,10 @@ def _common(metadata: Mapping[str, Any], found: list[FieldError]) -> None:
 
 
 def _owners(owners: Sequence[Object], found: list[FieldError]) -> None:
-    controller = ""
+    controller, shown = "", errors.GoText()
     for index, owner in enumerate(owners):
+        if errors.are_enough(found):
+            return
         version = owner.get("apiVersion") or ""
         kind, name = owner.get("kind") or "", owner.get("name") or ""
         if not (version and kind and name and owner.get("uid")) or version.count("/") > 1:
@@ -205,10 +211,11 @@ def _owners(owners: Sequence[Object], found: list[FieldError]) -> None:
             )
         if owner.get("controller"):
             if controller:
+                shown = shown or _owners_text(owners)
                 found.append(
                     errors.invalid_value(
                         "metadata.ownerReferences",
-                        _owners_text(owners),
+                        shown,
                         "Only one reference can have Controller set to true. Found "
                         f'"true" in references for {controller} and {kind}/{name}',
                     )

@@ -92,7 +92,10 @@ def test_a_watch_in_the_pod_sees_what_kubectl_changes(etcdctl: Etcdctl) -> None:
         ]  # fmt: skip
     finally:
         watch.terminate()
-        watch.communicate()
+        watch.wait()
+        for pipe in (watch.stdout, watch.stderr):  # an object of bytes may follow, which is no text
+            assert pipe is not None
+            pipe.close()
 
 
 def _revision(etcdctl: Etcdctl) -> int:

@@ -109,6 +109,10 @@ def node_selector(selector: Term, path: str, found: list[FieldError]) -> None:
 
 
 def spread_constraints(items: Sequence[Term], path: str, found: list[FieldError]) -> None:
+    last = {
+        (one.get("topologyKey"), one.get("whenUnsatisfiable")): index
+        for index, one in enumerate(items)
+    }
     for index, item in enumerate(items):
         at = f"{path}[{index}]"
         skew = item.get("maxSkew") or 0
@@ -121,12 +125,9 @@ def spread_constraints(items: Sequence[Term], path: str, found: list[FieldError]
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             allowed = ("DoNotSchedule", "ScheduleAnyway")
             found.append(errors.not_supported(f"{at}.whenUnsatisfiable", action, allowed))
-        for other in items[index + 1 :]:
-            same = (other.get("topologyKey"), other.get("whenUnsatisfiable")) == (key, action)
-            if same:
-                pair = f"{at}.{{topologyKey, whenUnsatisfiable}}"
-                found.append(errors.duplicate(pair, f"{{{key}, {action}}}"))
-                break
+        if last.get((key, action), 0) > index:
+            pair = f"{at}.{{topologyKey, whenUnsatisfiable}}"
+            found.append(errors.duplicate(pair, f"{{{key}, {action}}}"))
         _min_domains(item, action, f"{at}.minDomains", found)
         for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = item.get(field)

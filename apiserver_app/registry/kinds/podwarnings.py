@@ -12,6 +12,7 @@ from apiserver_app.registry.kinds import addresswarnings, nodewarnings, resource
 
 Spec = Mapping[str, Any]
 # number and protocol -> where else, with the host's address and port
+PORTS_TOLD_MAX = 1000  # warnings; a client is told far fewer
 Ports = dict[tuple[int, str], list[tuple[str, str, int]]]
 
 _SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
@@ -232,6 +233,8 @@ def _port(port: Spec, path: str, seen: Ports, told: list[str]) -> None:
             f"{path}: hostIP set without hostPort: {struct}Protocol:{protocol} HostIP:{ip}}}"
         )
     others = seen.setdefault((number, protocol), [])
+    if len(told) > PORTS_TOLD_MAX:
+        return
     for at, other_ip, other_host in others:
         if (ip, host) == (other_ip, other_host):
             told.append(f"{path}: duplicate port definition with {at}")

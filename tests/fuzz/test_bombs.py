@@ -1,0 +1,120 @@
+"""Bodies that are small for what they ask: refused in bounded time, in answers of bounded size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from apiserver_app.machinery import errors, jsonbody
+from lifecycle.trace.scripted import Answer, Session
+from tests.apiserver_app.cluster import (
+    CONFIGMAPS,
+    JSON_PATCH,
+    PODS,
+    bare_session,
+    configmap,
+    pod,
+)
+
+MANY = 100_000
+ANSWER_BYTES_MAX = 1 << 20
+YAML = {"content-type": "application/yaml"}
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    session = bare_session()
+    assert session.request("POST", CONFIGMAPS, configmap("here", a="b")).status == 201
+    return session
+
+
+def with_metadata(**metadata: Any) -> dict[str, Any]:
+    return {**configmap("bomb"), "metadata": {"name": "bomb", **metadata}}
+
+
+def with_container(**fields: Any) -> dict[str, Any]:
+    return pod("bomb", containers=[{"name": "main", "image": "nginx", **fields}])
+
+
+OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "a", "controller": True}
+MANY_ERRORS: dict[str, tuple[str, Any]] = {
+    "labels": (CONFIGMAPS, with_metadata(labels={f"a {n}": "v v" for n in range(MANY)})),
+    "annotations": (CONFIGMAPS, with_metadata(annotations={f"a {n}": "" for n in range(MANY)})),
+    "finalizers": (CONFIGMAPS, with_metadata(finalizers=[f"a {n}" for n in range(MANY)])),
+    "keys": (CONFIGMAPS, configmap("bomb", **{f"a {n}": "" for n in range(MANY)})),
+    "limits": (PODS, with_container(resources={"limits": {f"a {n}": "1" for n in range(MANY)}})),
+    "constraints": (PODS, pod("bomb", topologySpreadConstraints=[{}] * 9000)),
+}  # fmt: skip
+
+
+@pytest.mark.seconds_max(60)
+@pytest.mark.parametrize("what", MANY_ERRORS)
+def test_the_first_thousand_errors_are_told_of(session: Session, what: str) -> None:
+    path, body = MANY_ERRORS[what]
+    answer = session.request("POST", path, body)
+    assert answer.status == 422
+    assert len(answer.text) < ANSWER_BYTES_MAX
+    status = answer.json()
+    assert len(status["details"]["causes"]) == errors.FINDINGS_MAX
+    assert status["message"].endswith(f", {errors.AND_MORE}]")
+
+
+def test_errors_that_show_all_owners_are_few(session: Session) -> None:
+    owners = [{**OWNER, "uid": str(n)} for n in range(9000)]
+    answer = session.request("POST", CONFIGMAPS, with_metadata(ownerReferences=owners))
+    assert answer.status == 422
+    assert len(answer.text) < 8 * ANSWER_BYTES_MAX
+    assert answer.json()["message"].endswith(f", {errors.AND_MORE}]")
+
+
+def test_fewer_are_told_of_whole(session: Session) -> None:
+    labels = {f"a {n}": "v" for n in range(errors.FINDINGS_MAX)}
+    status = session.request("POST", CONFIGMAPS, with_metadata(labels=labels)).json()
+    assert len(status["details"]["causes"]) == errors.FINDINGS_MAX
+    assert status["message"].endswith("is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')]")
+
+
+# of the least that makes an object of each
+TOO_MANY: dict[str, bytes] = {
+    "objects": orjson.dumps(pod("bomb", containers=[{}] * MANY)),
+    "nulls": orjson.dumps(pod("bomb", containers=[None] * MANY)),
+    "lists": b'{"a":[' + b",".join([b"[]"] * MANY) + b"]}",
+    "a megabyte": orjson.dumps(pod("bomb", containers=[{}] * 1_000_000)),
+}
+
+
+@pytest.mark.seconds_max(60)
+@pytest.mark.parametrize("what", TOO_MANY)
+def test_a_body_of_too_many_objects_is_too_large(session: Session, what: str) -> None:
+    too_large(session.request("POST", PODS, TOO_MANY[what]))
+
+
+def test_what_copies_make_of_an_object_is_bounded_too(session: Session) -> None:
+    patch: list[dict[str, Any]] = [{"op": "add", "path": "/a", "value": [{}] * 1000}]
+    patch += [{"op": "copy", "from": "/a", "path": f"/{n}"} for n in range(100)]
+    too_large(session.request("PATCH", f"{CONFIGMAPS}/here", patch, headers=JSON_PATCH))
+
+
+def too_large(answer: Answer) -> None:
+    assert (answer.status, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
+    assert answer.json()["message"] == (
+        f"Request entity too large: limit is {jsonbody.PARTS_MAX} objects and lists"
+    )
+
+
+def test_as_yaml_it_is_refused_in_the_parsers_words(session: Session) -> None:
+    answer = session.request("POST", PODS, b"a:\n" + b"- {}\n" * MANY, headers=YAML)
+    assert answer.status == 400
+    assert "yaml: document has more than 50000 values" in answer.json()["message"]
+
+
+@pytest.mark.seconds_max(60)
+def test_ports_that_all_collide_are_warned_of_in_bounded_memory(session: Session) -> None:
+    ports = [{"containerPort": 1, "protocol": "TCP"}] * 20_000
+    path = f"{PODS}?fieldValidation=Ignore"
+    answer = session.request("POST", path, with_container(ports=ports))
+    assert answer.status == 201
+    warnings = [value for name, value in answer.headers if name.lower() == "warning"]
+    assert 0 < sum(map(len, warnings)) < 10_000
