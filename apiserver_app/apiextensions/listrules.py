@@ -74,6 +74,10 @@ def _map_list(keys: list[str], items: Any, at: str, found: Found) -> None:
         text = "must have a schema if x-kubernetes-list-type is map"
         found.append(errors.required(f"{at}.items", text))
     if not isinstance(items, dict):
+        if items is not None:
+            text = "must only have a single schema if x-kubernetes-list-type is map"
+            shown = errors.GoText("apiextensions.JSONSchemaPropsOrArray{...}")
+            found.append(errors.invalid_value(f"{at}.items", shown, text))
         return
     type_ = items.get("type") or ""
     if type_ != "object":

@@ -37,7 +37,7 @@ COST_MAX, WHOLE_COST_MAX = 10_000_000, 100_000_000
 _CONTRIBUTED = (
     "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
 )
-_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _META = ("metadata", "kind", "apiVersion")
 _REASONS = (
     "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired",
@@ -152,13 +152,25 @@ def _root_of_status(schema: Schema, at: str, found: Found) -> None:
         )
         found.append(errors.invalid_value(f"{at}.type", type_, text))
         return
-    if any(value and key not in _AT_ROOT_JSON for key, value in schema.items()):
+    if any(_is_said(key, value) and key not in _AT_ROOT_JSON for key, value in schema.items()):
         text = (
             f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema if the "
             "status subresource is enabled"
         )
         shown = errors.GoText("apiextensions.JSONSchemaProps{...}")
         found.append(errors.invalid_value(at, shown, text))
+
+
+def _is_said(key: str, value: Any) -> bool:
+    """Whether Go has more than the zero value of a field."""
+    if key == "default":
+        return value is not None
+    return value is not None and value is not False and value != ""
+
+
+def _uncorrelated(within: _Within, at: str) -> _Within:
+    """Below this place nothing has an old value, unless that is so from further up."""
+    return within if within.uncorrelated else dataclasses.replace(within, uncorrelated=at)
 
 
 class _Walk:
@@ -176,12 +188,11 @@ class _Walk:
     ) -> None:
         before = len(self._found)
         self._supported(schema, at, within)
-        self._parts(schema, node, at, within, root)
-        for word in ("allOf", "oneOf", "anyOf"):
-            for index, one in enumerate(schema.get(word) or ()):
-                self.place(one, None, f"{at}.{word}[{index}]", within)
-        if isinstance(schema.get("not"), dict):
-            self.place(schema["not"], None, f"{at}.not", within)
+        inside = dataclasses.replace(within, places=_places(schema, within))
+        self._fields(schema, node, at, inside, root)
+        self._junctors(schema, at, within)
+        self._items(schema, node, at, inside)
+        self._named(schema, "dependencies", at, within)
         if schema.get(structural.PRESERVE) is False:
             text = "must be true or undefined"
             self._found.append(errors.invalid_value(f"{at}.{structural.PRESERVE}", False, text))
@@ -191,12 +202,11 @@ class _Walk:
             if self._compiles and node is not None and len(self._found) == before:
                 self._compiled_rules(node, at, within, root)
 
-    def _parts(
+    def _fields(
         self, schema: Schema, node: Node | None, at: str, within: _Within, root: bool
     ) -> None:
         additional = schema.get("additionalProperties")
         properties = schema.get("properties") or {}
-        within = dataclasses.replace(within, places=_places(schema, within))
         if additional is not None and properties and additional is not True:
             text = "additionalProperties and properties are mutual exclusive"
             self._found.append(errors.forbidden_value(f"{at}.additionalProperties", text))
@@ -207,6 +217,8 @@ class _Walk:
                 below = dataclasses.replace(within, no_defaults=why)
             child = node.additional if node is not None else None
             self.place(additional, child, f"{at}.additionalProperties", below)
+        if schema.get(structural.MAP_TYPE) not in (None, "granular"):
+            within = _uncorrelated(within, at)
         for name in sorted(properties):
             below = within
             if (root or schema.get(structural.EMBEDDED)) and name in _META:
@@ -215,12 +227,30 @@ class _Walk:
                     below = dataclasses.replace(below, no_defaults=f"in top-level {name}")
             child = node.properties.get(name) if node is not None else None
             self.place(properties[name], child, paths.key(f"{at}.properties", name), below)
+
+    def _junctors(self, schema: Schema, at: str, within: _Within) -> None:
+        if isinstance(schema.get("not"), dict):
+            self.place(schema["not"], None, f"{at}.not", within)
+        for word in ("allOf", "oneOf", "anyOf"):
+            for index, one in enumerate(schema.get(word) or ()):
+                self.place(one, None, f"{at}.{word}[{index}]", within)
+        self._named(schema, "definitions", at, within)
+
+    def _items(self, schema: Schema, node: Node | None, at: str, within: _Within) -> None:
         items = schema.get("items")
+        if schema.get(structural.LIST_TYPE) != "map":
+            within = _uncorrelated(within, at)
         if isinstance(items, dict):
-            below = within
-            if schema.get(structural.LIST_TYPE) != "map" and not within.uncorrelated:
-                below = dataclasses.replace(within, uncorrelated=at)
-            self.place(items, node.items if node is not None else None, f"{at}.items", below)
+            self.place(items, node.items if node is not None else None, f"{at}.items", within)
+        for index, one in enumerate(items if isinstance(items, list) else ()):
+            self.place(one, None, f"{at}.items[{index}]", within)
+
+    def _named(self, schema: Schema, word: str, at: str, within: _Within) -> None:
+        """Parts that are refused as a whole, but looked at nevertheless."""
+        parts = schema.get(word) or {}
+        for name in sorted(parts):
+            if isinstance(parts[name], dict):
+                self.place(parts[name], None, paths.key(f"{at}.{word}", name), within)
 
     def _supported(self, schema: Schema, at: str, within: _Within) -> None:
         found = self._found
@@ -361,6 +391,10 @@ def _go_rule(rule: Schema) -> errors.GoText:
     path = json.dumps(rule.get("fieldPath") or "", ensure_ascii=False)
     return errors.GoText(
         f"apiextensions.ValidationRule{{{words}, "
-        f"Reason:(*apiextensions.FieldValueErrorReason)(nil), FieldPath:{path}, "
-        "OptionalOldSelf:(*bool)(nil)}"
+        f"Reason:{_pointer('apiextensions.FieldValueErrorReason', rule.get('reason'))}, "
+        f"FieldPath:{path}, OptionalOldSelf:{_pointer('bool', rule.get('optionalOldSelf'))}}}"
     )
+
+
+def _pointer(kind: str, value: Any) -> str:
+    return f"(*{kind})({'nil' if value is None else '0xc000000000'})"

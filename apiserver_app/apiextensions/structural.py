@@ -102,6 +102,17 @@ def build(source: Schema) -> Node:
     return node
 
 
+def has_default(source: Schema) -> bool:
+    """Whether anything in a schema is filled in."""
+    if source.get("default") is not None:
+        return True
+    parts = [source.get(name) for name in ("items", "additionalProperties", "not")]
+    parts += (source.get("properties") or {}).values()
+    for junctor in ("allOf", "anyOf", "oneOf"):
+        parts += source.get(junctor) or ()
+    return any(isinstance(part, dict) and has_default(part) for part in parts)
+
+
 def as_root(node: Node) -> Node:
     """The same node with its metadata known: every custom resource is an embedded one."""
     if node.embedded:

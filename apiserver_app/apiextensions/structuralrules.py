@@ -147,8 +147,6 @@ def _metadata(
 
 def _patterns(schema: Schema) -> tuple[bool, bool]:
     """Whether anyOf, or the first of allOf, only says again that it is an integer or a string."""
-    if not schema.get(INT_OR_STRING):
-        return False, False
     all_of = schema.get("allOf") or ()
     first = all_of[0] if all_of else {}
     return schema.get("anyOf") == _INT_OR_STRING, first.get("anyOf") == _INT_OR_STRING

@@ -1,8 +1,11 @@
-"""What must hold of a definition's versions: columns, subresources, selectable fields, warnings,
-and how they are converted.
+"""What must hold of a definition's versions: schemas, columns, subresources, selectable fields,
+warnings.
+
+What all versions say alike the server keeps once, at the top, and finds it wrong there: nearly
+always `spec.validation`, where the client wrote `spec.versions[0].schema`.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/
-validation.go.
+validation.go and pkg/apis/apiextensions/v1/conversion.go.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.apiextensions import fieldpaths, schemarules, structural
-from apiserver_app.machinery import errors, names
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 
 SELECTABLE_MAX = 8
@@ -19,35 +22,93 @@ _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (
     "byte", "date", "date-time", "double", "float", "int32", "int64", "password",
 )  # fmt: skip
-_REVIEWS = ("v1", "v1beta1")
+_SHARED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 
 Found = list[FieldError]
+Version = Mapping[str, Any]
+
+_NOT_HERE = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
+_NOT_AT_TOP = "selectableFields may only be set when validations.schema is included"
 
 
-def validate(
-    version: Mapping[str, Any], path: str, release: str, *, unchanged: bool = False
-) -> list[FieldError]:
-    """What is wrong with one version. `release` is the version of Kubernetes, `unchanged` whether
-    its schema is stored already."""
-    found: Found = []
-    _warning(version, f"{path}.deprecationWarning", found)
-    schema = (version.get("schema") or {}).get("openAPIV3Schema")
-    subresources = version.get("subresources") or {}
-    if schema is not None:
-        found += schemarules.validate(
-            schema, f"{path}.schema", has_status=subresources.get("status") is not None,
-            version=release, unchanged=unchanged,
-        )  # fmt: skip
-    if subresources.get("scale") is not None:
-        _scale(subresources["scale"], f"{path}.subresources", found)
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+class Shared:
+    """The versions of a definition as the server keeps them."""
+
+    def __init__(self, given: Sequence[Version], release: str, unchanged: set[str]) -> None:
+        """`release` is the version of Kubernetes; the schemas of versions that are `unchanged`
+        are stored already."""
+        self._release = release
+        self._unchanged = unchanged
+        self.top: dict[str, Any] = {}
+        for name in _SHARED:
+            said = [one.get(name) if one.get(name) != [] else None for one in given]
+            if said and all(one == said[0] for one in said):
+                self.top[name] = said[0]
+        self.versions = [
+            {name: value for name, value in one.items() if name not in self.top} for one in given
+        ]
+        self._first = given[0].get("name") or "" if given else ""
+        self._statuses = [_has_status(one) for one in given]
+
+    def missing(self, found: Found) -> None:
+        """Every version needs a schema."""
+        if _schema(self.top) is not None:
+            return
+        for index, version in enumerate(self.versions):
+            if _schema(version) is None:
+                at = f"spec.versions[{index}].schema.openAPIV3Schema"
+                found.append(errors.required(at, "schemas are required"))
+
+    def version(self, index: int, found: Found) -> None:
+        """What is wrong with one version."""
+        version, path = self.versions[index], f"spec.versions[{index}]"
+        _warning(version, f"{path}.deprecationWarning", found)
+        unchanged = version.get("name") in self._unchanged
+        self._schema(version, f"{path}.schema", self._statuses[index], unchanged, found)
+        _parts(version, path, found)
+        if version.get("selectableFields"):
+            _selectable(version["selectableFields"], version, path, _NOT_HERE, found)
+
+    def whole(self, found: Found) -> None:
+        """What is wrong with all of them alike."""
+        unchanged = self._first in self._unchanged
+        self._schema(self.top, "spec.validation", any(self._statuses), unchanged, found)
+        _parts(self.top, "spec", found)
+        if self.top.get("selectableFields"):
+            _selectable(self.top["selectableFields"], self.top, "spec", _NOT_AT_TOP, found)
+
+    def _schema(
+        self, holder: Version, path: str, has_status: bool, unchanged: bool, found: Found
+    ) -> None:
+        schema = _schema(holder)
+        if schema is not None:
+            found += schemarules.validate(
+                schema, path, has_status=has_status, version=self._release, unchanged=unchanged
+            )
+
+
+def has_default(version: Version) -> bool:
+    """Whether its schema fills something in."""
+    return structural.has_default(_schema(version) or {})
+
+
+def _schema(holder: Version) -> Any:
+    return (holder.get("schema") or {}).get("openAPIV3Schema")
+
+
+def _has_status(version: Version) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None
+
+
+def _parts(holder: Version, path: str, found: Found) -> None:
+    scale = (holder.get("subresources") or {}).get("scale")
+    if scale is not None:
+        _scale(scale, f"{path}.subresources", found)
+    for index, column in enumerate(holder.get("additionalPrinterColumns") or ()):
         _column(column, f"{path}.additionalPrinterColumns[{index}]", found)
-    if version.get("selectableFields"):
-        _selectable(version["selectableFields"], schema, f"{path}.selectableFields", found)
-    return found
 
 
-def _warning(version: Mapping[str, Any], at: str, found: Found) -> None:
+def _warning(version: Version, at: str, found: Found) -> None:
     text = version.get("deprecationWarning")
     if text is None:
         return
@@ -107,15 +168,18 @@ def _column(column: Mapping[str, Any], path: str, found: Found) -> None:
         found.append(errors.invalid_value(f"{path}.JSONPath", where, why))
 
 
-def _selectable(fields: Sequence[Mapping[str, Any]], schema: Any, path: str, found: Found) -> None:
-    if schema is None:
-        why = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
-        found.append(errors.invalid_value(path, "", why))
+def _selectable(
+    fields: Sequence[Mapping[str, Any]], holder: Version, path: str, missing: str, found: Found
+) -> None:
+    at_schema, path = f"{path}.schema.openAPIV3Schema", f"{path}.selectableFields"
+    if holder.get("schema") is None:
+        found.append(errors.invalid_value(path, "", missing))
         return
     try:
-        node = structural.build(schema)
-    except structural.NotStructural:
-        return  # which is told of already
+        node = structural.build(_schema(holder) or {})
+    except structural.NotStructural as error:
+        found.append(errors.invalid_value(at_schema, "", str(error)))
+        return
     seen: set[str] = set()
     for index, one in enumerate(fields):
         text, at = one.get("jsonPath") or "", f"{path}[{index}].jsonPath"
@@ -141,50 +205,3 @@ def _selectable(fields: Sequence[Mapping[str, Any]], schema: Any, path: str, fou
         seen.add(led.path)
     if len(seen) > SELECTABLE_MAX:
         found.append(errors.too_many(path, len(seen), SELECTABLE_MAX))
-
-
-def conversion(given: Mapping[str, Any], path: str, found: Found) -> None:
-    """How versions are converted: not at all, or by a webhook that is named."""
-    strategy, webhook = given.get("strategy") or "", given.get("webhook")
-    if not strategy:
-        found.append(errors.required(f"{path}.strategy"))
-    elif strategy not in ("None", "Webhook"):
-        found.append(errors.not_supported(f"{path}.strategy", strategy, ("None", "Webhook")))
-    config_path = f"{path}.webhookClientConfig"
-    config = (webhook or {}).get("clientConfig")
-    versions = (webhook or {}).get("conversionReviewVersions") or []
-    if strategy != "Webhook":
-        why = "should not be set when strategy is not set to Webhook"
-        if config is not None:
-            found.append(errors.forbidden_value(config_path, why))
-        if versions:
-            found.append(errors.forbidden_value(f"{path}.conversionReviewVersions", why))
-        return
-    if config is None:
-        found.append(errors.required(config_path, "required when strategy is set to Webhook"))
-    elif (config.get("url") is None) == (config.get("service") is None):
-        found.append(errors.required(config_path, "exactly one of url or service is required"))
-    elif config.get("service") is not None:
-        for name in ("name", "namespace"):
-            if not config["service"].get(name):
-                text = f"service {name} is required"
-                found.append(errors.required(f"{config_path}.service.{name}", text))
-    elif not config["url"].startswith("https://"):
-        why = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
-        found.append(errors.invalid_value(f"{config_path}.url", config["url"].split(":")[0], why))
-    _reviews(versions, f"{path}.conversionReviewVersions", found)
-
-
-def _reviews(versions: Sequence[str], path: str, found: Found) -> None:
-    if not versions:
-        found.append(errors.required(path))
-        return
-    for index, one in enumerate(versions):
-        if one in versions[:index]:
-            found.append(errors.invalid_value(f"{path}[{index}]", one, "duplicate version"))
-            continue
-        for text in names.dns1035_label_errors(one):
-            found.append(errors.invalid_value(f"{path}[{index}]", one, text))
-    if not any(one in _REVIEWS for one in versions):
-        why = f"must include at least one of {', '.join(_REVIEWS)}"
-        found.append(errors.invalid_value(path, list(versions), why))

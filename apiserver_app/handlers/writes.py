@@ -21,6 +21,7 @@ from apiserver_app.handlers import (
     escalation,
     gates,
     options,
+    paramaccess,
     patching,
 )
 from apiserver_app.handlers.call import Call, Outcome
@@ -96,6 +97,7 @@ async def _create(
     await cluster.probe.hop("gate", "prepare", "change", detail)
     found = objectmeta.validate_object_meta(obj, info.namespaced, strategy.name_rule)
     found += strategy.validate(ctx, obj)
+    found = found or await paramaccess.check(cluster, call, info, obj, None)
     await gates.validation(cluster, info, metadata["name"], found)
     call.warnings += strategy.warnings(ctx, obj, None)
     attributes.name = metadata["name"]
@@ -243,6 +245,7 @@ async def _update(
         found += strategy.validate_status_update(ctx, obj, old)
     else:
         found += strategy.validate_update(ctx, obj, old)
+        found = found or await paramaccess.check(cluster, call, info, obj, old)
     await gates.validation(cluster, info, call.name, found)
     if not on_status:
         call.warnings += strategy.warnings(ctx, obj, old)

@@ -6,18 +6,28 @@ pkg/apis/admissionregistration/validation/validation.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.cel.environment import Environment
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import policyrules, selectors, webhookconfiguration
+from apiserver_app.registry import objectmeta
+from apiserver_app.registry.kinds import (
+    checks,
+    conditions,
+    policyrules,
+    selectors,
+    webhookconfiguration,
+)
 from apiserver_app.registry.strategy import Context, Strategy
 
 ANNOTATIONS_MAX = 20
-_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+VALUE_BYTES_MAX = 5 * 1024
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+# nothing is left to change of what is deleted
+_MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
 _EMPTY = "validations or auditAnnotations must contain at least one item"
 
 
@@ -25,6 +35,8 @@ class _PolicyStrategy(Strategy):
     """What both kinds of policies have in common."""
 
     counts_generation = True
+    unconditional_update = False
+    changes = False  # whether the policy changes what it matches
 
     def default(self, obj: Object) -> None:
         spec: dict[str, Any] = obj.get("spec") or {}
@@ -53,15 +65,17 @@ class _PolicyStrategy(Strategy):
             _match(match, "spec.matchConstraints", found)
             if not match.get("resourceRules"):
                 found.append(errors.required("spec.matchConstraints.resourceRules"))
-        conditions = spec.get("matchConditions") or ()
-        if conditions:
+            if self.changes:
+                _mutable(match, "spec.matchConstraints", found)
+        asked = spec.get("matchConditions") or ()
+        if asked:
             alone = Environment(ctx.version, params=spec.get("paramKind") is not None)
-            policyrules.match_conditions(conditions, alone, "spec.matchConditions", found)
+            policyrules.match_conditions(asked, alone, "spec.matchConditions", found)
+        given = spec.get("variables") or ()
         environment = Environment(
             ctx.version, params=spec.get("paramKind") is not None,
-            variables=spec.get("variables") or None, patches=self.info.kind.startswith("Mutating"),
+            variables=given if given or self.changes else None, patches=self.changes,
         )  # fmt: skip
-        given = spec.get("variables") or ()
         policyrules.variables(given, environment, "spec.variables", found)
         self.expressions(obj, environment, found)
         return found
@@ -89,8 +103,9 @@ class ValidatingAdmissionPolicyStrategy(_PolicyStrategy):
         annotations = spec.get("auditAnnotations") or ()
         if len(annotations) > ANNOTATIONS_MAX:
             text = f"must not have more than {ANNOTATIONS_MAX} auditAnnotations"
-            value = errors.GoText("[]admissionregistration.AuditAnnotation{...}")
-            found.append(errors.invalid_value("spec.auditAnnotations", value, text))
+            found.append(
+                errors.invalid_value("spec.auditAnnotations", _annotations_text(annotations), text)
+            )
         seen: set[str] = set()
         for index, one in enumerate(annotations):
             path, key = f"spec.auditAnnotations[{index}]", one.get("key") or ""
@@ -99,12 +114,22 @@ class ValidatingAdmissionPolicyStrategy(_PolicyStrategy):
                 found.append(errors.duplicate(f"{path}.key", key))
             seen.add(key)
 
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        status = obj.get("status") or {}
+        checking = status.get("typeChecking") or {}
+        for index, warning in enumerate(checking.get("expressionWarnings") or ()):
+            path = f"status.typeChecking.expressionWarnings[{index}]"
+            if not warning.get("warning"):
+                found.append(errors.required(f"{path}.warning"))
+            if not (warning.get("fieldRef") or "").strip():
+                found.append(errors.required(f"{path}.fieldRef"))
+        conditions.validate(status.get("conditions") or (), "status.conditions", found)
+        return found
+
 
 class MutatingAdmissionPolicyStrategy(_PolicyStrategy):
-    def default(self, obj: Object) -> None:
-        super().default(obj)
-        if obj["spec"].get("reinvocationPolicy") is None:
-            obj["spec"]["reinvocationPolicy"] = "Never"
+    changes = True
 
     def expressions(self, obj: Object, environment: Environment, found: list[FieldError]) -> None:
         spec = obj["spec"]
@@ -114,14 +139,15 @@ class MutatingAdmissionPolicyStrategy(_PolicyStrategy):
             found.append(errors.required("spec.mutations", text))
         for index, one in enumerate(mutations):
             _mutation(one, environment, f"spec.mutations[{index}]", found)
+        allowed = ("IfNeeded", "Never")
         again = spec.get("reinvocationPolicy")
-        if again not in ("IfNeeded", "Never"):
-            allowed = ("IfNeeded", "Never")
-            found.append(errors.not_supported("spec.reinvocationPolicy", again, allowed))
+        checks.one_of(again, "spec.reinvocationPolicy", allowed, found)
 
 
 class _BindingStrategy(Strategy):
     counts_generation = True
+    unconditional_update = False
+    resources_path = "spec.matchResources"
 
     def default(self, obj: Object) -> None:
         spec: dict[str, Any] = obj.get("spec") or {}
@@ -141,7 +167,7 @@ class _BindingStrategy(Strategy):
         if spec.get("paramRef") is not None:
             policyrules.param_ref(spec["paramRef"], "spec.paramRef", found)
         if spec.get("matchResources") is not None:
-            _match(spec["matchResources"], "spec.matchResouces", found)  # upstream's spelling
+            _match(spec["matchResources"], self.resources_path, found)
         return found
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -149,6 +175,8 @@ class _BindingStrategy(Strategy):
 
 
 class ValidatingAdmissionPolicyBindingStrategy(_BindingStrategy):
+    resources_path = "spec.matchResouces"  # upstream's spelling
+
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found = super().validate(ctx, obj)
         given = obj["spec"].get("validationActions") or ()
@@ -157,7 +185,11 @@ class ValidatingAdmissionPolicyBindingStrategy(_BindingStrategy):
 
 
 class MutatingAdmissionPolicyBindingStrategy(_BindingStrategy):
-    pass
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found = super().validate(ctx, obj)
+        if obj["spec"].get("matchResources") is not None:
+            _mutable(obj["spec"]["matchResources"], self.resources_path, found)
+        return found
 
 
 def _default_match(match: dict[str, Any]) -> None:
@@ -184,9 +216,20 @@ def _match(match: Mapping[str, Any], path: str, found: list[FieldError]) -> None
             at = f"{path}.{field}[{index}]"
             listed = rule.get("resourceNames") or ()
             for place, name in enumerate(listed):
+                for wrong in objectmeta.path_segment(name, False):
+                    found.append(errors.invalid_value(f"{at}.resourceNames[{place}]", name, wrong))
                 if name in listed[:place]:
                     found.append(errors.duplicate(f"{at}.resourceNames[{place}]", name))
             webhookconfiguration.validate_rule(rule, at, found)
+
+
+def _mutable(match: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    """Told of at the list's path, without the rule's and the operation's number."""
+    for rule in match.get("resourceRules") or ():
+        for operation in rule.get("operations") or ():
+            if operation not in _MUTABLE:
+                at = f"{path}.resourceRules.operations"
+                found.append(errors.not_supported(at, operation, _MUTABLE))
 
 
 def _validation(
@@ -236,8 +279,22 @@ def _annotation(
         wrong = "valueExpression is not specified"
         found.append(errors.required(f"{path}.valueExpression", wrong))
         return
-    compiled = environment.compile(text, ("string", "null"))
-    policyrules.expression(compiled, f"{path}.valueExpression", found)
+    if names.size(text.strip()) > VALUE_BYTES_MAX:
+        wrong = f"must not exceed {VALUE_BYTES_MAX} bytes in length"
+        found.append(errors.required(f"{path}.valueExpression", wrong))
+        return
+    compiled = environment.compile(text.strip(), ("string", "null"))
+    if compiled.error:
+        found.append(errors.invalid_value(f"{path}.valueExpression", text, compiled.error))
+
+
+def _annotations_text(annotations: Sequence[Mapping[str, Any]]) -> errors.GoText:
+    shown = ", ".join(
+        f"admissionregistration.AuditAnnotation{{Key:{errors.go_value(one.get('key') or '')}, "
+        f"ValueExpression:{errors.go_value(one.get('valueExpression') or '')}}}"
+        for one in annotations
+    )
+    return errors.GoText(f"[]admissionregistration.AuditAnnotation{{{shown}}}")
 
 
 _PATCHES = {
@@ -251,20 +308,19 @@ def _mutation(
 ) -> None:
     kind = one.get("patchType") or ""
     if kind not in _PATCHES:
-        found.append(errors.not_supported(f"{path}.patchType", kind, sorted(_PATCHES)))
+        checks.one_of(kind, f"{path}.patchType", sorted(_PATCHES), found)
         return
     field, wanted = _PATCHES[kind]
-    for other, (its, _) in _PATCHES.items():
-        if other != kind and one.get(its) is not None:
-            wrong = f"must not be specified when patchType is {kind}"
-            found.append(errors.forbidden_value(f"{path}.{its}", wrong))
-    text = (one.get(field) or {}).get("expression") or ""
+    text = ((one.get(field) or {}).get("expression") or "").strip()
     if one.get(field) is None:
         wrong = f"must be specified when patchType is {kind}"
         found.append(errors.required(f"{path}.{field}", wrong))
-    elif not text.strip():
-        at = f"{path}.{field}.expression"
-        found.append(errors.required(at, policyrules.UNSPECIFIED))
+    elif not text:
+        found.append(errors.required(f"{path}.{field}.expression"))
     else:
         compiled = environment.compile(text, (wanted,))
         policyrules.expression(compiled, f"{path}.{field}.expression", found)
+    for other, (its, _) in _PATCHES.items():
+        if other != kind and one.get(its) is not None:
+            wrong = f"must not be specified when patchType is {kind}"
+            found.append(errors.invalid_value(f"{path}.{its}", f"{{{its}}}", wrong))

@@ -13,8 +13,11 @@ from apiserver_app.registry import objectmeta
 from apiserver_app.registry.kinds import checks
 from apiserver_app.registry.strategy import Context, Strategy
 
+_STATUSES = ("True", "False", "Unknown")
+
 
 class APIServiceStrategy(Strategy):
+    unconditional_update = False
     name_rule = staticmethod(objectmeta.path_segment)
 
     def default(self, obj: Object) -> None:
@@ -41,9 +44,10 @@ class APIServiceStrategy(Strategy):
         spec = obj["spec"]
         group, version = spec.get("group") or "", spec.get("version") or ""
         required = f"{version}.{group}"
-        if name_of(obj) != required:
+        name = name_of(obj)
+        if name and name != required and not objectmeta.path_segment(name, False):
             text = f'must be `spec.version+"."+spec.group`: "{required}"'
-            found.append(errors.invalid_value("metadata.name", name_of(obj), text))
+            found.append(errors.invalid_value("metadata.name", name, text))
         if group:
             checks.named(group, "spec.group", names.dns1123_subdomain_errors, found)
         elif version != "v1":
@@ -68,9 +72,22 @@ class APIServiceStrategy(Strategy):
         for field in ("namespace", "name"):
             if not service.get(field):
                 found.append(errors.required(f"spec.service.{field}"))
+        port = service.get("port") or 0
+        if not 1 <= port <= 65535:
+            text = f"port is not valid: {checks.PORT_RANGE}"
+            found.append(errors.invalid_value("spec.service.port", port, text))
         if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
             text = "may not be true if caBundle is present"
             found.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        for index, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
+            status = condition.get("status") or ""
+            if status not in _STATUSES:
+                path = f"status.conditions[{index}].status"
+                found.append(errors.not_supported(path, status, _STATUSES))
         return found
 
 

@@ -24,6 +24,7 @@ def _any_name(name: str, prefix: bool) -> list[str]:
 
 
 class ClusterTrustBundleStrategy(Strategy):
+    unconditional_update = False
     name_rule = staticmethod(_any_name)
     selectable = ("spec.signerName",)
     selects_namespace = False

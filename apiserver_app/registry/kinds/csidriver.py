@@ -33,6 +33,7 @@ _DEFAULTS: tuple[tuple[str, Any], ...] = (
 
 
 class CSIDriverStrategy(Strategy):
+    unconditional_update = False
     counts_generation = True
 
     def default(self, obj: Object) -> None:

@@ -13,7 +13,7 @@ from apiserver_app.apiextensions import versionrules
 from apiserver_app.machinery import customkinds, errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, name_of
-from apiserver_app.registry.kinds import checks, gosyntax
+from apiserver_app.registry.kinds import checks, definitionconversion, gosyntax
 from apiserver_app.registry.strategy import Context, Strategy
 
 _SPEC = ("group", "names", "scope", "versions", "conversion", "preserveUnknownFields")
@@ -71,7 +71,7 @@ class CustomResourceDefinitionStrategy(Strategy):
         if name_of(obj) != f"{plural}.{group}":
             text = 'must be spec.names.plural+"."+spec.group'
             found.append(errors.invalid_value("metadata.name", name_of(obj), text))
-        _spec(ctx, spec, (), found)
+        _spec(ctx, spec, None, found)
         _status(obj, found)
         _approval(obj, None, found)
         _preserve(spec, found)
@@ -79,7 +79,7 @@ class CustomResourceDefinitionStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
-        _spec(ctx, obj["spec"], old["spec"].get("versions") or (), found)
+        _spec(ctx, obj["spec"], old, found)
         fixed: tuple[Sequence[str], ...] = (("group",), ("names", "plural"))
         if customkinds.is_true(old, "Established"):
             fixed = (("scope",), ("names", "kind"), *fixed)
@@ -102,22 +102,35 @@ class CustomResourceDefinitionStrategy(Strategy):
 
 
 def _spec(
-    ctx: Context,
-    spec: Mapping[str, Any],
-    old: Sequence[Mapping[str, Any]],
-    found: list[FieldError],
+    ctx: Context, spec: Mapping[str, Any], old: Object | None, found: list[FieldError]
 ) -> None:
     _group(spec.get("group") or "", found)
-    if not spec.get("scope"):
-        found.append(errors.required("spec.scope"))
-    else:
-        checks.one_of(spec["scope"], "spec.scope", ("Cluster", "Namespaced"), found)
-    _versions(ctx, spec, spec.get("versions") or (), old, found)
+    checks.one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), found)
+    versions = spec.get("versions") or ()
+    before = (old or {}).get("spec", {}).get("versions") or ()
+    schemas = {one.get("name"): one.get("schema") for one in before}
+    unchanged = {
+        one["name"] for one in versions
+        if one.get("name") in schemas and schemas[one["name"]] == one.get("schema")
+    }  # fmt: skip
+    shared = versionrules.Shared(versions, ctx.version, unchanged)
+    shared.missing(found)
+    keeps = bool(spec.get("preserveUnknownFields"))
+    if keeps and any(versionrules.has_default(one) for one in versions):
+        text = "must be false in order to use defaults in the schema"
+        found.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
+    _versions(versions, shared, found)
     for field in ("plural", "singular", "kind", "listKind"):
         if not spec["names"].get(field):
             found.append(errors.required(f"spec.names.{field}"))
     _names(spec["names"], "spec.names", found)
-    versionrules.conversion(spec.get("conversion") or {}, "spec.conversion", found)
+    shared.whole(found)
+    given = spec.get("conversion") or {}
+    strategy = given.get("strategy") or ""
+    if keeps and strategy != "None":
+        text = "must be None if spec.preserveUnknownFields is true"
+        found.append(errors.invalid_value("spec.conversion.strategy", strategy, text))
+    definitionconversion.validate(given, old, "spec.conversion", found)
 
 
 def _status(obj: Object, found: list[FieldError]) -> None:
@@ -177,29 +190,16 @@ def _group(group: str, found: list[FieldError]) -> None:
 
 
 def _versions(
-    ctx: Context,
-    spec: Mapping[str, Any],
-    versions: Sequence[Mapping[str, Any]],
-    old: Sequence[Mapping[str, Any]],
-    found: list[FieldError],
+    versions: Sequence[Mapping[str, Any]], shared: versionrules.Shared, found: list[FieldError]
 ) -> None:
-    for index, version in enumerate(versions):
-        if (version.get("schema") or {}).get("openAPIV3Schema") is None:
-            at = f"spec.versions[{index}].schema.openAPIV3Schema"
-            found.append(errors.required(at, "schemas are required"))
     seen: set[str] = set()
     unique = True
     for index, version in enumerate(versions):
-        name, path = version.get("name") or "", f"spec.versions[{index}]"
+        name = version.get("name") or ""
         unique = unique and name not in seen
         seen.add(name)
-        wrong = names.dns1035_label_errors(name)
-        if wrong:
-            found.append(errors.invalid_value(f"{path}.name", name, ",".join(wrong)))
-        stored = any(
-            one.get("name") == name and one.get("schema") == version.get("schema") for one in old
-        )
-        found += versionrules.validate(version, path, ctx.version, unchanged=stored)
+        _version_name(name, f"spec.versions[{index}].name", found)
+        shared.version(index, found)
     shown = errors.GoText("[]apiextensions.CustomResourceDefinitionVersion{...}")
     if not unique:
         text = "must contain unique version names"
@@ -207,6 +207,14 @@ def _versions(
     if sum(1 for version in versions if version.get("storage")) != 1:
         text = "must have exactly one version marked as storage version"
         found.append(errors.invalid_value("spec.versions", shown, text))
+    if versions and versions[0].get("name"):  # which is the definition's own, too
+        _version_name(versions[0]["name"], "spec.version", found)
+
+
+def _version_name(name: str, path: str, found: list[FieldError]) -> None:
+    wrong = names.dns1035_label_errors(name)
+    if wrong:
+        found.append(errors.invalid_value(path, name, ",".join(wrong)))
 
 
 def _names(called: Mapping[str, Any], path: str, found: list[FieldError]) -> None:

@@ -31,8 +31,6 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
 class EndpointSliceStrategy(Strategy):
-    create_on_update = True
-
     def default(self, obj: Object) -> None:
         for port in obj.get("ports") or ():
             size = len(port)

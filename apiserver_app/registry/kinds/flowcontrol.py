@@ -234,43 +234,40 @@ def _resource_rule(rule: Part, path: str, found: list[FieldError]) -> None:
         values = rule.get(field) or ()
         if not values:
             found.append(errors.required(f"{path}.{field}", empty))
-        elif len(values) > 1 and "*" in values:
-            text = f"if '*' is present, must not specify other {word}"
-            found.append(errors.invalid_value(f"{path}.{field}", list(values), text))
+        else:
+            _everything(values, word, f"{path}.{field}", found)
     spaces, at = rule.get("namespaces") or (), f"{path}.namespaces"
     if not spaces and not rule.get("clusterScope"):
         text = "resource rules that are not cluster scoped must supply at least one namespace"
         found.append(errors.required(at, text))
-    elif "*" in spaces:
-        if len(spaces) > 1:
-            text = "if '*' is present, must not specify other namespaces"
-            found.append(errors.invalid_value(at, list(spaces), text))
-    else:
+    elif not _everything(spaces, "namespaces", at, found):
         for index, space in enumerate(spaces):
             for text in names.dns1123_label_errors(space):
                 text = f"each member of this list must be '*' or a DNS-1123 label; {text}"
                 found.append(errors.invalid_value(f"{at}[{index}]", space, text))
 
 
+def _everything(values: Sequence[str], word: str, path: str, found: list[FieldError]) -> bool:
+    """Whether `*` is among them, beside which nothing else may stand."""
+    if "*" not in values:
+        return False
+    if len(values) > 1:
+        text = f"if '*' is present, must not specify other {word}"
+        found.append(errors.invalid_value(path, list(values), text))
+    return True
+
+
 def _verbs(verbs: Sequence[str], path: str, found: list[FieldError]) -> None:
     if not verbs:
         found.append(errors.required(path, "verbs must contain at least one value"))
-    elif "*" in verbs:
-        if len(verbs) > 1:
-            text = "if '*' is present, must not specify other verbs"
-            found.append(errors.invalid_value(path, list(verbs), text))
-    elif not set(verbs) <= set(_VERBS):
+    elif not _everything(verbs, "verbs", path, found) and not set(verbs) <= set(_VERBS):
         found.append(errors.not_supported(path, list(verbs), _VERBS))
 
 
 def _urls(urls: Sequence[str], path: str, found: list[FieldError]) -> None:
     if not urls:
         found.append(errors.required(path, "nonResourceURLs must contain at least one value"))
-    elif "*" in urls:
-        if len(urls) > 1:
-            text = "if '*' is present, must not specify other non-resource URLs"
-            found.append(errors.invalid_value(path, list(urls), text))
-    else:
+    elif not _everything(urls, "non-resource URLs", path, found):
         for index, url in enumerate(urls):
             text = _url_error(url)
             if text:

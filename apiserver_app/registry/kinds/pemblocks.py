@@ -56,6 +56,22 @@ def certificate_error(text: str) -> str:
     return "" if count else "must contain at least one CERTIFICATE PEM block"
 
 
+def authorities_error(text: str) -> str:
+    """Why nobody can be trusted by this text; empty when there is a certificate in it.
+
+    Models kubernetes staging/src/k8s.io/client-go/transport/transport.go."""
+    found = list(blocks(text))
+    plain = [one.data for one in found if one.kind == "CERTIFICATE" and not one.headers]
+    if any(_is_authority(data) is not None for data in plain):
+        return ""
+    why = "no valid certificate authority data seen"
+    if plain:
+        why = "failed to parse certificate: x509: malformed certificate"
+    elif not found:
+        why = "unable to parse bytes as PEM block"
+    return f"unable to load root certificates: {why}"
+
+
 def bundle_errors(text: str) -> list[str]:
     """What is wrong with a bundle of authorities, entry by entry."""
     found: list[str] = []

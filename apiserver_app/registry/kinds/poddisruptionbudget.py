@@ -9,7 +9,7 @@ from __future__ import annotations
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, selectors
+from apiserver_app.registry.kinds import checks, conditions, gosyntax, selectors
 from apiserver_app.registry.strategy import Context, Strategy
 
 _ZERO = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
@@ -17,6 +17,7 @@ _POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
 class PodDisruptionBudgetStrategy(Strategy):
+    unconditional_update = False
     counts_generation = True
 
     def default(self, obj: Object) -> None:
@@ -62,5 +63,6 @@ class PodDisruptionBudgetStrategy(Strategy):
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
+        conditions.validate(obj["status"].get("conditions") or (), "status.conditions", found)
         checks.not_negatives(obj["status"], "status", tuple(_ZERO), found)
         return found

@@ -12,8 +12,6 @@ from apiserver_app.registry.strategy import Context, Strategy
 
 
 class PodTemplateStrategy(Strategy):
-    create_on_update = True
-
     def default(self, obj: Object) -> None:
         poddefaults.template(obj)
 

@@ -14,6 +14,7 @@ from typing import Any
 from apiserver_app.cel.environment import Compiled, Environment
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.registry import objectmeta
 from apiserver_app.registry.kinds import selectors
 
 CONDITIONS_MAX = 64
@@ -86,7 +87,10 @@ def param_kind(kind: Values, path: str, found: list[FieldError]) -> None:
         if wrong:
             found.append(errors.invalid_value(f"{path}.apiVersion", group, ",".join(wrong)))
         wrong = names.dns1035_label_errors(version)
-        if wrong:
+        if not version:
+            text = "version must be specified"
+            found.append(errors.invalid_value(f"{path}.apiVersion", api, text))
+        elif wrong:
             found.append(errors.invalid_value(f"{path}.apiVersion", version, ",".join(wrong)))
     if not name:
         found.append(errors.required(f"{path}.kind"))
@@ -98,6 +102,8 @@ def param_kind(kind: Values, path: str, found: list[FieldError]) -> None:
 def param_ref(ref: Values, path: str, found: list[FieldError]) -> None:
     name, selector = ref.get("name") or "", ref.get("selector")
     exclusive = "name and selector are mutually exclusive"
+    for wrong in objectmeta.path_segment(name, False):
+        found.append(errors.invalid_value(f"{path}.name", name, wrong))
     if name and selector is not None:
         found.append(errors.forbidden_value(f"{path}.name", exclusive))
     if selector is not None:
@@ -122,12 +128,17 @@ def actions(given: Sequence[str], path: str, found: list[FieldError]) -> None:
         if action in given[:index]:
             found.append(errors.duplicate(at, action))
     if "Deny" in given and "Warn" in given:
-        shown = ", ".join(f'"{action}"' for action in given)
         text = (
             "must not contain both Deny and Warn (repeating the same validation failure "
             "information in the API response and headers serves no purpose)"
         )
-        value = errors.GoText(f"[]admissionregistration.ValidationAction{{{shown}}}")
-        found.append(errors.invalid_value(path, value, text))
+        shown = go_words("ValidationAction", given)
+        found.append(errors.invalid_value(path, shown, text))
     if not given:
         found.append(errors.required(path, "at least one validation action is required"))
+
+
+def go_words(kind: str, words: Sequence[str]) -> errors.GoText:
+    """A list of words that have a type of their own, as Go prints it."""
+    shown = ", ".join(map(errors.go_value, words))
+    return errors.GoText(f"[]admissionregistration.{kind}{{{shown}}}")

@@ -17,6 +17,9 @@ from apiserver_app.registry.strategy import Context, Strategy
 
 
 class RuntimeClassStrategy(Strategy):
+    create_on_update = True
+    unconditional_update = False
+
     def default(self, obj: Object) -> None:
         """Tolerations and amounts have no defaults; amounts are written as upstream writes them."""
         amounts = (obj.get("overhead") or {}).get("podFixed")

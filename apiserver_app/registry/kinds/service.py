@@ -31,6 +31,7 @@ _TRAFFIC_TYPES = ("ClusterIP", "LoadBalancer", "NodePort")
 
 
 class ServiceStrategy(Strategy):
+    create_on_update = True
     name_rule = staticmethod(objectmeta.dns1035_label)
     selectable = ("spec.clusterIP", "spec.type")
 

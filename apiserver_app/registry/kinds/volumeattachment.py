@@ -32,6 +32,8 @@ _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolume
 
 
 class VolumeAttachmentStrategy(Strategy):
+    unconditional_update = False
+
     def default(self, obj: Object) -> None:
         if obj.get("spec") is None:
             obj["spec"] = {}
@@ -98,6 +100,8 @@ class VolumeAttachmentStrategy(Strategy):
 
 
 class CSINodeStrategy(Strategy):
+    unconditional_update = False
+
     def default(self, obj: Object) -> None:
         spec: dict[str, Any] = obj.get("spec") or {}
         obj["spec"] = spec
@@ -127,6 +131,8 @@ class CSINodeStrategy(Strategy):
 
 
 class CSIStorageCapacityStrategy(Strategy):
+    unconditional_update = False
+
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
         selectors.validate(obj.get("nodeTopology"), "nodeTopology", found)

@@ -6,7 +6,6 @@ pkg/apis/admissionregistration/validation/validation.go.
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from apiserver_app.cel.environment import Environment
 from apiserver_app.machinery import errors, names
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import checks, gosyntax, policyrules, selectors
+from apiserver_app.registry.kinds import gosyntax, policyrules, selectors, webhookclient
 from apiserver_app.registry.strategy import Context, Strategy
 
 _WEBHOOK = (
@@ -28,6 +27,8 @@ _SCOPES = ("*", "Cluster", "Namespaced")
 
 class WebhookConfigurationStrategy(Strategy):
     """Both kinds: only mutating webhooks can be called again."""
+
+    unconditional_update = False
 
     def default(self, obj: Object) -> None:
         for webhook in obj.get("webhooks") or ():
@@ -54,7 +55,7 @@ class WebhookConfigurationStrategy(Strategy):
                 webhook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions",
                 found,
             )  # fmt: skip
-            if name in seen:
+            if name and name in seen:
                 found.append(errors.duplicate(f"{path}.name", name))
             seen.add(name)
         return found
@@ -113,7 +114,7 @@ def _webhook(webhook: Mapping[str, Any], path: str, found: list[FieldError]) -> 
     if again is not None and again not in ("IfNeeded", "Never"):
         policies = ("IfNeeded", "Never")
         found.append(errors.not_supported(f"{path}.reinvocationPolicy", again, policies))
-    _client(webhook.get("clientConfig") or {}, f"{path}.clientConfig", found)
+    webhookclient.validate(webhook.get("clientConfig") or {}, f"{path}.clientConfig", found)
 
 
 def _name(name: str, path: str, found: list[FieldError]) -> None:
@@ -133,7 +134,7 @@ def validate_rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -
     if not operations:
         found.append(errors.required(f"{path}.operations"))
     if len(operations) > 1 and "*" in operations:
-        shown = errors.GoText("[]admissionregistration.OperationType{...}")
+        shown = policyrules.go_words("OperationType", operations)
         text = "if '*' is present, must not specify other operations"
         found.append(errors.invalid_value(f"{path}.operations", shown, text))
     for index, operation in enumerate(operations):
@@ -185,61 +186,6 @@ def _resources(values: Sequence[str], path: str, found: list[FieldError]) -> Non
     if "*" in values and plain:
         text = "if '*' is present, must not specify other resources without subresources"
         found.append(errors.invalid_value(path, list(values), text))
-
-
-def _client(client: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        text = "exactly one of url or service is required"
-        found.append(errors.required(path, text))
-        return
-    if url is not None:
-        _url(url, f"{path}.url", found)
-    elif service is not None:
-        for field in ("name", "namespace"):
-            if not service.get(field):
-                found.append(errors.required(f"{path}.service.{field}"))
-        port = service.get("port") or 0
-        if not 1 <= port <= 65535:
-            text = f"port is not valid: {checks.PORT_RANGE}"
-            found.append(errors.invalid_value(f"{path}.service.port", port, text))
-        _service_path(service.get("path") or "", f"{path}.service.path", found)
-
-
-def _url(url: str, path: str, found: list[FieldError]) -> None:
-    form = "; desired format: https://host[/path]"
-    split = urllib.parse.urlsplit(url)
-    user, at, host = split.netloc.rpartition("@")
-    if split.scheme != "https":
-        text = f"'https' is the only allowed URL scheme{form}"
-        found.append(errors.invalid_value(path, split.scheme, text))
-    if not host:
-        found.append(errors.invalid_value(path, host, f"host must be specified{form}"))
-    for value, word in (
-        (user if at else "", "user information is"),
-        (split.fragment, "fragments are"),
-        (split.query, "query parameters are"),
-    ):
-        if value:
-            text = f"{word} not permitted in the URL"
-            found.append(errors.invalid_value(path, value, text))
-
-
-def _service_path(value: str, path: str, found: list[FieldError]) -> None:
-    if value in ("", "/"):
-        return
-    if value == "//":
-        found.append(errors.invalid_value(path, value, "segment[0] may not be empty"))
-        return
-    if not value.startswith("/"):
-        found.append(errors.invalid_value(path, value, "must start with a '/'"))
-    for index, step in enumerate(value[1:].removesuffix("/").split("/")):
-        if not step:
-            text = f"segment[{index}] may not be empty"
-            found.append(errors.invalid_value(path, value, text))
-            continue
-        for wrong in names.dns1123_subdomain_errors(step):
-            found.append(errors.invalid_value(path, value, f"segment[{index}]: {wrong}"))
 
 
 def _review_versions(versions: Sequence[str], path: str, found: list[FieldError]) -> None:

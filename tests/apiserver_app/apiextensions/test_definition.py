@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import DEFINITION, DEFINITIONS, NAME, define
 from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.registry.kinds import strategies
 
-AT = "spec.versions[0].schema.openAPIV3Schema"
+AT = "spec.validation.openAPIV3Schema"
 SPEC = f"{AT}.properties[spec]"
 
 
@@ -52,7 +54,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
      "mixed case, but should otherwise match: a DNS-1035 label"),
     (with_("spec.versions.0.storage", False), "must have exactly one version marked as storage "
      "version"),
-    (with_("spec.versions.0.schema", {}), f"{AT}: Required value: schemas are required"),
+    (with_("spec.versions.0.schema", {}), "spec.versions[0].schema.openAPIV3Schema: Required "
+     "value: schemas are required"),
     (with_("spec.versions.0.schema.openAPIV3Schema.type", ""), f"{AT}.type: Required value: must "
      "not be empty at the root"),
     (with_("spec.preserveUnknownFields", True), "spec.preserveUnknownFields: Invalid value: true: "
@@ -61,16 +64,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (with_("spec.versions.0.deprecationWarning", "old"), "spec.versions[0].deprecationWarning: "
      'Invalid value: "old": can only be set for deprecated versions'),
     (with_("spec.versions.0.subresources.scale.specReplicasPath", ".status.x"),
-     'spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".status.x": should be '
-     "a json path under .spec"),
+     'spec.subresources.scale.specReplicasPath: Invalid value: ".status.x": should be a json path '
+     "under .spec"),
     (with_("spec.versions.0.additionalPrinterColumns.0.type", "text"),
-     'spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of '
+     'spec.additionalPrinterColumns[0].type: Invalid value: "text": must be one of '
      "boolean,date,integer,number,string"),
     (with_("spec.conversion", {"strategy": "Webhook"}), "spec.conversion.webhookClientConfig: "
      "Required value: required when strategy is set to Webhook"),
     (with_("spec.versions.0.selectableFields", [{"jsonPath": ".spec.none"}]),
-     'spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.none": is an invalid '
-     "path: does not refer to a valid field"),
+     'spec.selectableFields[0].jsonPath: Invalid value: ".spec.none": is an invalid path: does not '
+     "refer to a valid field"),
     (of_spec({"type": "object", "properties": {"a": {}}}), f"{SPEC}.properties[a].type: Required "
      "value: must not be empty for specified object fields"),
     (of_spec({"type": "object", "properties": {"a": {"type": "array"}}}),
@@ -78,7 +81,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (of_spec({"type": "array", "items": {}}), f"{SPEC}.items.type: Required value: must not be "
      "empty for specified array items"),
     (of_spec({"type": "text"}), f'{SPEC}.type: Unsupported value: "text": supported values: '
-     '"array", "boolean", "integer", "null", "number", "object", "string"'),
+     '"array", "boolean", "integer", "number", "object", "string"'),
     (of_spec({**OBJECT, "anyOf": [{"type": "object"}]}), f"{SPEC}.anyOf[0].type: Forbidden: must "
      "be empty to be structural"),
     (with_("spec.versions.0.schema.openAPIV3Schema.anyOf", [{"properties": {"b": {}}}]),
@@ -193,3 +196,188 @@ def test_the_factor_is_told_and_grows_with_the_places_a_rule_is_asked_at(session
     answer = define(session, of_spec({"type": "array", "maxItems": 50, "items": text}))
     said = answer.json()["details"]["causes"][0]["message"]
     assert said.startswith("Forbidden: estimated rule cost exceeds budget by factor of 1.6x (try")
+
+
+# -- where things are found wrong ------------------------------------------------------------------
+
+
+def of_versions(*changes: dict[str, Any]) -> list[str]:
+    """What is wrong with a definition of these versions, each a change of the documentation's."""
+    body = copy.deepcopy(DEFINITION)
+    first = body["spec"]["versions"][0]
+    body["spec"]["versions"] = [
+        {**copy.deepcopy(first), "name": f"v{number}", "storage": number == 1, **change}
+        for number, change in enumerate(changes, 1)
+    ]
+    return of_definition(body)
+
+
+def of_definition(body: dict[str, Any]) -> list[str]:
+    key = "customresourcedefinitions.apiextensions.k8s.io"
+    return strategies.create_errors(key, body)
+
+
+def typed(kind: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"spec": {"type": kind}}}
+    return {"schema": {"openAPIV3Schema": schema}, "subresources": None, "selectableFields": None,
+            "additionalPrinterColumns": None}  # fmt: skip
+
+
+def test_what_versions_say_alike_is_found_wrong_once_and_else_where_it_stands() -> None:
+    types = '"array", "boolean", "integer", "number", "object", "string"'
+    wrong = f'.type: Unsupported value: "text": supported values: {types}'
+
+    assert of_versions(typed("text"), typed("text")) == [
+        f"spec.validation.openAPIV3Schema.properties[spec]{wrong}"
+    ]
+    assert of_versions(typed("string"), typed("text")) == [
+        f"spec.versions[1].schema.openAPIV3Schema.properties[spec]{wrong}"
+    ]
+    columns = {"additionalPrinterColumns": [{"name": "a", "type": "string", "jsonPath": "x"}]}
+    at = 'JSONPath: Invalid value: "x": must be a simple json path starting with .'
+    one = typed("string")
+    assert of_versions({**one, **columns}) == [f"spec.additionalPrinterColumns[0].{at}"]
+    assert of_versions(one, {**one, **columns}) == [
+        f"spec.versions[1].additionalPrinterColumns[0].{at}"
+    ]
+
+
+def test_a_definition_is_looked_at_in_upstreams_order() -> None:
+    body = with_("spec.group", "plain")
+    body["spec"] |= {"scope": "", "conversion": {"strategy": "Some"}, "names": {"plural": "a"}}
+    body["metadata"]["name"] = "a.plain"
+    version = body["spec"]["versions"][0]
+    version |= {"name": "V1", "storage": False, "deprecationWarning": ""} | typed("null")
+
+    found = [one.partition(": ")[0] for one in of_definition(body)]
+
+    assert found == [
+        "spec.group", "spec.scope", "spec.versions[0].name", "spec.versions[0].deprecationWarning",
+        "spec.versions", "spec.version", "spec.names.singular", "spec.names.kind",
+        "spec.names.listKind", "spec.validation.openAPIV3Schema.properties[spec].type",
+        "spec.validation.openAPIV3Schema.properties[spec].type", "spec.conversion.strategy",
+        "status.storedVersions",
+    ]  # fmt: skip
+
+
+def test_selectable_fields_that_versions_share_need_a_schema_that_they_share() -> None:
+    fields = {"selectableFields": [{"jsonPath": ".spec"}]}
+    other = {**typed("string"), **fields}
+    other["schema"]["openAPIV3Schema"]["description"] = "other"
+
+    assert of_versions({**typed("string"), **fields}, other) == [
+        'spec.selectableFields: Invalid value: "": selectableFields may only be set when '
+        "validations.schema is included"
+    ]
+
+
+NULL = "Forbidden: type cannot be set to null, use nullable as an alternative"
+STATUS_ROOT = "fields are allowed at the root of the schema if the status subresource is enabled"
+OLD = [{"rule": "self == oldSelf"}]
+IN_SCHEMAS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"type": "object", "anyOf": [{"type": "integer"}, {"type": "string"}]}, []),
+    ({"type": "null"}, [
+        '.type: Unsupported value: "null": supported values: "array", "boolean", "integer", '
+        '"number", "object", "string"', f".type: {NULL}",
+    ]),
+    ({"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
+        "a": {"type": "string", "maxLength": 9, "x-kubernetes-validations": OLD}}}, [
+        '.properties[a].x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf'
+        f" cannot be used on the uncorrelatable portion of the schema within {SPEC}",
+    ]),
+    ({"type": "object", "x-kubernetes-validations": [{"rule": "1", "reason": "FieldValueInvalid"}]},
+     [
+        ".x-kubernetes-validations[0].rule: Invalid value: apiextensions.ValidationRule{"
+        'Rule:"1", Message:"", MessageExpression:"", '
+        "Reason:(*apiextensions.FieldValueErrorReason)(0xc000000000), "
+        'FieldPath:"", OptionalOldSelf:(*bool)(nil)}: cel expression must evaluate to a bool',
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "found"), IN_SCHEMAS)
+def test_what_a_schema_may_not_say(schema: dict[str, Any], found: list[str]) -> None:
+    assert of_definition(of_spec(schema)) == [f"{SPEC}{one}" for one in found]
+
+
+def test_parts_that_are_refused_as_a_whole_are_looked_at_nevertheless() -> None:
+    schema = {"type": "object", "definitions": {"d": {"type": "null"}}}
+
+    found = of_definition(of_spec(schema))
+
+    assert f"{SPEC}.definitions: Forbidden: definitions is not supported" in found
+    assert f"{SPEC}.definitions[d].type: {NULL}" in found
+
+
+@pytest.mark.parametrize(
+    ("change", "allowed"),
+    [({"minProperties": 0}, False), ({"default": False}, False), ({"title": ""}, True),
+     ({"x-kubernetes-embedded-resource": False}, True)],
+)  # fmt: skip
+def test_the_root_says_little_where_the_status_stands_alone(
+    change: dict[str, Any], allowed: bool
+) -> None:
+    version = typed("string") | {"subresources": {"status": {}}}
+    version["schema"]["openAPIV3Schema"] |= change
+
+    assert any(one.endswith(STATUS_ROOT) for one in of_versions(version)) is not allowed
+
+
+def test_definitions_that_keep_unknown_fields_have_no_defaults_and_are_not_converted() -> None:
+    version = typed("string")
+    version["schema"]["openAPIV3Schema"]["properties"]["spec"]["default"] = "a"
+    body = with_("spec.preserveUnknownFields", True)
+    body["spec"]["versions"][0] |= version
+    webhook = {"clientConfig": {"url": "https://a/"}, "conversionReviewVersions": ["v1"]}
+    body["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+
+    assert of_definition(body) == [
+        "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults "
+        "in the schema",
+        'spec.conversion.strategy: Invalid value: "Webhook": must be None if '
+        "spec.preserveUnknownFields is true",
+        "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set "
+        "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
+    ]
+
+
+def test_a_conversion_webhook_is_reached_as_any_other() -> None:
+    body = with_("spec.conversion", {"strategy": "Webhook", "webhook": {
+        "clientConfig": {"service": {"name": "a", "path": "x", "port": 0}},
+        "conversionReviewVersions": ["v1"]}})  # fmt: skip
+    at = "spec.conversion.webhookClientConfig.service"
+
+    assert of_definition(body) == [
+        f"{at}.name: Required value: service name is required",
+        f"{at}.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
+        f"{at}.path: Invalid value: \"x\": must start with a '/'",
+        f'{at}.path: Invalid value: "x": segment[0] may not be empty',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bundle", "why"),
+    [
+        ("none", "unable to parse bytes as PEM block"),
+        ("-----BEGIN KEY-----\nAAAA\n-----END KEY-----\n",
+         "no valid certificate authority data seen"),
+        ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+         "failed to parse certificate: x509: malformed certificate"),
+    ],
+)  # fmt: skip
+def test_an_established_definition_needs_certificates_that_are_some(bundle: str, why: str) -> None:
+    key = "customresourcedefinitions.apiextensions.k8s.io"
+    old = strategies.created(key, with_("spec.conversion", {"strategy": "None"}))
+    client = {"url": "https://a/", "caBundle": base64.b64encode(bundle.encode()).decode()}
+    webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
+    new = strategies.with_spec(old, conversion={"strategy": "Webhook", "webhook": webhook})
+
+    assert strategies.update_errors(key, new, old) == []
+    condition = {"type": "Established", "status": "True"}
+    established = {**old, "status": {**old["status"], "conditions": [condition]}}
+    [said] = strategies.update_errors(key, new, established)
+    shown = ", ".join(f"{byte:#x}" for byte in bundle.encode())
+    assert said == (
+        f"spec.conversion.webhookClientConfig.caBundle: Invalid value: []byte{{{shown}}}: unable "
+        f"to load root certificates: {why}"
+    )

@@ -403,7 +403,7 @@ def _service(**fields: Any) -> dict[str, Any]:
             'clientConfig.url: Invalid value: "y=z": query parameters are not permitted in the URL',
         ]),
         ({"clientConfig": _service(name="", port=70000, path="x/y")}, [
-            "clientConfig.service.name: Required value",
+            "clientConfig.service.namespace: Required value: service namespace is required",
             "clientConfig.service.port: Invalid value: 70000: port is not valid: must be between "
             "1 and 65535, inclusive",
             'clientConfig.service.path: Invalid value: "x/y": must start with a \'/\'',
