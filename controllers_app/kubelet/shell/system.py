@@ -6,6 +6,7 @@ Models busybox procps and coreutils; figures of use are modelled, nothing is mea
 from __future__ import annotations
 
 import re
+import shlex
 
 from apiserver_app.machinery.kernel import SECOND
 from controllers_app.kubelet import clocktext
@@ -14,6 +15,7 @@ from controllers_app.kubelet.shell.interpreter import Call
 from controllers_app.kubelet.shell.options import options
 from controllers_app.kubelet.shell.wording import Failed
 
+XARGS_MAX = 4096  # words of the input
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
 
 
@@ -260,9 +262,54 @@ async def timeout(call: Call) -> int:
 
 
 async def xargs(call: Call) -> int:
+    """xargs [-0rt] [-n N] [-L N] [-I MARK] [COMMAND [ARG]...]"""
+    flags, args = _leading(call, "0rtpx", "nLIPdsE")
     text = (await call.io.stdin.all()).decode("utf-8", "surrogateescape")
-    args = [one for one in call.args if one not in ("-r", "-0")]
-    return await call.shell.call([*(args or ["echo"]), *text.split()[:4096]], call.io)
+    mark = flags.get("I", "")
+    if "0" in flags:
+        words = text.removesuffix("\0").split("\0")
+    else:
+        by_line = mark or "L" in flags
+        words = [one.strip() for one in text.splitlines()] if by_line else _quoted_words(text)
+    words = [one for one in words[:XARGS_MAX] if one]
+    size = flags.get("n") or flags.get("L") or ("1" if mark else str(XARGS_MAX))
+    if not size.isdecimal() or not int(size[:9]):
+        raise Failed(f"xargs: invalid number '{size}'", 1)
+    groups = [words[at : at + int(size[:9])] for at in range(0, len(words), int(size[:9]))]
+    if not groups and not mark and "r" not in flags:
+        groups = [[]]
+    code = 0
+    for group in groups:
+        await call.runner.step()
+        if mark:
+            line = [one.replace(mark, group[0]) for one in args or ["echo"]]
+        else:
+            line = [*(args or ["echo"]), *(part for one in group for part in _parts(one, flags))]
+        if "t" in flags:
+            call.io.err(f"{' '.join(line)}\n".encode("utf-8", "surrogateescape"))
+        ended = await call.shell.child().call(line, call.io)
+        code = 123 if ended and ended < 125 else ended or code
+    return code
+
+
+def _leading(call: Call, letters: str, valued: str) -> tuple[dict[str, str], list[str]]:
+    """Options up to the first word that is none: what follows belongs to another command."""
+    args = list(call.args)
+    end = 0
+    while end < len(args) and args[end].startswith("-") and len(args[end]) > 1:
+        end += 2 if args[end][-1] in valued and len(args[end]) == 2 else 1
+    return options(call, letters, valued, args[:end])[0], args[end:]
+
+
+def _quoted_words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise Failed("xargs: unmatched quote", 1) from None
+
+
+def _parts(word: str, flags: dict[str, str]) -> list[str]:
+    return word.split() if "L" in flags else [word]
 
 
 async def nothing(call: Call) -> int:

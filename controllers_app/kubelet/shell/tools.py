@@ -6,6 +6,7 @@ a cluster may add sets of its own (`Directory.tools`): a command is a function o
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -33,6 +34,17 @@ class Tool:
     run: Run
     sets: tuple[str, ...] = (BUSYBOX, DEBIAN)
     folder: str = "/bin"
+
+
+def _later(module: str, name: str) -> Run:
+    """A command whose module is loaded by the first container that runs it."""
+
+    async def run(call: Call) -> int:
+        loaded = importlib.import_module(f"controllers_app.kubelet.shell.{module}")
+        code: int = await getattr(loaded, name)(call)
+        return code
+
+    return run
 
 
 async def _nginx(call: Call) -> int:
@@ -80,12 +92,26 @@ TOOLS: tuple[Tool, ...] = (
     Tool("wc", texts.wc, folder="/usr/bin"),
     Tool("grep", texts.grep),
     Tool("egrep", texts.grep),
+    Tool("awk", _later("awk", "awk"), folder="/usr/bin"),
     Tool("sed", editing.sed),
     Tool("sort", texts.sort, folder="/usr/bin"),
     Tool("uniq", texts.uniq, folder="/usr/bin"),
     Tool("seq", texts.seq, folder="/usr/bin"),
     Tool("tr", texts.tr, folder="/usr/bin"),
     Tool("cut", texts.cut, folder="/usr/bin"),
+    Tool("rev", _later("sums", "rev"), (BUSYBOX,)),
+    Tool("tac", _later("sums", "tac"), folder="/usr/bin"),
+    Tool("nl", _later("sums", "nl"), folder="/usr/bin"),
+    Tool("paste", _later("sums", "paste"), folder="/usr/bin"),
+    Tool("diff", _later("sums", "diff"), folder="/usr/bin"),
+    Tool("cmp", _later("sums", "compare"), folder="/usr/bin"),
+    Tool("md5sum", _later("sums", "digest"), folder="/usr/bin"),
+    Tool("sha1sum", _later("sums", "digest"), folder="/usr/bin"),
+    Tool("sha256sum", _later("sums", "digest"), folder="/usr/bin"),
+    Tool("sha512sum", _later("sums", "digest"), folder="/usr/bin"),
+    Tool("expr", _later("sums", "expr"), folder="/usr/bin"),
+    Tool("nproc", _later("sums", "nproc"), folder="/usr/bin"),
+    Tool("mktemp", _later("sums", "mktemp")),
     Tool("tee", texts.tee, folder="/usr/bin"),
     Tool("yes", texts.yes, folder="/usr/bin"),
     Tool("base64", texts.base64_),
