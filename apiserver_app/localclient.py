@@ -6,8 +6,11 @@ only the wire is left out. Objects are shared, never copied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import urllib.parse
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from apiserver_app.auditing.event import Event
 from apiserver_app.handlers import listoptions
@@ -51,8 +54,40 @@ class LocalClient:
         """From now on prove itself by this bearer token."""
         self._credential = Credential(bearer=token)
 
-    async def get(self, resource: str, namespace: str, name: str) -> Object:
-        return await self._object("get", resource, namespace, name)
+    async def get(
+        self, resource: str, namespace: str, name: str, *, subresource: str = ""
+    ) -> Object:
+        return await self._object("get", resource, namespace, name, subresource)
+
+    async def fetch(
+        self,
+        group_version: str,
+        plural: str,
+        namespace: str,
+        *,
+        name: str = "",
+        subresource: str = "",
+        params: Mapping[str, str] | None = None,
+    ) -> Object:
+        parts = ["/apis", group_version, "namespaces", namespace, plural, name, subresource]
+        group, _, version = group_version.partition("/")
+        said = {key: value for key, value in (params or {}).items() if value}
+        call = Call(
+            "get" if name else "list", "/".join(filter(None, parts)), self._credential,
+            self._agent, None, subresource, namespace, name,
+            {key: [value] for key, value in said.items()}, component=self.component,
+            asked=(group, version, plural), query=urllib.parse.urlencode(said),
+            headers={"accept": "application/json"}, method="GET",
+        )  # fmt: skip
+        about = " ".join(filter(None, ("get", errors.qualified(group, plural), name)))
+        try:
+            outcome = await self._handle(call)
+        except errors.ApiError as error:
+            raise _as_client_go(error, about) from error
+        found = _decoded(outcome.value)
+        if outcome.code < 400 and isinstance(found, dict):
+            return found
+        raise _refused(outcome.code, found, about)
 
     async def list(
         self, resource: str, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -161,6 +196,30 @@ class LocalClient:
 
 
 _NONE: Params = {}
+# what client-go says of an answer that is no Status
+_WORDS = {
+    404: "the server could not find the requested resource",
+    503: "the server is currently unable to handle the request",
+}
+
+
+def _decoded(body: bytes | None) -> Any:
+    try:
+        return orjson.loads(body or b"")
+    except ValueError:
+        return None
+
+
+def _refused(code: int, body: Any, about: str) -> errors.ApiError:
+    if isinstance(body, dict) and body.get("kind") == "Status":
+        return errors.ApiError(code, body.get("reason") or "", body.get("message") or "")
+    words = _WORDS.get(code, "an error on the server has prevented the request from succeeding")
+    return errors.ApiError(code, "", f"{words} ({about})")
+
+
+def _as_client_go(error: errors.ApiError, about: str) -> errors.ApiError:
+    unknown_path = error.code == 404 and not error.details
+    return _refused(error.code, None, about) if error.plain or unknown_path else error
 
 
 class LocalWatch:

@@ -9,7 +9,7 @@ Models kubernetes staging/src/k8s.io/client-go/kubernetes and tools/watch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from apiserver_app.machinery.meta import Object
@@ -43,7 +43,23 @@ class Client(Protocol):
 
     identity: str
 
-    async def get(self, resource: str, namespace: str, name: str) -> Object: ...
+    async def get(
+        self, resource: str, namespace: str, name: str, *, subresource: str = ""
+    ) -> Object: ...
+
+    async def fetch(
+        self,
+        group_version: str,
+        plural: str,
+        namespace: str,
+        *,
+        name: str = "",
+        subresource: str = "",
+        params: Mapping[str, str] | None = None,
+    ) -> Object:
+        """Read what an aggregated API server serves, by its path. A refusal that is no Status has
+        client-go's words for it."""
+        ...
 
     async def list(
         self, resource: str, namespace: str = "", *, labels: str = "", fields: str = ""

@@ -17,7 +17,7 @@ import orjson
 
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import deviceversions, oldshapes
-from apiserver_app.registry.kinds import event
+from apiserver_app.registry.kinds import event, horizontalpodautoscaler
 
 _EVENTS, _EVENTS_BETA = "events.k8s.io/v1", "events.k8s.io/v1beta1"
 
@@ -52,7 +52,7 @@ def is_converted(info: ResourceInfo) -> bool:
 
 
 # what autoscaling/v1 has no field for travels in annotations, as JSON
-_METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+_METRICS = horizontalpodautoscaler.METRICS
 _FOUR_FIFTHS = {"type": "Utilization", "averageUtilization": 80}
 _BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
 _CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"

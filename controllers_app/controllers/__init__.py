@@ -21,6 +21,7 @@ from controllers_app.controllers import (
     endpoints,
     endpointslice,
     garbagecollector,
+    horizontalpodautoscaler,
     job,
     legacytokencleaner,
     legacytokens,
@@ -94,6 +95,11 @@ CONTROLLERS = (
     ),
     Entry("disruption", "disruption-controller", disruption.DisruptionController),
     Entry("resourcequota", "resourcequota-controller", resourcequota.ResourceQuotaController),
+    Entry(
+        "horizontalpodautoscaler",
+        "horizontal-pod-autoscaler",
+        horizontalpodautoscaler.HorizontalPodAutoscalerController,
+    ),
     Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
     Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),
     Entry(

@@ -18,6 +18,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet import environment, hostdisk, mounts, programs
 from controllers_app.kubelet.images import Behaviour, Line
+from controllers_app.kubelet.load import Load
 from controllers_app.kubelet.logs import Log
 from controllers_app.kubelet.processes import Output, Running
 from controllers_app.kubelet.shell import tools
@@ -42,8 +43,8 @@ class Cell:
 
     __slots__ = (
         "_files", "_pids", "_running", "_serving", "_variables", "container_id", "directory",
-        "exit_code", "image", "jobs", "listeners", "log", "main", "name", "pod", "ports", "since",
-        "station",
+        "exit_code", "image", "jobs", "listeners", "load", "log", "main", "name", "pod", "ports",
+        "since", "station",
     )  # fmt: skip
 
     def __init__(
@@ -61,6 +62,7 @@ class Cell:
         self.main: Running | None = None  # its own process, when that is run here
         self.exit_code: int | None = None
         self.listeners: list[Output] = []  # who is attached
+        self.load: Load | None = None  # of what it answers, when that costs anything
         self.jobs: dict[int, Job] = {}  # what its shells run in the background
         self.ports: dict[int, Listener] = {}  # that its commands listen on
         self._running: dict[int, Running] = {}
@@ -95,6 +97,13 @@ class Cell:
         """The pod on its node, while the node's kubelet is there."""
         kubelet = self.station.kubelet
         return None if kubelet is None else kubelet.workers.get(meta.uid_of(self.pod))
+
+    async def work(self, seconds: float) -> None:
+        """Have the CPU for so long."""
+        if self.load is None:
+            self.load = Load()
+        self.load.spend(self.now, seconds)
+        await self.directory.kernel.sleep(seconds)
 
     # -- what is in it --------------------------------------------------------------------------
 

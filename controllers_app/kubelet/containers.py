@@ -434,6 +434,11 @@ class Containers(Stopping):
         """What the container's image is and does, with what the pod's annotations change."""
         return self._behaviour(one, self.spec_of(one))
 
+    def answer_cpu_seconds(self, name: str) -> float:
+        """CPU time that each answer of the container's server takes."""
+        one = next((one for one in self.running() if one.name == name), None)
+        return self.image_of(one).answer_cpu_seconds if one is not None else 0.0
+
     def spec_of(self, one: ContainerState) -> Object:
         spec = self._worker.pod["spec"]
         group = spec[_GROUPS.get(one.kind, "initContainers")]

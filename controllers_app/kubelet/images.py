@@ -25,6 +25,7 @@ PREFIX = "simulation.lifecycle/"
 NEVER = float("inf")
 CERTIFICATE = "/etc/webhook/tls.crt"  # what an image's server shows
 SECONDS_MAX = 10 * 365 * 86_400.0
+AMOUNT_MAX = 2.0**50
 LINE_SECONDS = 0.004  # between two lines of an image's start
 
 
@@ -64,6 +65,9 @@ class Behaviour:
     user: str = "root"
     cpu_millis: float = 1.0  # what a container that asks for nothing is said to use
     memory_bytes: int = 8_000_000
+    used_cpu_millis: float | None = None  # what a container uses, whatever it asks for
+    used_memory_bytes: float | None = None
+    answer_cpu_seconds: float = 0.0  # of CPU time, for each answer of its server
 
 
 FIELDS = frozenset(one.name for one in fields(Behaviour)) - {"name"}
@@ -132,6 +136,13 @@ def _seconds(text: str) -> float:
     return value if value == NEVER else min(value, SECONDS_MAX)
 
 
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < AMOUNT_MAX:
+        raise ValueError(text)
+    return value
+
+
 def _exit_code(text: str) -> int:
     value = int(text)
     if not 0 <= value <= 255:
@@ -148,6 +159,9 @@ ANNOTATIONS: dict[str, tuple[str, Any]] = {
     "unready-after-seconds": ("unready_after_seconds", _seconds),
     "liveness-fails-after-seconds": ("unhealthy_after_seconds", _seconds),
     "stop-seconds": ("stop_seconds", _seconds),
+    "cpu-millis": ("used_cpu_millis", _amount),
+    "memory-bytes": ("used_memory_bytes", _amount),
+    "answer-cpu-seconds": ("answer_cpu_seconds", _amount),
 }
 
 

@@ -1,7 +1,8 @@
 """The kubelet's own HTTP server: its health, configuration, pods and figures. Pure.
 
 Figures of use are modelled: nothing is measured, each container is said to use a little of what it
-asks for, or what the catalog says of its image when it asks for nothing.
+asks for, or what the catalog says of its image when it asks for nothing, or what its pod's
+annotations say; and the CPU time of what it answered lately, up to its limit.
 
 Models kubernetes pkg/kubelet/server/server.go, server/stats/summary.go and server/metrics.
 """
@@ -65,11 +66,24 @@ def _json(value: Any) -> HttpAnswer:
     return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(value))
 
 
-def usage(spec: Object, image: Behaviour) -> tuple[int, int]:
-    """Nano-cores and bytes that a container is said to use."""
+def usage(spec: Object, image: Behaviour, cores: float = 0.0) -> tuple[int, int]:
+    """Nano-cores and bytes that a container is said to use; `cores` for what it answers."""
+    cpu, memory = _at_rest(spec, image)
+    limit = ((spec.get("resources") or {}).get("limits") or {}).get("cpu")
+    cpu += int(cores * 1_000_000_000)
+    if limit is not None:
+        cpu = min(cpu, quantity.milli_value(limit) * 1_000_000)
+    return cpu, memory
+
+
+def _at_rest(spec: Object, image: Behaviour) -> tuple[int, int]:
     asked = (spec.get("resources") or {}).get("requests") or {}
     cpu = quantity.milli_value(asked["cpu"]) * 1_000_000 // 20 if "cpu" in asked else None
     memory = quantity.value(asked["memory"]) // 2 if "memory" in asked else None
+    if image.used_cpu_millis is not None:
+        cpu = int(image.used_cpu_millis * 1_000_000)
+    if image.used_memory_bytes is not None:
+        memory = int(image.used_memory_bytes)
     return (
         int(image.cpu_millis * 1_000_000) if cpu is None else cpu,
         image.memory_bytes if memory is None else memory,
@@ -124,7 +138,9 @@ def _running(kubelet: Kubelet) -> list[tuple[Object, list[tuple[str, int, int, i
         for one in worker.containers.running():
             since = meta.parse_time(one.state["running"]["startedAt"])
             known = worker.containers
-            used = usage(known.spec_of(one), known.image_of(one))
+            cell = kubelet.station.found(worker.uid, one.name, one.container_id)
+            cores = cell.load.cores(kubelet.kernel.now) if cell and cell.load else 0.0
+            used = usage(known.spec_of(one), known.image_of(one), cores)
             found.append((one.name, since, *used))
         if found:
             out.append((worker.pod, found))

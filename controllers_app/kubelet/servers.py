@@ -6,7 +6,7 @@ it says depends on those alone.
 
 Models what the images named here answer: docker.io/library/nginx and httpd, hashicorp/http-echo,
 registry.k8s.io/e2e-test-images/agnhost (netexec), registry.k8s.io/coredns,
-registry.k8s.io/metrics-server, traefik/whoami.
+registry.k8s.io/hpa-example, registry.k8s.io/metrics-server, traefik/whoami.
 """
 
 from __future__ import annotations
@@ -55,6 +55,10 @@ class Bound:
             return await sockets.asked(self.cell.directory.kernel, self.server.open(), request)
         if self.server.answer is None:
             return HttpAnswer(502, {"content-type": "text/plain"}, b"malformed HTTP response\n")
+        worker = self.cell.worker()
+        seconds = worker.containers.answer_cpu_seconds(self.cell.name) if worker else 0.0
+        if seconds:
+            await self.cell.work(seconds)
         return await self.server.answer(self.cell, port, request)
 
 
@@ -267,6 +271,11 @@ def _reviews(decide: samplehooks.Decide) -> Answering:
     return answer
 
 
+async def _hpa_example(_cell: Cell, _port: int, _request: HttpRequest) -> HttpAnswer:
+    """index.php of the walkthrough: a million square roots, then this."""
+    return HttpAnswer(200, {"content-type": "text/html; charset=UTF-8"}, b"OK!")
+
+
 def _redis(data: bytes) -> bytes:
     """PING, in either of redis's two ways of writing commands; everything else is unknown."""
     words = data.upper().split()
@@ -286,6 +295,7 @@ SERVERS: tuple[Server, ...] = (
     Server("etcd", _etcd),
     Server("whoami", _whoami),
     Server("plain", _plain),
+    Server("hpa-example", _hpa_example),
     Server("sidecar-injector", _reviews(samplehooks.sidecar_injector), tls=True),
     Server("name-length", _reviews(samplehooks.name_length), tls=True),
     Server("metrics-server", metricsserver.answer, tls=True),

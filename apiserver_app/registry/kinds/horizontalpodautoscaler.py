@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import checks, gosyntax, hpametrics
@@ -20,6 +20,7 @@ _SPEC_V1 = ("scaleTargetRef", "minReplicas", "maxReplicas", "targetCPUUtilizatio
 _RULES = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
 _SELECT = ("Disabled", "Max", "Min")
 _POLICIES = ("Percent", "Pods")
+METRICS = "autoscaling.alpha.kubernetes.io/metrics"  # what v1 has no field for
 WINDOW_SECONDS_MAX = 3600
 PERIOD_SECONDS_MAX = 1800
 _ALL = {"type": "Percent", "value": 100, "periodSeconds": 15}
@@ -33,6 +34,9 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         if spec.get("minReplicas") is None:
             spec["minReplicas"] = 1
         if self.info.version == "v1":
+            # upstream has this from its way through v2, where something is always measured
+            if METRICS not in meta.annotations_of(obj):
+                spec.setdefault("targetCPUUtilizationPercentage", 80)
             gosyntax.arrange(spec, _SPEC_V1)
             return
         if not spec.get("metrics"):

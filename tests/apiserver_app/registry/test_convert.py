@@ -46,8 +46,9 @@ def test_a_v1_autoscaler_is_a_v2_autoscaler_with_one_metric(session: Session) ->
 def test_a_v1_autoscaler_that_names_no_metric_means_four_fifths_of_the_cpu(
     session: Session,
 ) -> None:
-    session.request("POST", V1, hpa("v1", "plain"))
-
+    made = session.request("POST", V1, hpa("v1", "plain")).json()
+    assert made["spec"]["targetCPUUtilizationPercentage"] == 80
+    assert made == session.request("GET", f"{V1}/plain").json()
     assert session.request("GET", f"{V2}/plain").json()["spec"]["metrics"] == [cpu(80)]
 
 

@@ -83,7 +83,12 @@ class MiniApi:
                 watch.events.put(WatchEvent(event, stored))
         return stored
 
-    async def get(self, resource: str, namespace: str, name: str) -> Object:
+    async def fetch(self, group_version: str, plural: str, namespace: str, **more: Any) -> Object:
+        raise errors.path_not_found()
+
+    async def get(
+        self, resource: str, namespace: str, name: str, *, subresource: str = ""
+    ) -> Object:
         self._enter("get", resource, name)
         try:
             return self.objects[resource, namespace, name]
