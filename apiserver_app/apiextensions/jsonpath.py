@@ -67,6 +67,8 @@ def printed(value: Any) -> str:
         return value
     if value is None:
         return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 

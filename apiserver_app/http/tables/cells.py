@@ -71,11 +71,9 @@ def containers(template: Object) -> tuple[str, str]:
 
 def shortened(items: Sequence[str]) -> str:
     """The first three, and how many more there are."""
-    if not items:
-        return UNSET
     shown = ",".join(items[:_SHOWN_MAX])
     more = len(items) - _SHOWN_MAX
-    return f"{shown} + {more} more..." if more > 0 else shown
+    return f"{shown} + {more} more..." if more > 0 else shown or UNSET
 
 
 def joined(items: Iterable[str] | None, or_else: str = NONE) -> str:

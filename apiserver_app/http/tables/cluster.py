@@ -159,12 +159,13 @@ def resource_slice(obj: Object, now: int) -> list[Any]:
 def api_service(obj: Object, now: int) -> list[Any]:
     service = cells.part(obj, "spec").get("service")
     where = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
-    available = cells.UNKNOWN
+    available = "Unknown"
     for condition in cells.part(obj, "status").get("conditions") or ():
         if condition.get("type") == "Available":
             available = condition.get("status", "")
-            if available != "True":
-                available = f"{available} ({condition.get('reason', '')})"
+            if available != "True" and condition.get("reason"):
+                available = f"{available} ({condition['reason']})"
+            break
     return [cells.name(obj), where, available, cells.age(obj, now)]
 
 

@@ -42,8 +42,7 @@ def row(custom: Custom, obj: Object, now: int) -> list[Any]:
         return [*out, cells.age(obj, now)]
     for column in _usable(custom):
         found = jsonpath.find(obj, column["jsonPath"])
-        value = found[0] if found else None
-        out.append(None if value is None else _cell(column["type"], value, now))
+        out.append(_cell(column["type"], found[0], now) if found else None)
     return out
 
 
@@ -60,7 +59,7 @@ def _usable(custom: Custom) -> Sequence[Object]:
 def _cell(kind: str, value: Any, now: int) -> Any:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind == "string":
-        return jsonpath.printed(value)
+        return "<no value>" if value is None else jsonpath.printed(value)
     if kind == "integer":
         return int(value) if is_number else None
     if kind == "number":

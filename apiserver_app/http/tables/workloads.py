@@ -13,6 +13,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 
 _METRICS_SHOWN_MAX = 2
+_NIL = "<nil>"  # an amount that is not there, as Go prints it
 
 
 def pod_template(obj: Object, now: int) -> list[Any]:
@@ -230,19 +231,19 @@ def _value_metric(metric: Object, current: Object | None) -> str:
     if target.get("averageValue") is not None:
         found = (current or {}).get("averageValue", cells.UNKNOWN)
         return f"{found}/{target['averageValue']} (avg)"
-    found = cells.UNKNOWN if current is None else current.get("value", cells.UNKNOWN)
-    return f"{found}/{target.get('value', cells.UNKNOWN)}"
+    found = cells.UNKNOWN if current is None else current.get("value", _NIL)
+    return f"{found}/{target.get('value', _NIL)}"
 
 
 def _pods_metric(metric: Object, current: Object | None) -> str:
-    found = (current or {}).get("averageValue", cells.UNKNOWN)
-    return f"{found}/{(metric.get('target') or {}).get('averageValue', cells.UNKNOWN)}"
+    found = cells.UNKNOWN if current is None else current.get("averageValue", _NIL)
+    return f"{found}/{(metric.get('target') or {}).get('averageValue', _NIL)}"
 
 
 def _resource_metric(metric: Object, current: Object | None) -> str:
     target = metric.get("target") or {}
     if target.get("averageValue") is not None:
-        found = (current or {}).get("averageValue", cells.UNKNOWN)
+        found = cells.UNKNOWN if current is None else current.get("averageValue", _NIL)
         return f"{metric.get('name', '')}: {found}/{target['averageValue']}"
     used = (current or {}).get("averageUtilization")
     wanted = target.get("averageUtilization")
