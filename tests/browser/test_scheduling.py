@@ -58,6 +58,20 @@ def test_filters_and_scores_are_those_of_the_trace(look: Look, demo: Demo) -> No
     expect(scores.get_by_role("img", name="winner")).to_have_count(1)
 
 
+def test_a_pod_that_fits_nowhere_is_told_of_by_the_idle_scheduler(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    kubectl("run", "lost", "--image=nginx", '--overrides={"spec":{"nodeSelector":{"a":"b"}}}')
+    asking.until(lambda: asking.objects(demo, "pods")["lost"]["status"].get("conditions"))
+    sight = look()
+    told = sight.page.locator("#sched")
+    sight.says(told, "1 pod fits no node")
+    told.get_by_role("button", name="1 pod fits no node").click()
+    sight.says(sight.page.get_by_role("complementary"), "didn't match Pod's node affinity/selector")
+    kubectl("delete", "pod", "lost", "--now")
+    sight.says(told, "no pod waits")
+
+
 def test_a_tainted_node_is_out_with_the_reason(look: Look, demo: Demo, kubectl: Kubectl) -> None:
     kubectl("taint", "node", "node-3", "dedicated=gpu:NoSchedule")
     sight = look()

@@ -32,7 +32,8 @@ export class Player {
     this.cursor = 0;
     /** scrubbed back by hand: the banner shows until live again */ this.past = false;
     /** whether the cursor moves by itself when it is behind */ this.playing = live;
-    /** records up to here are taken as known when the page opens */ this.knownUpTo = 0;
+    /** records up to here are taken as known when the page opens; first, how many is not known */
+    this.knownUpTo = live ? Infinity : 0;
     this.speed = 1;
     /** @type {Follow} */ this.follow = {};
     /** @type {ServerClock} */

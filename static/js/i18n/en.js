@@ -81,6 +81,7 @@ export default {
   'map.scheduler': 'Scheduler',
   'map.scheduler.nodes': 'nodes cached {n}',
   'map.scheduler.idle': 'no pod waits',
+  'map.scheduler.stuck': '{n} pod{n||s} fit{n|s|} no node',
   'map.api': 'API server',
   'map.api.idle': 'eleven gates, no request',
   'map.api.as': 'as {user}',

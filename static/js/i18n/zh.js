@@ -78,6 +78,7 @@ export default {
   'map.scheduler': '调度器',
   'map.scheduler.nodes': '已缓存节点 {n}',
   'map.scheduler.idle': '没有等待的 Pod',
+  'map.scheduler.stuck': '{n} 个 Pod 没有可用的节点',
   'map.api': 'API 服务器',
   'map.api.idle': '十一道关口，没有请求',
   'map.api.as': '身份 {user}',

@@ -231,7 +231,7 @@ export class App {
   /** @param {any} hello */
   _hello(hello) {
     this._header(hello);
-    if (!this.player.knownUpTo) this.player.knownUpTo = hello.seq || 0;
+    if (this.player.knownUpTo === Infinity) this.player.knownUpTo = hello.seq || 0;
     this._users(hello.users);
     this._clock(hello);
     this.draw();

@@ -1,6 +1,6 @@
 // @ts-check
 /** Who makes requests: the client, the controllers with cache, queue and worker, the scheduler. */
-import { cacheOf, lanesOf, lastPart, objectsOf, queueOf } from '../core/cluster.js';
+import { cacheOf, lanesOf, lastPart, objectsOf, podsOf, queueOf } from '../core/cluster.js';
 import { nameOf } from '../core/corridor.js';
 import { httpMethod, kindOf, pluralOf } from '../core/records.js';
 import { h } from './dom.js';
@@ -203,10 +203,17 @@ export function schedulerBox(ctx) {
   const queue = queueOf(state, 'scheduler');
   const work = index.spans.get(queue.open[queue.open.length - 1]);
   const pod = work ? lastPart(/** @type {any} */ (work.open).key) : '';
+  const stuck = podsOf(state).filter((pod) => pod.stuck);
   const text = !work
     ? queue.length
       ? words.t('lane.waits', { n: queue.length })
-      : words.t('map.scheduler.idle')
+      : stuck.length
+        ? h(
+            'button',
+            { onClick: () => act.selectPod(stuck[0].key), title: stuck[0].stuck },
+            words.t('map.scheduler.stuck', { n: stuck.length }),
+          )
+        : words.t('map.scheduler.idle')
     : queue.length
       ? words.t('lane.schedulingNext', { pod, n: queue.length })
       : words.t('lane.scheduling', { pod });
