@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apiserver_app.auth import bootstrap
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, meta, servicenet
 from apiserver_app.machinery.client import Client
 
 
@@ -24,10 +24,11 @@ async def ensure(
     ca_pem: str,
     serves: Callable[[str], bool],
     tokens: bool = False,
+    net: servicenet.ServiceNet = servicenet.DEFAULT,
 ) -> list[str]:
     """Create what is missing of what is served; why some of it could not be. With `tokens` nodes
     may join by bootstrap tokens."""
-    wanted = bootstrap.objects(version, now, client_ca=ca_pem)
+    wanted = bootstrap.objects(version, now, client_ca=ca_pem, net=net)
     wanted += bootstrap.joining(ca_pem) if tokens else []
     there: dict[str, set[str]] = {}
     refusals: list[str] = []

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from apiserver_app.admission import config
-from apiserver_app.machinery import features, kinds, kubeconfigs, runtimeconfig
+from apiserver_app.machinery import features, kinds, kubeconfigs, runtimeconfig, servicenet
 
 
 class FileText(str):
@@ -136,10 +136,17 @@ class Flags:
     disable_admission_plugins: tuple[str, ...] = ()
     admission_control: tuple[str, ...] = ()  # the old flag: exactly these
     admission_control_config_file: AdmissionText = NO_ADMISSION
+    service_cluster_ip_range: str = servicenet.CIDR
+    service_node_port_range: str = servicenet.PORTS
     feature_gates: tuple[str, ...] = ()  # Name=true
     runtime_config: tuple[str, ...] = ()  # group/version=true
     # ours: where programs outside the simulation may be asked (webhooks, issuers, servers)
     outbound_allowed_addresses: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
+
+    @property
+    def services(self) -> servicenet.ServiceNet:
+        """The ranges of services."""
+        return servicenet.parse(self.service_cluster_ip_range, self.service_node_port_range)
 
 
 def names() -> tuple[str, ...]:
@@ -166,7 +173,12 @@ def parse(arguments: Iterable[str], read: Callable[[str], str], version: str = "
     _check_switches(values, version)
     _check_authentication(values, version)
     _check_backend(values.get("storage_backend", ""))
-    return Flags(**values)
+    parsed = Flags(**values)
+    try:
+        parsed.services  # noqa: B018 - asked for its refusal
+    except ValueError as error:
+        raise FlagError(str(error)) from error
+    return parsed
 
 
 def _check_switches(values: Mapping[str, Any], version: str) -> None:

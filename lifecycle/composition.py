@@ -125,6 +125,7 @@ class Cluster:
             image_certificate=self._image_certificate,
         )  # fmt: skip
         self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
+        self.nodes.network.dns_address = inputs.flags.services.dns
         if inputs.options.get("kubeadm"):
             self.nodes.network.dns = phases.DNS
         self.outbound.nodes = self.nodes
@@ -163,6 +164,7 @@ class Cluster:
         refusals = await bootstrap.ensure(
             loopback, state.version, state.epoch, self.inputs.ca_pem,
             self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,
+            self.context.net,
         )  # fmt: skip
         told: Object = {}
         if refusals:  # the server's own plugins refuse what it begins with
@@ -187,7 +189,7 @@ class Cluster:
             init = phases.Init(
                 self.kernel, lambda user, groups: self.client(user, phases.AGENT, groups),
                 version=state.version, ca_pem=self.inputs.ca_pem, node="node-1",
-                key=self.inputs.service_account_key,
+                key=self.inputs.service_account_key, net=self.context.net,
             )  # fmt: skip
             self.kernel.spawn("kubeadm", init.run(), background=True)
 
@@ -281,7 +283,8 @@ class Cluster:
             token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
             nodes=self.nodes,
             services=self.services,
-            ranges=ranges.Ranges(self.store, kinds.minor_of(state.version)),
+            ranges=ranges.Ranges(self.store, kinds.minor_of(state.version), inputs.flags.services),
+            net=inputs.flags.services,
             front_proxy=_front_proxy(inputs.flags),
             jwks=self.tokens.jwks,
             proxy_headers=authenticators.proxy_headers(inputs.flags),

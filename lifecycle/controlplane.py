@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from apiserver_app import flags
 from apiserver_app.auth import bootstrap
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet.staticpods import Manifests
@@ -23,11 +24,13 @@ _SIMULATED = (
 )
 
 
-def manifests(version: str) -> Manifests:
-    """What is on the first node's disk, for a version of Kubernetes such as 1.33."""
+def manifests(version: str, given: flags.Flags | None = None) -> Manifests:
+    """What is on the first node's disk, for a version of Kubernetes such as 1.33; `given` is the
+    command line of its API server."""
+    services = (given or flags.Flags()).service_cluster_ip_range
     pods = (
         _etcd(version),
-        _pod("kube-apiserver", version, _apiserver(), {"k8s-certs": _PKI}, {
+        _pod("kube-apiserver", version, _apiserver(services), {"k8s-certs": _PKI}, {
             "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint": f"{ADDRESS}:6443",
         }),
         _pod("kube-controller-manager", version, (
@@ -35,7 +38,7 @@ def manifests(version: str) -> Manifests:
             "--cluster-cidr=10.244.0.0/16", "--cluster-name=kubernetes",
             "--controllers=*,bootstrapsigner,tokencleaner",
             "--kubeconfig=/etc/kubernetes/controller-manager.conf", "--leader-elect=true",
-            f"--root-ca-file={_PKI}/ca.crt", "--service-cluster-ip-range=10.96.0.0/12",
+            f"--root-ca-file={_PKI}/ca.crt", f"--service-cluster-ip-range={services}",
             "--use-service-account-credentials=true",
         ), {"k8s-certs": _PKI}),
         _pod("kube-scheduler", version, (
@@ -81,14 +84,14 @@ def _etcd(version: str) -> Object:
     return pod
 
 
-def _apiserver() -> Sequence[str]:
+def _apiserver(services: str) -> Sequence[str]:
     return (
         f"--advertise-address={ADDRESS}", "--allow-privileged=true",
         "--authorization-mode=Node,RBAC", f"--client-ca-file={_PKI}/ca.crt",
         "--enable-admission-plugins=NodeRestriction", "--enable-bootstrap-token-auth=true",
         f"--etcd-cafile={_PKI}/etcd/ca.crt", "--etcd-servers=https://127.0.0.1:2379",
         "--secure-port=6443", "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-        "--service-cluster-ip-range=10.96.0.0/12",
+        f"--service-cluster-ip-range={services}",
     )  # fmt: skip
 
 

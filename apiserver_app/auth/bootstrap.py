@@ -15,11 +15,9 @@ from collections.abc import Iterator, Sequence
 from apiserver_app.auth.data import cast, cluster_roles, controller_roles, flow_control
 from apiserver_app.auth.data import joining as joins
 from apiserver_app.auth.data.notation import rules
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import meta, servicenet
 from apiserver_app.machinery.meta import Object
 
-SERVICE_IP = "10.96.0.1"
-SERVICE_CIDR = "10.96.0.0/12"
 SECURE_PORT = 6443
 ADVERTISED_IP = "10.0.0.11"  # of the control plane, which runs on the first node
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -35,13 +33,20 @@ _CRITICAL = 2_000_000_000
 Item = tuple[str, str, Object]  # resource key, namespace, object
 
 
-def objects(version: str = "1.33", now: int = 0, *, client_ca: str = "") -> list[Item]:
+def objects(
+    version: str = "1.33",
+    now: int = 0,
+    *,
+    client_ca: str = "",
+    net: servicenet.ServiceNet = servicenet.DEFAULT,
+) -> list[Item]:
     """Everything, in the order in which it is created. `now` stamps conditions (µs since 1970);
-    `client_ca` is the PEM of the CA that signs clients, published in kube-system."""
+    `client_ca` is the PEM of the CA that signs clients, published in kube-system; `net` is where
+    services get their addresses from."""
     profile = _profile(version)
     items = [*_namespaces(), *_cluster_roles(profile), *_cluster_bindings(profile)]
     items += [*_namespaced_policy(), *_accounts(profile), *_priority_classes()]
-    items += [*_levels(profile), *_schemas(profile, now), *_networking(profile, now)]
+    items += [*_levels(profile), *_schemas(profile, now), *_networking(profile, now, net)]
     items += [*_config_maps(profile, now, client_ca), *_classroom()]
     return items
 
@@ -359,7 +364,7 @@ def _flow_subject(text: str) -> Object:
 # -- the API server's own objects ---------------------------------------------------------------
 
 
-def _networking(profile: tuple[int, int], now: int) -> Iterator[Item]:
+def _networking(profile: tuple[int, int], now: int, net: servicenet.ServiceNet) -> Iterator[Item]:
     if profile >= (1, 33):
         ready = {
             "type": "Ready",
@@ -375,7 +380,7 @@ def _networking(profile: tuple[int, int], now: int) -> Iterator[Item]:
                 "networking.k8s.io/v1",
                 "ServiceCIDR",
                 {"name": "kubernetes"},
-                spec={"cidrs": [SERVICE_CIDR]},
+                spec={"cidrs": [str(net.cidr)]},
                 status={"conditions": [ready]},
             ),
         )
@@ -390,8 +395,8 @@ def _networking(profile: tuple[int, int], now: int) -> Iterator[Item]:
             {"name": "kubernetes", "namespace": "default", "labels": labels},
             spec={
                 "ports": [port],
-                "clusterIP": SERVICE_IP,
-                "clusterIPs": [SERVICE_IP],
+                "clusterIP": net.apiserver,
+                "clusterIPs": [net.apiserver],
                 "type": "ClusterIP",
                 "sessionAffinity": "None",
                 "ipFamilies": ["IPv4"],

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apiserver_app.auth.bootstrap import SERVICE_IP
 from apiserver_app.auth.data import cast
 from apiserver_app.machinery import meta
 
@@ -38,7 +37,6 @@ _SERVER_NAMES = (
     "kubernetes.default",
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
-    SERVICE_IP,
 )
 
 

@@ -18,7 +18,7 @@ from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.cel.checks import Check, Decision
 from apiserver_app.handlers.counters import Counters
 from apiserver_app.handlers.life import Life
-from apiserver_app.machinery import errors, fields, labels
+from apiserver_app.machinery import errors, fields, labels, servicenet
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds import Resources
@@ -116,6 +116,7 @@ class ClusterContext:
     counters: Counters = field(default_factory=Counters)
     shutdown_delay_seconds: float = 0
     life: Life = field(init=False)
+    net: servicenet.ServiceNet = servicenet.DEFAULT  # where services get addresses and ports
     server_id: str = ""  # what this API server is called among others
     features: frozenset[str] = frozenset()  # the feature gates that are on
     manages_fields: bool = True  # whether objects tell who set which of their fields
@@ -134,8 +135,9 @@ class ClusterContext:
 
     def context(self, user: User, namespace: str, subresource: str = "") -> Context:
         return Context(
-            self.kernel.now, self.version, self.rand, self.cache, user, namespace, subresource
-        )
+            self.kernel.now, self.version, self.rand, self.cache, user, namespace, subresource,
+            self.net,
+        )  # fmt: skip
 
     async def decide(self, check: Check) -> Decision:
         """What the authorizers say to an expression that asks them."""

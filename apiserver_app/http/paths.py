@@ -35,7 +35,9 @@ class PathHandler:
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._cluster = cluster
-        self._discovery = discovery.Discovery(cluster.resources, services=cluster.services)
+        self._discovery = discovery.Discovery(
+            cluster.resources, f"{cluster.net.apiserver}:443", cluster.services
+        )
         self._openapi = openapi.OpenApi(cluster.resources, cluster.services)
 
     def handle(self, call: Call) -> Outcome | None:

@@ -17,17 +17,13 @@ from collections.abc import Iterable
 
 import orjson
 
+from apiserver_app.machinery import servicenet
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.kinds import serviceips
 from apiserver_app.store.etcd import Entry, Etcd
 
 ADDRESSES, PORTS = "/registry/ranges/serviceips", "/registry/ranges/servicenodeports"
 ADDRESSES_UNTIL = 33  # minor version; DisableAllocatorDualWrite is on by default behind it
-_FIRST = int(serviceips.RANGE.network_address) + 1
-_SPECS = {
-    ADDRESSES: str(serviceips.RANGE),
-    PORTS: "-".join(str(one) for one in serviceips.NODE_PORTS),
-}
 
 
 def addresses_of(service: Object) -> list[str]:
@@ -49,20 +45,24 @@ def ports_of(service: Object) -> list[int]:
 class Ranges:
     """The two range allocations of one cluster."""
 
-    def __init__(self, store: Etcd, minor: int) -> None:
+    def __init__(
+        self, store: Etcd, minor: int, net: servicenet.ServiceNet = servicenet.DEFAULT
+    ) -> None:
         self._store = store
+        self._net = net
+        self._specs = {ADDRESSES: str(net.cidr), PORTS: net.ports}
         self._keys = (ADDRESSES, PORTS) if minor <= ADDRESSES_UNTIL else (PORTS,)
 
     def change(self, took: Iterable[Object], left: Iterable[Object]) -> None:
         """What these services hold is taken, and what those held is not. Writes what changes."""
-        taken, free = _offsets(took), _offsets(left)
+        taken, free = self._offsets(took), self._offsets(left)
         for key in self._keys:
             now = self._read(key)
             self._write(key, (now - free[key]) | taken[key], now)
 
     def repair(self, services: Iterable[Object]) -> None:
         """Make both say what the services hold; they are there from then on."""
-        wanted = _offsets(services)
+        wanted = self._offsets(services)
         for key in self._keys:
             now = self._read(key) if self._store.get(key) is not None else None
             self._write(key, wanted[key], now)
@@ -75,8 +75,21 @@ class Ranges:
     def _write(self, key: str, wanted: set[int], now: set[int] | None) -> None:
         if wanted == now:
             return
-        obj = {"kind": "RangeAllocation", "range": _SPECS[key], "taken": sorted(wanted)}
+        obj = {"kind": "RangeAllocation", "range": self._specs[key], "taken": sorted(wanted)}
         self._store.put(key, orjson.dumps(obj))
+
+    def _offsets(self, services: Iterable[Object]) -> dict[str, set[int]]:
+        """By key: where in its range each thing is that services hold."""
+        found: dict[str, set[int]] = {ADDRESSES: set(), PORTS: set()}
+        for service in services:
+            for address in addresses_of(service):
+                parsed = ipaddress.ip_address(address)
+                if parsed in self._net.cidr:
+                    found[ADDRESSES].add(int(parsed) - int(self._net.cidr[1]))
+            for port in ports_of(service):
+                if self._net.first_port <= port <= self._net.last_port:
+                    found[PORTS].add(port - self._net.first_port)
+        return found
 
 
 def shown(entry: Entry) -> Object | None:
@@ -101,17 +114,3 @@ def _stored(value: bytes) -> Object | None:
         return None
     is_ours = isinstance(found, dict) and found.get("kind") == "RangeAllocation"
     return found if is_ours and isinstance(found.get("taken"), list) else None
-
-
-def _offsets(services: Iterable[Object]) -> dict[str, set[int]]:
-    """By key: where in its range each thing is that services hold."""
-    found: dict[str, set[int]] = {ADDRESSES: set(), PORTS: set()}
-    for service in services:
-        for address in addresses_of(service):
-            parsed = ipaddress.ip_address(address)
-            if parsed in serviceips.RANGE:
-                found[ADDRESSES].add(int(parsed) - _FIRST)
-        for port in ports_of(service):
-            if serviceips.NODE_PORTS[0] <= port <= serviceips.NODE_PORTS[1]:
-                found[PORTS].add(port - serviceips.NODE_PORTS[0])
-    return found

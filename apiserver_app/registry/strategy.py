@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, servicenet
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
@@ -32,6 +32,7 @@ class Context:
     user: User
     namespace: str
     subresource: str = ""
+    net: servicenet.ServiceNet = servicenet.DEFAULT
 
 
 class Strategy:

@@ -292,7 +292,11 @@ class Station:
         if self._disk is None:
             commands = self.directory.tools.get(hostdisk.TOOLS, {})
             now = self.directory.kernel.now
-            self._disk = Files(hostdisk.laid_out(self.name, self.address, commands, now))
+            self._disk = Files(
+                hostdisk.laid_out(
+                    self.name, self.address, commands, now, self.directory.network.dns_address
+                )
+            )
         return self._disk
 
     def enter(self, kubelet: Kubelet) -> None:

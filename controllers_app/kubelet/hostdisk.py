@@ -26,13 +26,13 @@ authorization:
   mode: Webhook
 cgroupDriver: systemd
 clusterDNS:
-- 10.96.0.10
+- {dns}
 clusterDomain: cluster.local
 staticPodPath: /etc/kubernetes/manifests
 """
 
 
-def laid_out(node: str, address: str, commands: Mapping[str, Tool], now: int) -> Folder:
+def laid_out(node: str, address: str, commands: Mapping[str, Tool], now: int, dns: str) -> Folder:
     """The node's root."""
     root = tree(
         {
@@ -42,7 +42,7 @@ def laid_out(node: str, address: str, commands: Mapping[str, Tool], now: int) ->
             "/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n",
             "/etc/containerd/config.toml": "version = 3\n",
             "/etc/cni/net.d/10-simulated.conflist": '{"cniVersion": "1.0.0", "plugins": []}\n',
-            "/var/lib/kubelet/config.yaml": _CONFIG,
+            "/var/lib/kubelet/config.yaml": _CONFIG.format(dns=dns),
         },
         _FOLDERS,
         now,

@@ -33,7 +33,7 @@ _CONFIG: Object = {
         "webhook": {"enabled": True, "cacheTTL": "2m0s"}, "anonymous": {"enabled": False},
     },
     "authorization": {"mode": "Webhook"}, "clusterDomain": "cluster.local",
-    "clusterDNS": ["10.96.0.10"], "nodeStatusUpdateFrequency": "10s",
+    "nodeStatusUpdateFrequency": "10s",
     "nodeStatusReportFrequency": "5m0s", "nodeLeaseDurationSeconds": 40,
     "cgroupDriver": "systemd", "maxPods": 110, "containerLogMaxSize": "10Mi",
     "containerLogMaxFiles": 5, "evictionHard": {"memory.available": "100Mi"},
@@ -50,7 +50,14 @@ def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
     if path in ("/healthz", "/healthz/ping", "/healthz/syncloop", "/healthz/log"):
         return HttpAnswer(200, {"content-type": _PLAIN}, b"ok")
     if path == "/configz":
-        return _json({"kubeletconfig": _CONFIG})
+        return _json(
+            {
+                "kubeletconfig": {
+                    **_CONFIG,
+                    "clusterDNS": [kubelet.station.directory.network.dns_address],
+                }
+            }
+        )
     if path in ("/pods", "/runningpods"):
         items = [worker.pod for worker in kubelet.workers.values()]
         return _json({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items})

@@ -19,7 +19,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet import clocktext, environment
-from controllers_app.kubelet.network import DNS_ADDRESS, DOMAIN
+from controllers_app.kubelet.network import DOMAIN
 from controllers_app.kubelet.shell import tools
 from controllers_app.kubelet.shell.files import File, Files, Folder, Link, Node, copy, mounted, tree
 from controllers_app.kubelet.volumes import NotMountable
@@ -99,7 +99,7 @@ def _written(cell: Cell) -> dict[str, str]:
         hosts += ["", "# Entries added by HostAliases."]
         hosts += ["\t".join([one["ip"], *(one.get("hostnames") or ())]) for one in aliases]
     search = f"{namespace}.svc.{DOMAIN} svc.{DOMAIN} {DOMAIN}"
-    resolv = f"search {search}\nnameserver {DNS_ADDRESS}\noptions ndots:5\n"
+    resolv = f"search {search}\nnameserver {cell.directory.network.dns_address}\noptions ndots:5\n"
     if spec.get("dnsPolicy") in ("Default", "None"):
         config = spec.get("dnsConfig") or {}
         servers = config.get("nameservers") or ["10.0.0.1"]

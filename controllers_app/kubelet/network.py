@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import meta, servicenet
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet import servers
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from controllers_app.kubelet.nodes import Directory
     from controllers_app.kubelet.podworker import PodWorker
 
-DNS_ADDRESS = "10.96.0.10"
 DOMAIN = "cluster.local"
 _APISERVER = ("default", "kubernetes")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,250}[a-z0-9])?\.?", re.IGNORECASE)
@@ -43,6 +42,7 @@ class Network:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._turn = 0
+        self.dns_address = servicenet.DEFAULT.dns
         self.dns: tuple[str, str] | None = None  # the service that answers, if one must
 
     # -- names ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from apiserver_app import flags
 from apiserver_app.auth import issuer
+from apiserver_app.machinery import servicenet
 from lifecycle.hosting.options import Options
 
 
@@ -31,6 +32,18 @@ def command_line(options: Options) -> tuple[str, ...]:
 def parse(options: Options) -> flags.Flags:
     """Raises flags.FlagError, which is a ValueError."""
     return flags.parse(command_line(options), read, options.kubernetes_version)
+
+
+def service_address(options: Options) -> str:
+    """Where containers find the API server: its certificate names it. Read before the rest, since
+    flags name files that are made with the certificates; who gives a bad range is told later."""
+    name = "service-cluster-ip-range="
+    given = [one.lstrip("-") for one in options.apiserver_args]
+    ranges = [one.removeprefix(name) for one in given if one.startswith(name)]
+    try:
+        return servicenet.parse((ranges or [servicenet.CIDR])[-1], servicenet.PORTS).apiserver
+    except ValueError:
+        return servicenet.DEFAULT.apiserver
 
 
 def client_authorities(given: flags.Flags) -> list[str]:

@@ -25,7 +25,8 @@ DEFAULT_SEED = 1
 def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) -> Driver:
     """The driver of the one cluster that `demo` serves. ValueError says what cannot be."""
     now = time.time_ns() // 1000 // SECOND * SECOND
-    keys = pki.load(options.data_dir, now)
+    keys = pki.load(options.data_dir, now, [apiserver.service_address(options)])
+    given = apiserver.parse(options)
     inputs = Inputs(
         name=options.cluster,
         seed=DEFAULT_SEED if options.seed is None else options.seed,
@@ -36,11 +37,13 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         ca_pem=keys.ca.certificate.decode(),
         ca_key=keys.ca.key,
         service_account_key=keys.service_account_key,
-        flags=apiserver.parse(options),
+        flags=given,
         options={
             "kubelet": {"images": catalog.images()},
             "kubeadm": True,
-            "manifests": {controlplane.NODE: controlplane.manifests(options.kubernetes_version)},
+            "manifests": {
+                controlplane.NODE: controlplane.manifests(options.kubernetes_version, given)
+            },
         },
     )
     cluster = Cluster(inputs, DatabaseBackend(options.cluster))

@@ -156,9 +156,11 @@ def _lives(pid: str) -> bool:
 def _make_identities(given: options.Options, url: str) -> pki.Pki:
     """Certificates, kubeconfigs, and the key that signs the page's cookies."""
     from apiserver_app.auth import kubeconfig, pki
+    from lifecycle.hosting import apiserver
 
+    hosts = [apiserver.service_address(given), *_server_names(given.host)]
     try:
-        keys = pki.load(given.data_dir, time.time_ns() // 1000, _server_names(given.host))
+        keys = pki.load(given.data_dir, time.time_ns() // 1000, hosts)
         kubeconfig.write(keys, url)
         cookie_key = given.data_dir / "secret-key"
         if not cookie_key.exists():

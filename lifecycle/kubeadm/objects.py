@@ -12,7 +12,7 @@ from apiserver_app.auth.bootstrap import ADVERTISED_IP, SECURE_PORT
 from apiserver_app.auth.data.notation import rules
 from apiserver_app.machinery import kinds
 from apiserver_app.machinery.meta import Object
-from controllers_app.kubelet.network import DNS_ADDRESS
+from apiserver_app.machinery.servicenet import ServiceNet
 from lifecycle.kubeadm import texts
 
 Item = tuple[str, str, Object]  # resource key, namespace, object
@@ -38,22 +38,22 @@ def admins() -> Item:
     return _cluster_binding(ADMINS, "cluster-admin", [f"Group {ADMINS}"])
 
 
-def configuration(version: str) -> list[Item]:
+def configuration(version: str, net: ServiceNet) -> list[Item]:
     """What the phases upload-config leave: how the cluster and its kubelets are configured, and
     who may read it. The cluster's own configuration is the last of them."""
     name = "kubelet-config"
     if kinds.minor_of(version) < 24:
         name += f"-{version}"
-    data = {"ClusterConfiguration": texts.cluster(version)}
+    data = {"ClusterConfiguration": texts.cluster(version, str(net.cidr))}
     return [
-        _config_map(name, {"kubelet": texts.KUBELET}),
+        _config_map(name, {"kubelet": texts.KUBELET.replace("{dns}", net.dns)}),
         *_readers(f"kubeadm:{name}", name, [_NODES, _TOKENS]),
         *_readers("kubeadm:nodes-kubeadm-config", CONFIG, [_NODES, _TOKENS]),
         _config_map(CONFIG, data),
     ]
 
 
-def dns(version: str) -> list[Item]:
+def dns(version: str, net: ServiceNet) -> list[Item]:
     """The addon coredns."""
     role = _object(f"{_RBAC}/v1", "ClusterRole", "system:coredns")
     lines = (
@@ -66,7 +66,7 @@ def dns(version: str) -> list[Item]:
         _cluster_binding("system:coredns", "system:coredns", ["ServiceAccount coredns"]),
         _account("coredns"),
         ("deployments.apps", SYSTEM, _coredns(version)),
-        ("services", SYSTEM, _dns_service()),
+        ("services", SYSTEM, _dns_service(net.dns)),
     ]
 
 
@@ -195,7 +195,7 @@ def _coredns(version: str) -> Object:
     }
 
 
-def _dns_service() -> Object:
+def _dns_service(address: str) -> Object:
     labels = {
         **_DNS, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS",
     }  # fmt: skip
@@ -206,7 +206,7 @@ def _dns_service() -> Object:
     }
     ports = (("dns", 53, "UDP"), ("dns-tcp", 53, "TCP"), ("metrics", 9153, "TCP"))
     service["spec"] = {
-        "clusterIP": DNS_ADDRESS,
+        "clusterIP": address,
         "ports": [
             {"name": name, "port": port, "protocol": protocol, "targetPort": port}
             for name, port, protocol in ports

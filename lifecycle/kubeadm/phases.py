@@ -15,10 +15,11 @@ import hmac
 from collections.abc import Callable, Iterable
 
 from apiserver_app.auth import bootstrap
-from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery import errors, kinds, meta, servicenet
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.servicenet import ServiceNet
 from lifecycle.kubeadm import objects
 from lifecycle.kubeadm.objects import Item
 
@@ -40,11 +41,12 @@ class Init:
 
     def __init__(
         self, kernel: Kernel, client_for: ClientFor, *, version: str, ca_pem: str, node: str,
-        key: bytes,
+        key: bytes, net: ServiceNet = servicenet.DEFAULT,
     ) -> None:  # fmt: skip
         self._kernel = kernel
         self._key = key  # what the bootstrap token is made from
         self._version = version
+        self._net = net
         self._ca_pem = ca_pem
         self._node = node
         self._minor = kinds.minor_of(version)
@@ -70,9 +72,9 @@ class Init:
             await self._create(self._super, [objects.admins()])
         await self._mark_control_plane()
         await self._create(self._admin, [*self._token(), *bootstrap.joining(self._ca_pem)])
-        await self._create(self._admin, objects.dns(self._version))
+        await self._create(self._admin, objects.dns(self._version, self._net))
         await self._create(self._admin, objects.proxy(self._version))
-        await self._create(self._admin, objects.configuration(self._version))
+        await self._create(self._admin, objects.configuration(self._version, self._net))
 
     async def _create(self, client: Client, items: Iterable[Item]) -> None:
         for resource, namespace, obj in items:

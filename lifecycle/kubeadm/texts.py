@@ -7,9 +7,8 @@ cmd/kubeadm/app/phases/addons/dns/manifests.go.
 
 from __future__ import annotations
 
-from apiserver_app.auth.bootstrap import SERVICE_CIDR
 from apiserver_app.machinery import kinds
-from controllers_app.kubelet.network import DNS_ADDRESS, DOMAIN
+from controllers_app.kubelet.network import DOMAIN
 
 POD_CIDR = "10.244.0.0/16"
 PATCH_RELEASE = 1
@@ -112,7 +111,7 @@ authorization:
     cacheUnauthorizedTTL: 0s
 cgroupDriver: systemd
 clusterDNS:
-- {DNS_ADDRESS}
+- {{dns}}
 clusterDomain: {DOMAIN}
 cpuManagerReconcilePeriod: 0s
 evictionPressureTransitionPeriod: 0s
@@ -172,8 +171,8 @@ def registry(version: str) -> str:
     return "registry.k8s.io" if kinds.minor_of(version) >= 25 else "k8s.gcr.io"
 
 
-def cluster(version: str) -> str:
-    """The ClusterConfiguration in kubeadm-config."""
+def cluster(version: str, services: str) -> str:
+    """The ClusterConfiguration in kubeadm-config; `services` is the range of their addresses."""
     newer = kinds.minor_of(version) >= 31
     return _CLUSTER.format(
         server="apiServer: {}\n" if newer else _SERVER_BEFORE,
@@ -187,6 +186,6 @@ def cluster(version: str) -> str:
         patch=PATCH_RELEASE,
         domain=DOMAIN,
         pods=POD_CIDR,
-        services=SERVICE_CIDR,
+        services=services,
         proxy="proxy: {}\n" if newer else "",
     )

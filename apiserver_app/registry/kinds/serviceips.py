@@ -1,6 +1,6 @@
 """Cluster addresses, node ports and IP families of services: who needs one, and a free one.
 
-The cluster is IPv4 only, with 10.96.0.0/12 for services and 30000-32767 for node ports. What is
+The cluster is IPv4 only; its ranges are in the context (`net`). What is
 taken is read from the services themselves; a free one is drawn at random from the upper part of
 the range, as upstream does, so that low addresses stay for those who ask for them by number.
 
@@ -20,11 +20,6 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.strategy import Context
 
-RANGE = ipaddress.IPv4Network("10.96.0.0/12")
-FIRST_SERVICE = "10.96.0.1"
-STATIC_ADDRESSES = 256
-NODE_PORTS = (30000, 32767)
-STATIC_NODE_PORTS = 86
 _TRIES = 64
 
 Spec = Mapping[str, Any]
@@ -119,10 +114,8 @@ def families(spec: dict[str, Any]) -> None:
 def allocate(ctx: Context, spec: dict[str, Any]) -> None:
     """Give the service what it needs and does not have."""
     if needs_cluster_ip(spec) and not spec.get("clusterIP") and not spec.get("clusterIPs"):
-        address = _free_address(ctx)
-        if address:
-            spec["clusterIP"] = address
-            spec["clusterIPs"] = [address]
+        spec["clusterIP"] = address = _free_address(ctx)
+        spec["clusterIPs"] = [address]
     if needs_node_ports(spec):
         _allocate_node_ports(ctx, spec)
     if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
@@ -149,10 +142,10 @@ def collisions(ctx: Context, obj: Object, old: Object | None, found: list[FieldE
     taken = _node_ports(ctx, obj)
     for index, number, protocol in asked:
         path = f"spec.ports[{index}].nodePort"
-        if not NODE_PORTS[0] <= number <= NODE_PORTS[1]:
+        if not ctx.net.first_port <= number <= ctx.net.last_port:
             text = (
                 "provided port is not in the valid range. The range of valid ports is "
-                f"{NODE_PORTS[0]}-{NODE_PORTS[1]}"
+                f"{ctx.net.ports}"
             )
             found.append(errors.invalid_value(path, number, text))
         elif (number, protocol) in taken:
@@ -177,18 +170,19 @@ def _keep_node_ports(spec: dict[str, Any], before: Spec) -> None:
 
 def _free_address(ctx: Context) -> str:
     taken = {service.get("spec", {}).get("clusterIP") for service in ctx.reader.list("services")}
-    taken.add(FIRST_SERVICE)
-    base, size = int(RANGE.network_address), RANGE.num_addresses - 1
+    taken.add(ctx.net.apiserver)
+    base, size = int(ctx.net.cidr.network_address), ctx.net.cidr.num_addresses - 1
+    static = max(ctx.net.static_addresses, 1)
     for _ in range(_TRIES):
-        offset = STATIC_ADDRESSES + ctx.rand.below(size - STATIC_ADDRESSES)
+        offset = static + ctx.rand.below(size - static)
         address = str(ipaddress.IPv4Address(base + offset))
         if address not in taken:
             return address
-    for offset in (*range(STATIC_ADDRESSES, size), *range(2, STATIC_ADDRESSES)):
+    for offset in (*range(static, size), *range(1, static)):
         address = str(ipaddress.IPv4Address(base + offset))
         if address not in taken:
             return address
-    return ""
+    raise errors.internal("failed to allocate a serviceIP: range is full")
 
 
 def _allocate_node_ports(ctx: Context, spec: dict[str, Any]) -> None:
@@ -210,8 +204,8 @@ def _allocate_node_ports(ctx: Context, spec: dict[str, Any]) -> None:
 
 
 def _free_port(ctx: Context, taken: set[int]) -> int:
-    low, high = NODE_PORTS
-    first = low + STATIC_NODE_PORTS
+    low, high = ctx.net.first_port, ctx.net.last_port
+    first = low + ctx.net.static_ports
     for _ in range(_TRIES):
         number = first + ctx.rand.below(high - first + 1)
         if number not in taken:
@@ -252,13 +246,13 @@ def _family_errors(spec: Spec, found: list[FieldError]) -> None:
 def _address_errors(ctx: Context, obj: Object, address: str, found: list[FieldError]) -> None:
     path, shown = "spec.clusterIPs", list(obj["spec"].get("clusterIPs") or [address])
     try:
-        inside = ipaddress.IPv4Address(address) in RANGE
+        inside = ipaddress.IPv4Address(address) in ctx.net.cidr
     except ValueError:
         inside = False
     if not inside:
         text = (
             f"failed to allocate IP {address}: the provided IP ({address}) is not in the "
-            f"valid range. The range of valid IPs is {RANGE}"
+            f"valid range. The range of valid IPs is {ctx.net.cidr}"
         )
         found.append(errors.invalid_value(path, shown, text))
         return

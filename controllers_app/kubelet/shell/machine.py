@@ -148,6 +148,11 @@ class Machine:
         namespace = self._cell.pod["metadata"]["namespace"]
         return self._cell.directory.network.resolve(name, namespace)
 
+    @property
+    def dns_address(self) -> str:
+        """Whom it asks for names."""
+        return self._cell.directory.network.dns_address
+
     def dns_fault(self) -> str:
         """Why the cluster's DNS answers nobody; empty when it does."""
         return self._cell.directory.network.dns_fault()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
-from controllers_app.kubelet.network import DNS_ADDRESS, Unreachable
+from controllers_app.kubelet.network import Unreachable
 from controllers_app.kubelet.shell.interpreter import Call
 from controllers_app.kubelet.shell.options import options
 from controllers_app.kubelet.shell.wording import Failed
@@ -287,14 +287,14 @@ async def nslookup(call: Call) -> int:
     names = [one for one in call.args if not one.startswith("-")]
     if not names:
         raise Failed("nslookup: usage: nslookup [HOST]", 1)
-    fault = call.machine.dns_fault()
+    server, fault = call.machine.dns_address, call.machine.dns_fault()
     if fault:
         if fault != "timed out":
-            call.err(f"write to '{DNS_ADDRESS}': {fault}")
+            call.err(f"write to '{server}': {fault}")
         call.out(";; connection timed out; no servers could be reached\n\n")
         return 1
     full, addresses = call.machine.resolve(names[0])
-    call.out(f"Server:\t\t{DNS_ADDRESS}\nAddress:\t{DNS_ADDRESS}:53\n\n")
+    call.out(f"Server:\t\t{server}\nAddress:\t{server}:53\n\n")
     if not addresses:
         call.out(f"** server can't find {full}: NXDOMAIN\n\n")
         return 1

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
+import re
 from typing import Any
 
 import orjson
 import pytest
 
+from apiserver_app import flags
 from apiserver_app.machinery import protobuf
 from apiserver_app.registry import masterleases, ranges
 from lifecycle.etcdctl import worlds
-from lifecycle.trace.scripted import Session
+from lifecycle.trace.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import bare_session
 
 SERVICES = "/api/v1/namespaces/default/services"
@@ -139,3 +142,58 @@ def test_the_compactor_writes_down_how_far_it_came(session: Session) -> None:
     session.wait(601)
     entry = session.cluster.store.get("compact_rev_key")
     assert entry is not None and (entry.value, entry.version) == (b"0", 2)
+
+
+# -- other ranges ---------------------------------------------------------------------------------
+
+
+def with_flags(*given: str) -> Session:
+    return Session(default_inputs(nodes=0, flags=flags.parse(given, lambda name: "")))
+
+
+def test_the_ranges_are_those_of_the_flags() -> None:
+    session = with_flags("service-cluster-ip-range=172.20.0.0/24", "service-node-port-range=80+40")
+    own = session.request("GET", f"{SERVICES}/kubernetes").json()["spec"]
+    assert own["clusterIPs"] == ["172.20.0.1"]
+    made = session.request("POST", SERVICES, service("web", type="NodePort", ports=[{"port": 1}]))
+    spec = made.json()["spec"]
+    address = ipaddress.IPv4Address(spec["clusterIP"])
+    assert 16 <= int(address) - int(ipaddress.IPv4Address("172.20.0.0")) <= 255
+    assert 96 <= spec["ports"][0]["nodePort"] <= 120
+    refused = session.request("POST", SERVICES, service("old", clusterIP="10.96.0.50"))
+    assert "The range of valid IPs is 172.20.0.0/24" in refused.json()["message"]
+    cidr = session.request("GET", "/apis/networking.k8s.io/v1/servicecidrs/kubernetes").json()
+    assert cidr["spec"]["cidrs"] == ["172.20.0.0/24"]
+    for key, wanted in ((ranges.ADDRESSES, "172.20.0.0/24"), (ranges.PORTS, "80-120")):
+        entry = session.cluster.store.get(key)
+        assert entry is not None
+        shown = ranges.shown(entry)
+        assert shown is not None and shown["range"] == wanted
+    assert session.request("GET", "/api").json()["serverAddressByClientCIDRs"][0] == {
+        "clientCIDR": "0.0.0.0/0", "serverAddress": "172.20.0.1:443",
+    }  # fmt: skip
+
+
+def test_a_range_that_is_full_gives_nothing_more() -> None:
+    session = with_flags("service-cluster-ip-range=192.168.7.0/29")
+    codes = [session.request("POST", SERVICES, service(f"s{n}")).status for n in range(5)]
+    assert codes == [201] * 5
+    full = session.request("POST", SERVICES, service("more"))
+    assert full.status >= 400
+
+
+@pytest.mark.parametrize(
+    ("flag", "why"),
+    [
+        ("service-cluster-ip-range=10.0.0.0/8", "too large; for 32-bit addresses, the mask must"),
+        ("service-cluster-ip-range=10.0.0.0/30", "must be at least 8 IP addresses"),
+        ("service-cluster-ip-range=x", "service-cluster-ip-range is not a valid cidr"),
+        ("service-cluster-ip-range=fd00::/108", "ranges of IPv6 are not simulated"),
+        ("service-node-port-range=9-3", "end port cannot be less than start port: 9-3"),
+        ("service-node-port-range=x", "unable to parse port range: x"),
+        ("service-node-port-range=70000-70001", "cannot be greater than 65535"),
+    ],
+)
+def test_ranges_that_cannot_be_end_the_start(flag: str, why: str) -> None:
+    with pytest.raises(flags.FlagError, match=re.escape(why)):
+        with_flags(flag)
