@@ -185,6 +185,7 @@ export default {
   'sched.skippedFilter': 'Skipped in PreFilter, because the pod asks nothing of them: {names}.',
   'sched.skippedScore': 'Skipped in PreScore: {names}.',
   'sched.others': '{n} more node{n||s} not shown',
+  'sched.back': 'Nothing to bind: the pod waits for a change that could help',
   'sched.next': 'Next to come: POST …/{pod}/binding as system:kube-scheduler',
   'sched.more': '{n} more in the queue',
   'sched.oneNode': 'Only one node is left, so nothing is scored.',

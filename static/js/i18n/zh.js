@@ -181,6 +181,7 @@ export default {
   'sched.skippedFilter': '在 PreFilter 跳过，因为该 Pod 对它们没有要求：{names}。',
   'sched.skippedScore': '在 PreScore 跳过：{names}。',
   'sched.others': '另有 {n} 个节点未显示',
+  'sched.back': '无需绑定：这个 Pod 等待可能有帮助的变化',
   'sched.next': '下一个：POST …/{pod}/binding，身份 system:kube-scheduler',
   'sched.more': '队列中还有 {n} 个',
   'sched.oneNode': '只剩一个节点，无需打分。',

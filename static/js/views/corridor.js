@@ -2,6 +2,7 @@
 /** The API server: eleven gates on a line, the ticket at the next stop, the watch cache below. */
 import { gateRows, rateAt, stillToAsk, ticketOf, ticketStop, writeOf } from '../core/corridor.js';
 import { httpMethod } from '../core/records.js';
+import { cycleAt } from '../core/schedule.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 import { junction, shortTry, shortUser, tries } from './parts.js';
@@ -472,6 +473,7 @@ function slimText(ctx, model, rate) {
   if (ctx.focus === 'crowd') return words.t('map.api.rate', { n: Math.round(rate) });
   if (ctx.focus === 'scheduler' && current.work) {
     const { key } = /** @type {any} */ (current.work.open);
+    if (cycleAt(current.work, ctx.state.seq).message) return words.t('sched.back');
     return words.t('sched.next', { pod: key.slice(key.lastIndexOf('-') + 1) });
   }
   if (!model.span) return words.t('map.api.idle');
