@@ -148,9 +148,17 @@ class Resources:
         if not info.storage:
             return ""
         stored = self._by_storage.get(info.storage, info)
-        version = stored.stored_version or kindtable.ENCODED.get(stored.key, stored.version)
+        version = stored.stored_version or self._written(stored)
         text = f"{stored.group}/{version}/{stored.kind}"
         return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
+
+    def _written(self, stored: ResourceInfo) -> str:
+        """The version a built-in kind is written in."""
+        minor = minor_of(self.version)
+        for until, version in kindtable.ENCODED.get(stored.key, ()):
+            if minor <= until:
+                return version
+        return stored.version
 
 
 class InstallError(ValueError):

@@ -250,8 +250,21 @@ VIRTUAL = (
     "SelfSubjectRulesReview", "SubjectAccessReview", "TokenReview",
 )  # fmt: skip
 
-# resource -> the version upstream writes it in, which discovery tells a hash of
-ENCODED = {"customresourcedefinitions.apiextensions.k8s.io": "v1beta1"}
+# resource -> the versions upstream writes it in, which discovery tells a hash of, each up to a
+# minor version, where it is not the most preferred: a new one waits until the server before that
+# can read it
+_DEVICES_WRITTEN = ((32, "v1alpha3"), (34, "v1beta1"))
+_MUTATIONS_WRITTEN = ((34, "v1alpha1"), (36, "v1beta1"))
+ENCODED: dict[str, tuple[tuple[int, str], ...]] = {
+    "customresourcedefinitions.apiextensions.k8s.io": ((999, "v1beta1"),),
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": _MUTATIONS_WRITTEN,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _MUTATIONS_WRITTEN,
+    "deviceclasses.resource.k8s.io": _DEVICES_WRITTEN,
+    "resourceclaims.resource.k8s.io": _DEVICES_WRITTEN,
+    "resourceclaimtemplates.resource.k8s.io": _DEVICES_WRITTEN,
+    "resourceslices.resource.k8s.io": _DEVICES_WRITTEN,
+    "volumeattributesclasses.storage.k8s.io": ((34, "v1beta1"),),
+}
 
 # path below /registry where it is not the plural
 STORAGE = {

@@ -3,6 +3,8 @@ api/openapi-spec as the official clients are generated from them."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import orjson
 import pytest
 
 from apiserver_app.http import discovery, openapi
-from apiserver_app.machinery import kinds
+from apiserver_app.machinery import kinds, runtimeconfig
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 VERSION = "v1.33.1"
@@ -27,11 +29,11 @@ def served() -> discovery.Discovery:
     return discovery.Discovery(kinds.Resources(VERSION))
 
 
-def listed() -> dict[str, list[dict[str, Any]]]:
+def listed(name: str = "discovery-1.33.txt") -> dict[str, list[dict[str, Any]]]:
     """By group version, the resources as discovery must tell of them."""
     found: dict[str, list[dict[str, Any]]] = {}
     owner: dict[str, Any] = {}
-    for line in (GOLDEN / "discovery-1.33.txt").read_text().splitlines():
+    for line in (GOLDEN / name).read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if line.startswith("["):
             into = found.setdefault(line.strip("[]"), [])
@@ -71,6 +73,40 @@ def _subresource(owner: dict[str, Any], name: str, kind: str, verbs: str) -> dic
 def test_discovery_is_upstreams_list(served: discovery.Discovery) -> None:
     wanted = listed()
     assert len(wanted) == 21
+    _hold(served, wanted)
+
+
+def test_versions_that_are_off_by_default_are_upstreams_when_they_are_on() -> None:
+    """But for `resource.k8s.io/v1alpha3`, which has the rules about taints here and no more."""
+    config = runtimeconfig.parse(["api/all=true"], 33)
+    served = discovery.Discovery(kinds.Resources(VERSION, config))
+    wanted = listed("discovery-off-1.33.txt")
+    assert len(wanted) == 11
+    _hold(served, wanted)
+
+
+@pytest.mark.parametrize(
+    ("key", "since_and_version"),
+    [
+        ("resourceclaims.resource.k8s.io",
+         {32: "v1alpha3", 33: "v1beta1", 34: "v1beta1", 35: "v1"}),
+        ("volumeattributesclasses.storage.k8s.io", {33: "v1beta1", 34: "v1beta1", 35: "v1"}),
+        ("mutatingadmissionpolicies.admissionregistration.k8s.io",
+         {33: "v1alpha1", 34: "v1alpha1", 35: "v1beta1", 36: "v1beta1", 37: "v1"}),
+    ],
+)  # fmt: skip
+def test_a_new_version_is_written_once_the_server_before_can_read_it(
+    key: str, since_and_version: dict[int, str]
+) -> None:
+    for minor, version in since_and_version.items():
+        config = runtimeconfig.parse(["api/all=true"], minor)
+        resources = kinds.Resources(f"v1.{minor}.0", config)
+        info = resources.by_key[key]
+        digest = hashlib.sha256(f"{info.group}/{version}/{info.kind}".encode()).digest()
+        assert resources.storage_version_hash(info) == base64.b64encode(digest[:8]).decode(), minor
+
+
+def _hold(served: discovery.Discovery, wanted: dict[str, list[dict[str, Any]]]) -> None:
     for group_version, resources in wanted.items():
         path = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
         document = served.document(path)
