@@ -162,15 +162,16 @@ class WatchCache:
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Object]:
         storage = self._storage.get(resource, resource)
+        objects = self._objects.get(storage)
+        if not objects:
+            return ()
         if namespace:
             prefix = f"/registry/{storage}/{namespace}/"
-            objects = self._objects.get(storage, {})
             entries = self.store.range(prefix).entries
             return [objects[entry.key] for entry in entries if entry.key in objects]
         generation = self._changed.get(storage, 0)
         cached = self._lists.get(storage)
         if cached is None or cached[0] != generation:
-            objects = self._objects.get(storage, {})
             cached = (generation, tuple(objects[key] for key in sorted(objects)))
             self._lists[storage] = cached
         return cached[1]
