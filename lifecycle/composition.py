@@ -144,7 +144,7 @@ class Cluster:
         self.context.loopback = self.loopback()
         self.reloads = self._reloads()
         self.server = http.Server(self.context, self.pipeline)
-        self.nodes.apiserver = inside.Inside(self.kernel, self.server)
+        self.nodes.apiserver = inside.Inside(self.kernel, self.server, self.context.life)
         self.roles = roles.build(self)
         self.definition_controllers = self._definition_controllers()
         self._housekeeping = housekeeping.Housekeeping(self)

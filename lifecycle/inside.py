@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from apiserver_app.handlers.life import Life
 from apiserver_app.http.server import Headers, Request, Server
 from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
@@ -68,9 +69,14 @@ class _Gathered:
 class Inside:
     """Asks the API server for a container."""
 
-    def __init__(self, kernel: Kernel, server: Server) -> None:
+    def __init__(self, kernel: Kernel, server: Server, life: Life) -> None:
         self._kernel = kernel
         self._server = server
+        self._life = life
+
+    @property
+    def listens(self) -> bool:
+        return self._life.listens
 
     async def __call__(self, request: HttpRequest, address: str) -> HttpAnswer:
         path, _, query = request.path.partition("?")

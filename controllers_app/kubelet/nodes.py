@@ -10,8 +10,8 @@ validateContainerLogStatus) and the refusals of pkg/registry/core/pod/rest.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
@@ -41,7 +41,19 @@ if TYPE_CHECKING:
 PORT = 10250
 Lookup = Callable[[str, str, str], Object | None]
 Listing = Callable[[str, str], Sequence[Object]]
-Ask = Callable[[HttpRequest, str], Awaitable[HttpAnswer]]  # a request, and who asks
+
+
+class ApiServer(Protocol):
+    """The API server as containers reach it."""
+
+    @property
+    def listens(self) -> bool:
+        """Whether it takes connections."""
+        ...
+
+    async def __call__(self, request: HttpRequest, address: str) -> HttpAnswer:
+        """The answer to a request of who has that address."""
+        ...
 
 
 class Directory:
@@ -58,7 +70,7 @@ class Directory:
         self.claims: dict[tuple[str, str], Folder] = {}  # what persistent volume claims hold
         self.templates: dict[str, Folder] = {}  # image -> its files
         self.network = Network(self)
-        self.apiserver: Ask | None = None  # how containers reach the API server
+        self.apiserver: ApiServer | None = None
         self._ids = 0
 
     def station(self, name: str, address: str) -> Station:

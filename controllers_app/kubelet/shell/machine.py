@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet import environment, hostdisk, mounts, namespaces, servers
+from controllers_app.kubelet.network import Unreachable
 from controllers_app.kubelet.shell import builtins, tools
 from controllers_app.kubelet.shell.files import Files, Folder, Node
 from controllers_app.kubelet.shell.interpreter import Call, Run
@@ -160,7 +161,10 @@ class Machine:
     def connect(self, address: str, port: int) -> servers.Bound:
         cell = self._cell
         network = cell.directory.network
-        if cell.directory.apiserver is not None and network.is_apiserver(address, port):
+        apiserver = cell.directory.apiserver
+        if apiserver is not None and network.is_apiserver(address, port):
+            if not apiserver.listens:
+                raise Unreachable("Connection refused")
             return servers.Bound(servers.Server("kube-apiserver", self._apiserver, tls=True), cell)
         return network.connect(address, port, cell.worker())
 

@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from lifecycle.trace.scripted import Session
-from tests.controllers_app.kubelet.nodelab import execute
-from tests.controllers_app.podlab import cluster, create, pod
+from tests.controllers_app.kubelet.nodelab import execute, run
+from tests.controllers_app.podlab import cluster, create, get, pod
 
 WHERE = "/var/run/secrets/kubernetes.io/serviceaccount"
 PODS = "https://kubernetes.default.svc/api/v1/namespaces/default/pods"
@@ -77,3 +77,16 @@ def test_tls_and_plain_http_do_not_understand_each_other(site: Session) -> None:
     assert code == 35 and "wrong version number" in out
     out, code = sh(site, "curl -s http://kubernetes.default:443/")
     assert (out, code) == ("Client sent an HTTP request to an HTTPS server.\n", 0)
+
+
+def test_a_server_that_is_stopped_refuses_connections(site: Session) -> None:
+    life, body = site.cluster.context.life, get(site)
+    life.stop()
+    site.settle()
+    command = ["curl", "-sS", "-k", PODS]
+    process = run(site, site.cluster.nodes.exec(body, "c", command, stdin=False, tty=False))
+    said = run(site, process.read())[1].decode()
+    assert said.startswith("curl: (7) Failed to connect to kubernetes.default.svc port 443")
+    life.start()
+    site.settle()
+    assert sh(site, f"{CURL} -o /dev/null {PODS}")[1] == 0
