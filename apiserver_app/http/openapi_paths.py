@@ -134,6 +134,8 @@ class Paths:
         if info.namespaced and listed:
             everywhere = self._operation(info, "list", _LIST, "", listed, "", True)
             self.paths[f"{self._root}/{info.plural}"] = {"get": everywhere, "parameters": [_PRETTY]}
+        if "watch" in info.verbs and info.custom is None:
+            self._watches(info)
         for sub in self._resources.subresources(info):
             if sub.name in openapi_connect.METHODS:
                 self._connect(f"{collection}/{{name}}/{sub.name}", info, sub)
@@ -150,6 +152,29 @@ class Paths:
                 if operation[0] != "delete"
             ]
             self._put(f"{collection}/{{name}}/{sub.name}", info, sub.name, operations, sub)
+
+    def _watches(self, info: ResourceInfo) -> None:
+        """The old way to watch, one path for a list and one for an object."""
+        self.roots[_EVENT] = None
+        scope = "/namespaces/{namespace}" if info.namespaced else ""
+        collection = f"{self._root}/watch{scope}/{info.plural}"
+        owner = f"{'Namespaced' if info.namespaced else ''}{info.kind}"
+        places = [(collection, "watchlist", f"{owner}List", _place(info, named=False))]
+        if "get" in info.verbs:
+            places.append((f"{collection}/{{name}}", "watch", owner, _place(info, named=True)))
+        if info.namespaced:
+            everywhere = f"{info.kind}ListForAllNamespaces"
+            places.append((f"{self._root}/watch/{info.plural}", "watchlist", everywhere, []))
+        for path, action, name, place in places:
+            operation = {
+                "tags": [self._tag],
+                "description": _WATCHED[action].format(info.kind),
+                "operationId": f"watch{self._prefix}{name}",
+                "responses": _responses(_EVENT, streams=True),
+                "x-kubernetes-action": action,
+                "x-kubernetes-group-version-kind": _gvk(info),
+            }
+            self.paths[path] = {"get": operation, "parameters": [*_LIST, *place, _PRETTY]}
 
     def _connect(self, path: str, info: ResourceInfo, sub: kinds.SubresourceInfo) -> None:
         owner = f"{'Namespaced' if info.namespaced else ''}{info.kind}"
@@ -280,6 +305,13 @@ def _in_path(name: str, description: str) -> Json:
     }
 
 
+_EVENT = META + "WatchEvent"
+_WATCHED = {
+    "watchlist": "watch individual changes to a list of {}. deprecated: use the 'watch' parameter "
+    "with a list operation instead.",
+    "watch": "watch changes to an object of kind {}. deprecated: use the 'watch' parameter with a "
+    "list operation instead, filtered to a single item with the 'fieldSelector' parameter.",
+}
 _NAMESPACE = "object name and auth scope, such as for teams and projects"
 _WORDS = {
     "list": ("list", "list"),

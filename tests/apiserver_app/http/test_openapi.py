@@ -153,3 +153,15 @@ def _schemas(definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for key in ("items", "additionalProperties"):
             if isinstance(schema.get(key), dict):
                 yield from _schemas({key: schema[key]})
+
+
+def test_the_old_paths_of_watches_are_documented_as_deprecated() -> None:
+    paths = document("api/v1")["paths"]
+    pods = paths["/api/v1/watch/namespaces/{namespace}/pods"]["get"]
+    assert pods["operationId"] == "watchCoreV1NamespacedPodList"
+    assert pods["x-kubernetes-action"] == "watchlist" and "deprecated: use" in pods["description"]
+    one = paths["/api/v1/watch/namespaces/{namespace}/pods/{name}"]
+    assert one["get"]["operationId"] == "watchCoreV1NamespacedPod"
+    assert {"name", "namespace", "watch", "pretty"} <= {each["name"] for each in one["parameters"]}
+    assert paths["/api/v1/watch/pods"]["get"]["operationId"] == "watchCoreV1PodListForAllNamespaces"
+    assert "/api/v1/watch/bindings" not in paths
