@@ -52,7 +52,10 @@ class Outcome(NamedTuple):
         """For the trace: the value as plain data, or the error."""
         from apiserver_app.cel.values import plain
 
-        return self.error or plain(self.value)
+        try:
+            return self.error or plain(self.value)
+        except cel.EvaluationError as error:  # JSON has no such value
+            return str(error)
 
 
 class Activation:

@@ -8,6 +8,7 @@ Models cel-go common/types.
 
 from __future__ import annotations
 
+import base64
 import datetime
 import math
 import re
@@ -325,13 +326,23 @@ def double_text(value: float) -> str:
     return f"{sign}{digits[0]}{rest}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
+_KEYS = {int: "types.Int", bool: "types.Bool", UInt: "types.Uint"}
+
+
 def plain(value: Any) -> Any:
-    """A value as plain Python: JSON types, texts for times, None for a missing optional."""
+    """A value as JSON has it: texts for times, base64 for bytes, None for a missing optional.
+    Raises EvaluationError for what JSON has not."""
     kind = type(value)
-    if kind in _PLAIN or kind is float:
+    if kind is bytes:
+        return base64.b64encode(value).decode()
+    if kind in _PLAIN:
+        return value
+    if kind is float:
+        if not math.isfinite(value):
+            raise EvaluationError(f"json: unsupported value: {double_text(value)}")
         return value
     if isinstance(value, dict):
-        return {plain(key): plain(value[key]) for key in value}
+        return {_name(key): plain(value[key]) for key in value}
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, Optional):
@@ -339,3 +350,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, UInt):
         return int(value)
     return str(value)
+
+
+def _name(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    raise EvaluationError(f'map key "{key}" is of type {_KEYS[type(key)]}, not string')

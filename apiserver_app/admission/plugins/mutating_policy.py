@@ -203,10 +203,13 @@ class _Run:
             raise _Unusable(outcome.error)
         means, info, asked = self._attributes.means, applied.info, self._attributes.info
         live: Object = activation.bindings["object"]
-        if kind == APPLY:
-            patched = _applied(outcome.value, live, self._schema(info))
-        else:
-            patched = _patched(outcome.value, live)
+        try:
+            if kind == APPLY:
+                patched = _applied(outcome.value, live, self._schema(info))
+            else:
+                patched = _patched(outcome.value, live)
+        except cel.EvaluationError as error:  # a value that JSON has not
+            raise _Unusable(str(error)) from error
         if patched is live or means is None:
             return patched if patched is not live else self.obj or {}
         made = means.decode(info, self._attributes.subresource, patched)

@@ -159,3 +159,25 @@ def test_mutation_of_another_type_is_refused(policies: Policies) -> None:
         'Invalid value: "1": must evaluate to Object but got int',
         'Invalid value: "Object{}": must evaluate to list(JSONPatch) but got Object',
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "held"),
+    [("b'\\xff\\x00'", "/wA="), ("string(duration('90s'))", "90s"), ("'x'", "x")],
+)
+def test_values_are_stored_as_json_has_them(policies: Policies, value: str, held: str) -> None:
+    policies.bind("data", applies(f"Object{{data: Object.data{{k: {value}}}}}"))
+    assert policies.create().json()["data"]["k"] == held
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("{1: 'a'}", 'map key "1" is of type types.Int, not string'),
+        ("double('NaN')", "json: unsupported value: NaN"),
+    ],
+)
+def test_values_that_json_has_not_refuse(policies: Policies, value: str, why: str) -> None:
+    policies.bind("data", patches(f"[JSONPatch{{op: 'add', path: '/data', value: {value}}}]"))
+    answer = policies.create()
+    assert answer.status == 403 and answer.json()["message"].endswith(f"denied request: {why}")

@@ -138,6 +138,30 @@ def test_refusal_names_every_binding_and_the_smallest_rule(authz: unions.Union) 
 
 
 @pytest.mark.parametrize(
+    ("verb", "what", "would_do"),
+    [
+        ("get", "pods", "view"), ("create", "deployments.apps", "edit"),
+        ("create", "roles.rbac.authorization.k8s.io", "admin"), ("delete", "nodes", None),
+    ],
+)  # fmt: skip
+def test_refusal_names_the_least_role_for_people_that_would_do(
+    authz: unions.Union, verb: str, what: str, would_do: str | None
+) -> None:
+    detail = ask(authz, STUDENT, verb, what, namespace="default").tries[-1].detail
+    assert detail.get("role_that_would_do") == would_do
+
+
+def test_refusal_says_what_nobody_allows_or_that_nothing_is_bound(authz: unions.Union) -> None:
+    stranger = User("stranger", ())
+    assert ask(authz, STUDENT, "get", "pods", namespace="default").tries[-1].why == (
+        "no rule of 3 bindings allows get pods"
+    )
+    path: Decision = run(authz.authorize(Attributes(STUDENT, "get", "/metrics")))
+    assert path.tries[-1].why == "no rule of 3 bindings allows get /metrics"
+    assert ask(authz, stranger, "get", "pods").tries[-1].why == 'no binding applies to "stranger"'
+
+
+@pytest.mark.parametrize(
     ("verb", "what", "more"),
     [
         ("create", "deployments.apps", {"namespace": "default"}),

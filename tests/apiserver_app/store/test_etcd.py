@@ -264,3 +264,140 @@ def test_only_a_commit_with_a_revision_waits_for_the_disk(store_db: None) -> Non
     assert waits()
     stored.commit(Segment(2, 2, 0, b""))
     assert not waits()
+
+
+def test_a_delete_with_a_stale_guard_changes_nothing(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    etcd.put(POD + "a", b"2")
+    assert etcd.delete(POD + "a", expect=1) is None
+    assert etcd.delete(POD + "b", expect=2) is None
+    assert etcd.revision == 2
+    held = etcd.delete(POD + "a", expect=2)
+    assert held is not None and held.value == b"2" and etcd.get(POD + "a") is None
+
+
+@pytest.mark.parametrize(
+    ("target", "result", "wanted", "holds"),
+    [
+        ("version", "=", 2, True), ("version", "=", 1, False), ("version", "!=", 1, True),
+        ("version", "!=", 2, False), ("mod", ">", 1, True), ("mod", ">", 2, False),
+        ("create", "<", 2, True), ("create", "<", 1, False), ("value", "=", b"2", True),
+        ("value", ">", b"1", True), ("value", "<", b"2", False),
+    ],
+)  # fmt: skip
+def test_a_guard_compares_as_it_says(
+    stored: Stored, target: str, result: str, wanted: int | bytes, holds: bool
+) -> None:
+    stored.etcd.put(POD + "a", b"1")
+    stored.etcd.put(POD + "a", b"2")
+    assert stored.etcd.txn([Compare(POD + "a", target, result, wanted)], [], [])[0] is holds
+
+
+def test_a_key_that_is_not_there_has_no_value_and_version_0(stored: Stored) -> None:
+    for guard in (Compare(POD + "a", "value", "=", b""), Compare(POD + "a", "mod", "=", 0)):
+        assert stored.etcd.txn([guard], [], [])[0] is True
+
+
+@pytest.mark.parametrize("guard", [("lease", "="), ("version", "~")])
+def test_a_guard_of_another_sort_is_refused_by_name(stored: Stored, guard: tuple[str, str]) -> None:
+    with pytest.raises(UnsupportedError):
+        stored.etcd.txn([Compare(POD + "a", *guard, 0)], [], [])
+
+
+def test_a_transaction_deletes(stored: Stored) -> None:
+    stored.etcd.put(POD + "a", b"1")
+    _, answers = stored.etcd.txn([], [Op("delete", POD + "a"), Op("get", POD + "a")], [])
+    assert [one.value if one else None for one in answers] == [b"1", None]
+    with pytest.raises(UnsupportedError):
+        stored.etcd.txn([], [Op("move", POD + "a")], [])
+
+
+def test_a_page_goes_on_behind_a_key_that_is_gone(stored: Stored) -> None:
+    etcd = stored.etcd
+    for name in "abc":
+        etcd.put(POD + name, b"")
+    etcd.delete(POD + "b")
+    assert [one.key for one in etcd.range(POD, after=POD + "b").entries] == [POD + "c"]
+    assert [one.key for one in etcd.range(POD, after=POD + "c").entries] == []
+    assert etcd.range(POD, after=POD + "c").total == 2
+
+
+def test_one_key_of_the_past_is_not_those_that_begin_like_it(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    etcd.put(POD + "ab", b"2")
+    assert etcd.get_at(POD + "a", 2).value == b"1"  # type: ignore[union-attr]
+    stored.commit()
+    assert etcd.get_at(POD + "a", 2).value == b"1"  # type: ignore[union-attr]
+
+
+def test_the_revision_of_a_compaction_can_still_be_read_and_watched(stored: Stored) -> None:
+    etcd = stored.etcd
+    for number in range(4):
+        etcd.put(POD + "a", b"%d" % number)
+    stored.commit()
+    etcd.compact(3)
+    assert [one.value for one in etcd.range_at(POD, 3).entries] == [b"2"]
+    assert [event.revision for event in etcd.history(POD, 3)] == [4]
+    for again in (2, 3):
+        with pytest.raises(CompactedError):
+            etcd.compact(again)
+    for beyond in (etcd.compact, lambda at: etcd.history(POD, at)):
+        with pytest.raises(FutureRevError):
+            beyond(5)
+    assert etcd.history(POD, 4) == []
+
+
+def test_a_recreated_key_follows_on_its_delete_until_that_is_compacted(stored: Stored) -> None:
+    etcd = stored.etcd
+    for name in "ab":
+        etcd.put(POD + name, b"")
+        etcd.delete(POD + name)
+    stored.commit()
+    etcd.compact(2)
+    etcd.put(POD + "a", b"")
+    etcd.put(POD + "b", b"")
+    assert [row.prev_revision for row in etcd.pending] == [0, 4]
+
+
+def test_a_lease_loses_keys_that_are_deleted_or_move_to_another(stored: Stored) -> None:
+    etcd = stored.etcd
+    for name in "abc":
+        etcd.put(POD + name, b"1", lease=7)
+    etcd.put(POD + "a", b"2", lease=8)
+    etcd.put(POD + "b", b"2")
+    etcd.delete(POD + "c")
+    etcd.put(POD + "c", b"3")
+    assert etcd.lease_keys(7) == [] and etcd.lease_keys(8) == [POD + "a"]
+    etcd.put(POD + "a", b"3", lease=8)
+    assert etcd.lease_keys(8) == [POD + "a"]
+    assert (etcd.revoke(7), etcd.revoke(8)) == (0, 1)
+    assert [one.key for one in etcd.range(POD).entries] == [POD + "b", POD + "c"]
+
+
+def test_who_stops_watching_is_told_no_more_and_the_others_are(stored: Stored) -> None:
+    etcd = stored.etcd
+    one: list[Event] = []
+    other: list[Event] = []
+    tell = one.append
+    etcd.watch(POD, tell)
+    etcd.watch(POD, other.append)
+    etcd.unwatch(tell)
+    etcd.put(POD + "a", b"1")
+    assert (len(one), len(other)) == (0, 1)
+
+
+def test_history_of_what_is_not_committed_yet_is_that_of_the_prefix(stored: Stored) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    etcd.put("/registry/minions/n", b"x")
+    etcd.put(POD + "a", b"2")
+    etcd.delete(POD + "a")
+    etcd.put(POD + "a", b"3")
+    events = etcd.history(POD, 1)
+    assert [event.revision for event in events] == [3, 4, 5]
+    held = [event.previous.value if event.previous else None for event in events[1:]]
+    assert held == [b"2", None]
+    stored.commit()
+    assert etcd.history(POD, 3)[0].previous.value == b"2"  # type: ignore[union-attr]
