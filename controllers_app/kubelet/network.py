@@ -118,7 +118,7 @@ class Network:
         """Whether the address leads to the API server: its service's, or its own."""
         if address.startswith("127."):
             return False
-        target = self._behind(address, port) or (address, port)
+        target = self._behind(address, port, turns=False) or (address, port)
         return target in _ready(self._directory.lookup("endpoints", *_APISERVER) or {}, None)
 
     def pod_at(self, address: str, port: int) -> PodWorker | None:
@@ -134,8 +134,9 @@ class Network:
                     found = worker
         return found
 
-    def _behind(self, address: str, port: int) -> tuple[str, int] | None:
-        """The endpoint that a service's address and port lead to; None: it is no service's."""
+    def _behind(self, address: str, port: int, *, turns: bool = True) -> tuple[str, int] | None:
+        """The endpoint that a service's address and port lead to; None: it is no service's.
+        `turns`: the next connection is the next endpoint's."""
         nodes = {one.address for one in self._directory.stations.values()}
         for service in self._directory.listing("services", ""):
             spec = service["spec"]
@@ -143,19 +144,20 @@ class Network:
                 own = spec.get("clusterIP") == address and one["port"] == port
                 if not own and not (address in nodes and one.get("nodePort") == port):
                     continue
-                return self._endpoint(service, one)
+                target = self._endpoint(service, one)
+                self._turn += turns
+                return target
             if spec.get("clusterIP") == address:
                 raise Unreachable("Connection timed out", timed_out=True)
         return None
 
     def _endpoint(self, service: Object, port: Object) -> tuple[str, int]:
-        """One of the ready endpoints, in turn."""
+        """The ready endpoint whose turn it is."""
         namespace, name = meta.namespace_of(service), meta.name_of(service)
         found = self._directory.lookup("endpoints", namespace, name) or {}
         ready = list(_ready(found, port.get("name") or ""))
         if not ready:
             raise Unreachable("Connection refused")
-        self._turn += 1
         return ready[self._turn % len(ready)]
 
     async def http(

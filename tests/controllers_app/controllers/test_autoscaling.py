@@ -253,18 +253,28 @@ def test_metrics_that_nobody_serves_are_told_by_their_sort(
     assert conditions(plain)["ScalingActive"][1] == reason
 
 
-def test_what_answers_cost_is_what_the_walkthrough_scales_by(measured: Session) -> None:
-    deploy(measured, notes={"cpu-millis": "1", "answer-cpu-seconds": "0.1"})
-    measured.wait(5)
-    pod = measured.request("GET", PODS).json()["items"][0]["metadata"]["name"]
-    autoscale(measured)
+def test_a_loop_that_asks_the_service_is_shared_by_all_and_scaled_by(measured: Session) -> None:
+    deploy(measured, 2, notes={"cpu-millis": "1", "answer-cpu-seconds": "0.1"})
+    post(measured, "/api/v1/namespaces/default/services", {
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+    })  # fmt: skip
     measured.wait(30)
-    for _ in range(20):
-        measured.request("GET", f"{PODS}/{pod}:80/proxy/")
-    measured.wait(11)
-    found = measured.request("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods").json()
-    used = found["items"][0]["containers"][0]["usage"]["cpu"]
-    assert int(used.removesuffix("n")) > 100_000_000
+    loop = "while sleep 0.01; do wget -q -O- http://web; done"
+    post(measured, PODS, {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "load"},
+        "spec": {"containers": [
+            {"name": "load", "image": "busybox", "command": ["sh", "-c", loop]}
+        ]},
+    })  # fmt: skip
+    measured.wait(20)
+    path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dweb"
+    items = measured.request("GET", path).json()["items"]
+    used = [int(one["containers"][0]["usage"]["cpu"][:-1]) // 1_000_000 for one in items]
+    assert len(used) == 2 and sum(used) > 700 and abs(used[0] - used[1]) < 30
+    autoscale(measured)
+    measured.wait(35)
+    assert wanted(measured) > 2
 
 
 # -- without a cluster ----------------------------------------------------------------------------
