@@ -73,6 +73,7 @@ def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accep
         return tables.one(
             info.hub, obj, cluster.kernel.now, version=accepted.convert_version,
             include_object=tables.include_object(call.params), custom=info.custom,
+            release=cluster.version,
         ) + b"\n"  # fmt: skip
     return encode.document(partial(obj, accepted.convert_version))
 
@@ -118,6 +119,7 @@ def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepte
         return tables.document(
             info.hub, objects, metadata, cluster.kernel.now, version=accepted.convert_version,
             include_object=tables.include_object(call.params), custom=info.custom,
+            release=cluster.version,
         ) + b"\n"  # fmt: skip
     return encode.document(_partial_list(info, found, objects, accepted))
 

@@ -194,6 +194,7 @@ class Stream:
         return tables.one(
             info.hub, obj, self._cluster.kernel.now, version=self._accepted.convert_version,
             include_object=included, headers=first, custom=info.custom,
+            release=self._cluster.version,
         )  # fmt: skip
 
 

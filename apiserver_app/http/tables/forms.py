@@ -89,6 +89,19 @@ FORMS: dict[str, Row] = {
     "volumeattributesclasses.storage.k8s.io": storage.attributes_class,
 }
 
+# columns that came later: resource -> name of the column -> the minor version that has it first
+SINCE: dict[str, dict[str, int]] = {
+    "cronjobs.batch": {"Timezone": 30},
+    "jobs.batch": {"Status": 30},
+    "persistentvolumeclaims": {"VolumeAttributesClass": 29},
+    "persistentvolumes": {"VolumeAttributesClass": 29},
+    "priorityclasses.scheduling.k8s.io": {"PreemptionPolicy": 32},
+}
+# rows that were written otherwise before a minor version
+BEFORE: dict[str, tuple[int, Row]] = {
+    "horizontalpodautoscalers.autoscaling": (30, workloads.autoscaler_of_the_past),
+}
+
 # the same form under another name
 _SAME = {
     "events.events.k8s.io": "events",

@@ -17,26 +17,31 @@ import orjson
 
 from apiserver_app.http import encode
 from apiserver_app.http.tables import customs, forms, pods, policy
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, kinds
 from apiserver_app.machinery.meta import Custom, Object
 
 _COLUMNS_FILE = Path(__file__).with_name("columns.json")
 _GROUP = "meta.k8s.io"
+_NEWEST = 999
 _FLOW_SCHEMAS = "flowschemas.flowcontrol.apiserver.k8s.io"
 
 
-def columns(key: str) -> tuple[Object, ...]:
-    """The column definitions of a resource, by its GroupResource (`deployments.apps`)."""
+def columns(key: str, release: str = "") -> tuple[Object, ...]:
+    """The column definitions of a resource, by its GroupResource (`deployments.apps`). `release`
+    is the version of Kubernetes; without one they are today's."""
     found, docs = _columns_file()
+    form = forms.form_of(key)
+    since, minor = forms.SINCE.get(form, {}), _minor(release)
     return tuple(
         {
             "name": name,
             "type": kind,
-            "format": form,
+            "format": format_,
             "description": docs.get(description, description),
             "priority": priority,
         }
-        for name, kind, form, description, priority in found[forms.form_of(key)]
+        for name, kind, format_, description, priority in found[form]
+        if minor >= since.get(name, 0)
     )
 
 
@@ -55,6 +60,7 @@ def document(
     include_object: str = "Metadata",
     headers: bool = True,
     custom: Custom | None = None,
+    release: str = "",
 ) -> bytes:
     """A Table of these objects without a newline. `metadata` is the list's or the one object's.
 
@@ -62,10 +68,10 @@ def document(
     a watch.
     """
     form = forms.form_of(key)
-    write = forms.FORMS[form]
+    write = _row_of(form, release)
     shown: bytes | None = None
     if headers:
-        shown = _encoded_columns(form) if custom is None else _custom_columns(custom)
+        shown = _encoded_columns(form, release) if custom is None else _custom_columns(custom)
     if custom is not None:
         write = functools.partial(customs.row, custom)
     if form == _FLOW_SCHEMAS:
@@ -140,5 +146,25 @@ def _custom_columns(custom: Custom) -> bytes:
 
 
 @functools.cache
-def _encoded_columns(form: str) -> bytes:
-    return orjson.dumps(columns(form))
+def _encoded_columns(form: str, release: str) -> bytes:
+    return orjson.dumps(columns(form, release))
+
+
+@functools.cache
+def _row_of(form: str, release: str) -> forms.Row:
+    """What writes the rows of a form, without the columns that a version does not have yet."""
+    minor = _minor(release)
+    until, old = forms.BEFORE.get(form, (0, forms.FORMS[form]))
+    write = old if minor < until else forms.FORMS[form]
+    since = forms.SINCE.get(form, {})
+    names = [name for name, *_ in _columns_file()[0][form]]
+    late = [index for index, name in enumerate(names) if minor < since.get(name, 0)]
+    if not late:
+        return write
+    return lambda obj, now: [
+        cell for index, cell in enumerate(write(obj, now)) if index not in late
+    ]
+
+
+def _minor(release: str) -> int:
+    return kinds.minor_of(release) if release else _NEWEST

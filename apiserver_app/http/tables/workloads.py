@@ -117,13 +117,22 @@ def disruption_budget(obj: Object, now: int) -> list[Any]:
 
 
 def autoscaler(obj: Object, now: int) -> list[Any]:
+    return _autoscaler(obj, now, named=True)
+
+
+def autoscaler_of_the_past(obj: Object, now: int) -> list[Any]:
+    """It did not say which resource is measured."""
+    return _autoscaler(obj, now, named=False)
+
+
+def _autoscaler(obj: Object, now: int, *, named: bool) -> list[Any]:
     spec, status = cells.part(obj, "spec"), cells.part(obj, "status")
     target = spec.get("scaleTargetRef") or {}
     least = spec.get("minReplicas")
     return [
         cells.name(obj),
         f"{target.get('kind', '')}/{target.get('name', '')}",
-        _metrics(spec, status),
+        _metrics(spec, status, named),
         cells.UNSET if least is None else str(least),
         spec.get("maxReplicas", 0),
         status.get("currentReplicas", 0),
@@ -191,14 +200,14 @@ def _job_duration(status: Object, now: int) -> str:
     return duration.human((meta.parse_time(end) if end else now) - meta.parse_time(start))
 
 
-def _metrics(spec: Object, status: Object) -> str:
+def _metrics(spec: Object, status: Object, named: bool) -> str:
     specs, statuses = spec.get("metrics"), status.get("currentMetrics") or []
     if specs is None and spec.get("targetCPUUtilizationPercentage") is not None:
         specs, statuses = _metrics_of_v1(spec, status)
     if not specs:
         return cells.NONE
     found = [
-        _metric(metric, statuses[index] if index < len(statuses) else {})
+        _metric(metric, statuses[index] if index < len(statuses) else {}, named)
         for index, metric in enumerate(specs)
     ]
     more = len(found) - _METRICS_SHOWN_MAX
@@ -216,14 +225,16 @@ def _metrics_of_v1(spec: Object, status: Object) -> tuple[list[Object], list[Obj
     return specs, [{"resource": {"name": "cpu", "current": {"averageUtilization": found}}}]
 
 
-def _metric(metric: Object, status: Object) -> str:
+def _metric(metric: Object, status: Object, named: bool) -> str:
     form = _METRIC_FORMS.get(metric.get("type", ""))
     if form is None:
         return "<unknown type>"
     field, write = form
     found = status.get(field)
     current = None if found is None else found.get("current") or {}
-    return write(metric.get(field) or {}, current)
+    wanted = metric.get(field) or {}
+    text = write(wanted, current)
+    return f"{wanted.get('name', '')}: {text}" if named and write is _resource_metric else text
 
 
 def _value_metric(metric: Object, current: Object | None) -> str:
@@ -244,11 +255,11 @@ def _resource_metric(metric: Object, current: Object | None) -> str:
     target = metric.get("target") or {}
     if target.get("averageValue") is not None:
         found = cells.UNKNOWN if current is None else current.get("averageValue", _NIL)
-        return f"{metric.get('name', '')}: {found}/{target['averageValue']}"
+        return f"{found}/{target['averageValue']}"
     used = (current or {}).get("averageUtilization")
     wanted = target.get("averageUtilization")
     found = cells.UNKNOWN if used is None else f"{used}%"
-    return f"{metric.get('name', '')}: {found}/{'<auto>' if wanted is None else f'{wanted}%'}"
+    return f"{found}/{'<auto>' if wanted is None else f'{wanted}%'}"
 
 
 _METRIC_FORMS: dict[str, tuple[str, Callable[[Object, Object | None], str]]] = {

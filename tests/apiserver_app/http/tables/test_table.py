@@ -272,6 +272,33 @@ def test_rows_carry_the_object_that_was_asked_for() -> None:
     assert old["apiVersion"] == old["rows"][0]["object"]["apiVersion"] == "meta.k8s.io/v1beta1"
 
 
+@pytest.mark.parametrize(
+    ("key", "minor", "name"),
+    [
+        (key, minor, name)
+        for key, late in forms.SINCE.items()
+        for name, minor in late.items()
+    ],
+)  # fmt: skip
+def test_columns_that_came_later_are_not_there_before(key: str, minor: int, name: str) -> None:
+    for release, there in ((f"1.{minor - 1}", False), (f"v1.{minor}.2", True), ("", True)):
+        body = orjson.loads(table.one(key, obj(), NOW, release=release))
+        names = [column["name"] for column in body["columnDefinitions"]]
+        assert (name in names) is there
+        [row] = body["rows"]
+        assert len(row["cells"]) == len(names)
+        assert row["cells"][names.index("Age")] == "4m22s"
+
+
+def test_an_autoscaler_names_what_is_measured_since_1_30() -> None:
+    target = {"name": "cpu", "target": {"averageUtilization": 80}}
+    scaler = obj({"metrics": [{"type": "Resource", "resource": target}]})
+    for release, shown in (("1.29", "<unknown>/80%"), ("1.30", "cpu: <unknown>/80%")):
+        key = "horizontalpodautoscalers.autoscaling"
+        body = orjson.loads(table.one(key, scaler, NOW, release=release))
+        assert body["rows"][0]["cells"][2] == shown
+
+
 def test_later_events_of_a_watch_have_no_column_definitions() -> None:
     first = orjson.loads(table.watch_line("ADDED", "namespaces", obj(), NOW))
     later = orjson.loads(table.watch_line("MODIFIED", "namespaces", obj(), NOW, headers=False))
