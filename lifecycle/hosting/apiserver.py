@@ -31,7 +31,23 @@ def command_line(options: Options) -> tuple[str, ...]:
 
 def parse(options: Options) -> flags.Flags:
     """Raises flags.FlagError, which is a ValueError."""
-    return flags.parse(command_line(options), read, options.kubernetes_version)
+    try:
+        return flags.parse(command_line(options), read, options.kubernetes_version)
+    except flags.FlagError as error:
+        raise flags.FlagError(f"{error}{_hint(str(error))}") from error
+
+
+def _hint(said: str) -> str:
+    """The flag that was meant, perhaps."""
+    unknown = said.removeprefix("unknown flag: --")
+    if unknown == said:
+        return ""
+    import difflib  # only who mistypes needs it
+
+    near = difflib.get_close_matches(unknown, flags.names(), 1)
+    if near and near[0] != unknown:
+        return f"; did you mean --{near[0]}?"
+    return "; it is not simulated, or not of this version: --help has examples of those that are"
 
 
 def service_address(options: Options) -> str:

@@ -25,6 +25,16 @@ example:
 then, in another terminal:
   export KUBECONFIG=/tmp/class/kubeconfig
   kubectl get nodes
+
+flags of kube-apiserver, each as --apiserver-arg FLAG=VALUE:
+  authorization-mode=ABAC,RBAC and authorization-policy-file=policy.jsonl
+  authorization-config=authz.yaml, authentication-config=authn.yaml (read again when they change)
+  audit-policy-file=audit.yaml and audit-log-path=-
+  enable-admission-plugins=AlwaysPullImages, admission-control-config-file=admission.yaml
+  service-cluster-ip-range=10.43.0.0/16, service-node-port-range=30000-30099
+  feature-gates=PodTopologyLabelsAdmission=true, runtime-config=batch/v1=false
+  oidc-issuer-url=https://issuer.example and oidc-client-id=kubernetes
+  max-requests-inflight=40, enable-priority-and-fairness=false
 """
 
 
@@ -172,7 +182,8 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FLAG=VALUE",
-        help="a flag of kube-apiserver, such as authorization-mode=ABAC,RBAC; may be repeated",
+        help="a flag of kube-apiserver, such as authorization-mode=ABAC,RBAC; may be repeated; "
+        "more examples below",
     )
     add("--no-browser", action="store_true", help="do not open the page in a browser")
     add("--single-process", action="store_true", help="edge and worker in one process")

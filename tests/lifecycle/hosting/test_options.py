@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from apiserver_app import flags
-from lifecycle.hosting import options
+from lifecycle.hosting import apiserver, options
 
 
 def test_defaults_are_those_of_the_contract() -> None:
@@ -69,3 +70,31 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         options.parse(["--help"])
     assert ended.value.code == 0
     assert "python manage.py demo --port 8080" in capsys.readouterr().out
+
+
+def test_every_flag_of_the_help_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        options.parse(["--help"])
+    examples = capsys.readouterr().out.partition("each as --apiserver-arg FLAG=VALUE:")[2]
+    named = re.findall(r"(?<![A-Za-z-])([a-z][a-z-]+)=\S", examples)
+    assert len(named) > 12 and set(named) <= set(flags.names())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("service-cluster-ip-rang=10.0.0.0/16",
+         "unknown flag: --service-cluster-ip-rang; did you mean --service-cluster-ip-range?"),
+        ("basic-auth-file=x", "unknown flag: --basic-auth-file; it is not simulated, or not of "),
+        ("service-cluster-ip-range=10.0.0.0/30", "must be at least 8 IP addresses"),
+    ],
+)  # fmt: skip
+def test_a_flag_that_cannot_be_is_refused_in_one_sentence(
+    given: str, said: str, tmp_path: Path
+) -> None:
+    asked = options.parse(["--data-dir", str(tmp_path), "--apiserver-arg", given])
+    for path in ("pki/ca.crt", "tokens.csv"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).touch()
+    with pytest.raises(flags.FlagError, match=re.escape(said)):
+        apiserver.parse(asked)
