@@ -311,6 +311,47 @@ def test_refused_kubelet_is_told_that_there_is_no_relationship(on_nodes: MemoryR
     )
 
 
+@pytest.mark.parametrize(
+    ("verb", "what", "name", "fields", "why"),
+    [
+        ("get", "serviceaccounts", "default", "", "not allowed to get service accounts"),
+        ("update", "serviceaccounts/token", "default", "",
+         "can only create tokens for individual service accounts"),
+        ("create", "serviceaccounts/token", "", "",
+         "can only create tokens for individual service accounts"),
+        ("create", "serviceaccounts", "default", "",
+         "can only create token subresource of serviceaccount"),
+        ("update", "csinodes.storage.k8s.io/status", "node-1", "",
+         "cannot authorize CSINode subresources"),
+        ("update", "resourceslices.resource.k8s.io/status", "s", "",
+         "cannot authorize ResourceSlice subresources"),
+        ("list", "resourceslices.resource.k8s.io", "", "nodeName=node-2",
+         "can only list/watch/deletecollection resourceslices with nodeName field selector"),
+        ("bind", "resourceslices.resource.k8s.io", "s", "",
+         "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, "
+         "update, patch, delete, deletecollection"),
+        ("get", "nodes/status", "node-1", "", "nodes may not do this"),
+        ("get", "nodes", "", "",
+         "node 'node-1' cannot read all nodes, only its own Node object"),
+    ],
+)  # fmt: skip
+def test_refused_kubelet_is_told_upstreams_reason(
+    on_nodes: MemoryReader, verb: str, what: str, name: str, fields: str, why: str
+) -> None:
+    authz = unions.build(["Node"], on_nodes)
+    decision = ask(authz, KUBELET, verb, what, namespace="a", name=name, fields=fields)
+    assert not decision.allowed and decision.tries[-1].why == why
+
+
+def test_kubelet_makes_slices_and_lists_its_own(on_nodes: MemoryReader) -> None:
+    authz = unions.build(["Node"], on_nodes)
+    slices = "resourceslices.resource.k8s.io"
+    assert ask(authz, KUBELET, "create", slices).allowed
+    assert ask(authz, KUBELET, "deletecollection", slices, fields="nodeName=node-1").allowed
+    assert ask(authz, KUBELET, "update", "nodes/status", name="node-1").allowed
+    assert not ask(authz, KUBELET, "delete", "nodes", name="node-1").allowed
+
+
 def test_kubelet_lists_pods_of_its_own_node_only(authz: unions.Union) -> None:
     def may(fields: str) -> bool:
         return ask(authz, KUBELET, "watch", "pods", fields=fields).allowed
