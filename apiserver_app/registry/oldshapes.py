@@ -222,7 +222,10 @@ def _webhooks(obj: Object) -> Object:
         "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown",
         "timeoutSeconds": 30, "admissionReviewVersions": ["v1beta1"],
     }  # fmt: skip
-    hooks = [{**defaults, **one} for one in obj.get("webhooks") or ()]
+    hooks = [
+        {**defaults, **{name: value for name, value in one.items() if value is not None}}
+        for one in obj.get("webhooks") or ()
+    ]
     return _as("admissionregistration.k8s.io/v1", obj, **({"webhooks": hooks} if hooks else {}))
 
 

@@ -155,18 +155,31 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("volumeattributesclasses.storage.k8s.io", storageclass.VolumeAttributesClassStrategy),
 )
 
+# kinds whose old versions were checked otherwise
+OLD_KINDS: tuple[tuple[str, type[Strategy]], ...] = (
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        webhookconfiguration.OldWebhookConfigurationStrategy,
+    ),
+    (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        webhookconfiguration.OldWebhookConfigurationStrategy,
+    ),
+)
+
 
 def strategies(
     resources: Sequence[ResourceInfo],
 ) -> dict[tuple[str, str, str], Strategy]:
     """A strategy for every resource, by group, version and plural."""
     classes = dict(KINDS)
+    old_classes = {**classes, **dict(OLD_KINDS)}
     hubs = {info.storage: info for info in resources if not info.stored_as}
     out: dict[tuple[str, str, str], Strategy] = {}
     for info in resources:
         made = classes.get(info.hub, Strategy)(info)
         if (info.api_version, info.kind) in oldshapes.TO:
             hub = hubs[info.storage]
-            made = OldStrategy(info, classes.get(hub.key, Strategy)(hub))
+            made = OldStrategy(info, old_classes.get(hub.key, Strategy)(hub))
         out[info.group, info.version, info.plural] = made
     return out

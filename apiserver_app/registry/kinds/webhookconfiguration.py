@@ -23,12 +23,16 @@ _WEBHOOK = (
 )  # fmt: skip
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
+_NO_EFFECTS = ("None", "NoneOnDryRun")
+_EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
 
 
 class WebhookConfigurationStrategy(Strategy):
-    """Both kinds: only mutating webhooks can be called again."""
+    """Both kinds: only mutating webhooks can be called again. What once was legal may stay."""
 
     unconditional_update = False
+    effects: Sequence[str] = _NO_EFFECTS  # those a webhook may have
+    twins = False  # whether webhooks may have the same name
 
     def default(self, obj: Object) -> None:
         for webhook in obj.get("webhooks") or ():
@@ -42,11 +46,23 @@ class WebhookConfigurationStrategy(Strategy):
         obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + changed
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        return self._findings(ctx, obj, self.effects, self.twins)
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        before: list[Mapping[str, Any]] = old.get("webhooks") or []
+        quiet = all(one.get("sideEffects") in _NO_EFFECTS for one in before)
+        unique = len({one.get("name") for one in before}) == len(before)
+        effects = self.effects if quiet else _EFFECTS
+        return self._findings(ctx, obj, effects, self.twins or not unique)
+
+    def _findings(
+        self, ctx: Context, obj: Object, effects: Sequence[str], twins: bool
+    ) -> list[FieldError]:
         found: list[FieldError] = []
         seen: set[str] = set()
         for index, webhook in enumerate(obj.get("webhooks") or ()):
             name, path = webhook.get("name") or "", f"webhooks[{index}]"
-            _webhook(webhook, path, found)
+            _webhook(webhook, effects, path, found)
             conditions = webhook.get("matchConditions")
             if conditions:
                 at = f"{path}.matchConditions"
@@ -55,13 +71,17 @@ class WebhookConfigurationStrategy(Strategy):
                 webhook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions",
                 found,
             )  # fmt: skip
-            if name and name in seen:
+            if name and name in seen and not twins:
                 found.append(errors.duplicate(f"{path}.name", name))
             seen.add(name)
         return found
 
-    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.validate(ctx, obj)
+
+class OldWebhookConfigurationStrategy(WebhookConfigurationStrategy):
+    """As v1beta1 had them: they may change things elsewhere, and share a name."""
+
+    effects = _EFFECTS
+    twins = True
 
 
 def _default(webhook: dict[str, Any], mutating: bool) -> None:
@@ -86,7 +106,9 @@ def _default(webhook: dict[str, Any], mutating: bool) -> None:
     gosyntax.arrange(webhook, _WEBHOOK)
 
 
-def _webhook(webhook: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _webhook(
+    webhook: Mapping[str, Any], allowed_effects: Sequence[str], path: str, found: list[FieldError]
+) -> None:
     _name(webhook.get("name") or "", f"{path}.name", found)
     for index, rule in enumerate(webhook.get("rules") or ()):
         validate_rule(rule, f"{path}.rules[{index}]", found)
@@ -99,11 +121,10 @@ def _webhook(webhook: Mapping[str, Any], path: str, found: list[FieldError]) -> 
             found.append(errors.not_supported(f"{path}.{field}", value, allowed))
     effects = webhook.get("sideEffects")
     if effects is None:
-        words = "None, NoneOnDryRun"
+        words = ", ".join(allowed_effects)
         found.append(errors.required(f"{path}.sideEffects", f"must specify one of {words}"))
-    elif effects not in ("None", "NoneOnDryRun"):
-        allowed = ("None", "NoneOnDryRun")
-        found.append(errors.not_supported(f"{path}.sideEffects", effects, allowed))
+    elif effects not in allowed_effects:
+        found.append(errors.not_supported(f"{path}.sideEffects", effects, allowed_effects))
     seconds = webhook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         text = "the timeout value must be between 1 and 30 seconds"

@@ -187,3 +187,30 @@ def test_a_security_policy_is_written_in_either_group(old: Session, article: Ses
 
     body["apiVersion"] = "policy/v1beta1"
     assert article.request("POST", "/apis/policy/v1beta1/podsecuritypolicies", body).status == 201
+
+
+HOOKS = "/apis/admissionregistration.k8s.io/{}/validatingwebhookconfigurations"
+
+
+def test_webhooks_of_v1beta1_say_little_and_may_stay_as_they_are(article: Session) -> None:
+    hook = {"name": "a.b.c", "clientConfig": {"service": {"name": "x", "namespace": "y"}}}
+    body = {"metadata": {"name": "lenient"}, "webhooks": [hook, hook]}
+
+    refused = article.request("POST", HOOKS.format("v1"), body)
+    made = article.request("POST", HOOKS.format("v1beta1"), body)
+
+    assert refused.status == 422
+    assert made.status == 201, made.text
+    shown = made.json()["webhooks"][0]
+    assert (shown["sideEffects"], shown["failurePolicy"]) == ("Unknown", "Ignore")
+    assert (shown["admissionReviewVersions"], shown["timeoutSeconds"]) == (["v1beta1"], 30)
+    path = f"{HOOKS.format('v1')}/lenient"
+    labels = {"metadata": {"labels": {"a": "b"}}}
+    assert article.request("PATCH", path, labels, headers=MERGE).status == 200
+    effects = {"webhooks": [{**shown, "sideEffects": "Many"}]}
+    wrong = article.request("PATCH", path, effects, headers=MERGE).json()["message"]
+    assert wrong.endswith('supported values: "None", "NoneOnDryRun", "Some", "Unknown"')
+    strict = {"webhooks": [{**shown, "sideEffects": "None"}]}
+    assert article.request("PATCH", path, strict, headers=MERGE).status == 200
+    again = article.request("PATCH", path, {"webhooks": [shown]}, headers=MERGE)
+    assert 'Unsupported value: "Unknown"' in again.json()["message"]
