@@ -23,7 +23,7 @@ import orjson
 from apiserver_app.machinery import errors, fields, gojson, labels, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import convert
+from apiserver_app.registry import convert, emptylists
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
 from apiserver_app.store import etcd
@@ -192,9 +192,7 @@ class Storage:
         if dry_run:
             return obj
         lease = self._lease_for_event() if info.storage == "events" else 0
-        stored = self._stamped(info, obj)
-        self._put(info, key, convert.to_stored(info, stored), "create", 0, lease, "")
-        return stored
+        return self._put(info, key, self._stamped(info, obj), "create", 0, lease, "")
 
     def check_new(self, info: ResourceInfo, obj: Object) -> str:
         """The key of an object to be; 409 when the name is taken."""
@@ -223,12 +221,9 @@ class Storage:
             return obj if dry_run else old
         name = metadata["name"]
         key = info.etcd_key(metadata.get("namespace", ""), name)
-        stored = self._stamped(info, obj)
         entry = self.store.get(key)
-        lease = entry.lease if entry else 0
-        value = convert.to_stored(info, stored)
-        self._put(info, key, value, "update", meta.revision_of(old), lease, subresource)
-        return stored
+        lease, prev = entry.lease if entry else 0, meta.revision_of(old)
+        return self._put(info, key, self._stamped(info, obj), "update", prev, lease, subresource)
 
     def remove(self, info: ResourceInfo, old: Object) -> Object:
         """Delete for good; the last state, at the revision of the delete."""
@@ -276,16 +271,23 @@ class Storage:
         prev: int,
         lease: int,
         subresource: str,
-    ) -> None:
+    ) -> Object:
+        """Write it; what will be read, in the version that was written."""
         metadata = obj["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
         self._check_unchanged(info, key, name, prev)
-        value = encode(obj)
+        kept = convert.to_stored(info, obj)
+        value = encode(kept)
+        if emptylists.MARK in value:
+            obj = emptylists.without(info, obj)
+            kept = convert.to_stored(info, obj)
+            value = encode(kept)
         if len(value) > REQUEST_BYTES_MAX:
             raise errors.unclassified("etcdserver: request is too large", 413)
         self._fail_if_told(info, key, op)
         self._tell(self.store.revision + 1, info, op, namespace, name, prev, subresource)
-        self.store.put(key, value, expect=prev, lease=lease, payload=obj)
+        self.store.put(key, value, expect=prev, lease=lease, payload=kept)
+        return obj
 
     def _check_unchanged(self, info: ResourceInfo, key: str, name: str, prev: int) -> None:
         """Nothing is told of a write before it is sure to happen: the record names its revision."""
