@@ -109,10 +109,14 @@ class Cell:
 
     @property
     def files(self) -> Files:
+        if self._files is not None:
+            mounts.refresh(self)
+        return self.lay_out()
+
+    def lay_out(self) -> Files:
+        """The tree as it stands, made when nobody has looked into the container so far."""
         if self._files is None:
             self._files = mounts.laid_out(self)
-        else:
-            mounts.refresh(self)
         return self._files
 
     def read(self, path: str) -> bytes | None:

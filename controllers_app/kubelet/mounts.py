@@ -309,6 +309,7 @@ def token_paths(spec: Object) -> dict[str, Object]:
 async def tokens_of(cell: Cell) -> None:
     """Ask for the tokens of the pod's mounted volumes that nobody read so far, and again for
     those whose life is mostly over. While no new one can be had, the old one stays."""
+    cell.lay_out()
     kubelet = cell.station.kubelet
     mounted = {one["name"] for one in cell.spec.get("volumeMounts") or ()}
     for spec in cell.pod["spec"].get("volumes") or ():

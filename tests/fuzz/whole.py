@@ -41,6 +41,12 @@ HOOK = {
 ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
 REQUEST = Just(storage="1Gi")
 SCHEMA = {"openAPIV3Schema": Just(type="object")}
+COLUMN = {"name": "a", "type": "string", "jsonPath": ".spec.a", "format": None}
+VERSION = {
+    "name": "v1", "served": True, "storage": True, "schema": SCHEMA,
+    "additionalPrinterColumns": [COLUMN], "selectableFields": None,
+    "subresources": Just(status={}),
+}  # fmt: skip
 LIMITED = {"limitResponse": {"type": "Reject", "queuing": None}}
 # what must be so for an object to be one at all; None leaves a field out
 GIVEN: dict[str, dict[str, Any]] = {
@@ -60,7 +66,7 @@ GIVEN: dict[str, dict[str, Any]] = {
         "spec": {
             "group": "example.com", "scope": "Namespaced",
             "names": {"plural": "wholes", "singular": "whole", "kind": "Whole", "listKind": None},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": SCHEMA}],
+            "versions": [VERSION],
         },
     },
     "DaemonSet": WORKLOAD,

@@ -39,6 +39,12 @@ def sh(site: Session, script: str, name: str = "web") -> tuple[str, int | None]:
     return execute(site, "sh", "-c", script, name=name)
 
 
+def test_the_first_command_of_a_container_finds_its_token() -> None:
+    session = cluster(nodes=1)
+    create(session, pod())
+    assert sh(session, f"head -c 3 {WHERE}/token") == ("eyJ", 0)
+
+
 def test_without_a_token_it_is_anonymous_and_without_a_role_forbidden(site: Session) -> None:
     said = orjson.loads(sh(site, f"{CURL} {PODS}")[0])
     assert said["code"] == 403 and 'User "system:anonymous" cannot list' in said["message"]

@@ -124,6 +124,7 @@ def test_a_request_that_comes_during_a_slice_is_admitted_in_it() -> None:
 
     rig.host.run_slice(10.0, poll)
     assert polls >= 3 and answers[0].status == 200
+    rig.settle()
 
 
 def test_an_outside_request_is_answered_before_the_work_that_waits() -> None:
@@ -132,6 +133,7 @@ def test_an_outside_request_is_answered_before_the_work_that_waits() -> None:
     answer = rig.offer("GET", "/version")
     rig.host.run_slice(10.0)
     assert answer.status == 200 and len(steps) < 500
+    rig.settle()
 
 
 def test_a_slice_ends_once_an_outside_request_is_done() -> None:
@@ -142,6 +144,7 @@ def test_a_slice_ends_once_an_outside_request_is_done() -> None:
     rig.host.run_slice(10.0)
     assert answer.done
     assert rig.wall.now - before < 0.01 and rig.host.kernel.has_ready()
+    rig.settle()
 
 
 def test_after_a_burst_the_clusters_own_work_gets_at_least_as_long() -> None:
@@ -158,6 +161,7 @@ def test_after_a_burst_the_clusters_own_work_gets_at_least_as_long() -> None:
     while not second.done:
         rig.host.run_slice(0.0)
     assert len(steps) > taken
+    rig.settle()
 
 
 def test_inside_work_never_keeps_a_request_waiting_when_nothing_is_ready() -> None:
