@@ -212,7 +212,7 @@ class _Process:
             await self._leading.wait()
             informers = self._informers
             assert informers is not None
-            queue = WorkQueue(self._kernel, self._probe, entry.name)
+            made.shown = queue = WorkQueue(self._kernel, self._probe, entry.name)
             group.at_end(lambda: informers.detach(entry.name))
             group.at_end(queue.shut_down)
             recorder = Recorder(
@@ -229,4 +229,5 @@ class _Process:
             informers.start()
             await runtime.run(self._kernel, self._probe, entry.name, controller, informers, group)
 
-        return Component(self._kernel, self._probe, entry.name, main)
+        made = Component(self._kernel, self._probe, entry.name, main)
+        return made

@@ -53,7 +53,7 @@ from controllers_app.apiextensions import component as extensions
 from controllers_app.kubelet import images
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
-from lifecycle import housekeeping, inside, roles
+from lifecycle import figures, housekeeping, inside, roles
 from lifecycle.etcdctl import server as etcdserver
 from lifecycle.etcdctl import worlds
 from lifecycle.kubeadm import phases
@@ -139,7 +139,7 @@ class Cluster:
         self.definitions.start()
         self.services.start()
         self.etcd = etcdserver.Server(self)
-        self.nodes.extend(tools=worlds.tools(lambda: self.etcd))
+        self.nodes.extend(worlds.tools(lambda: self.etcd), figures.servers(self))
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
         self.context.loopback = self.loopback()
         self.reloads = self._reloads()

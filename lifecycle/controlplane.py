@@ -34,7 +34,7 @@ def manifests(version: str, given: flags.Flags | None = None) -> Manifests:
             "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint": f"{ADDRESS}:6443",
         }),
         _pod("kube-controller-manager", version, (
-            "--allocate-node-cidrs=true", "--bind-address=127.0.0.1",
+            "--allocate-node-cidrs=true", "--bind-address=0.0.0.0",
             "--cluster-cidr=10.244.0.0/16", "--cluster-name=kubernetes",
             "--controllers=*,bootstrapsigner,tokencleaner",
             "--kubeconfig=/etc/kubernetes/controller-manager.conf", "--leader-elect=true",
@@ -42,7 +42,7 @@ def manifests(version: str, given: flags.Flags | None = None) -> Manifests:
             "--use-service-account-credentials=true",
         ), {"k8s-certs": _PKI}),
         _pod("kube-scheduler", version, (
-            "--bind-address=127.0.0.1", "--kubeconfig=/etc/kubernetes/scheduler.conf",
+            "--bind-address=0.0.0.0", "--kubeconfig=/etc/kubernetes/scheduler.conf",
             "--leader-elect=true",
         ), {}),
     )  # fmt: skip

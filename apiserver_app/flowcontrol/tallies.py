@@ -5,7 +5,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/metrics/metr
 
 from __future__ import annotations
 
-from apiserver_app.handlers.counters import Histogram
+from apiserver_app.machinery.histograms import Histogram
 
 SECONDS = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
 LENGTHS = (0.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0)

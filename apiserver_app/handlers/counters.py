@@ -5,11 +5,11 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/metrics/metrics.go.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
 from apiserver_app.handlers.call import Call
+from apiserver_app.machinery.histograms import Histogram
 from apiserver_app.machinery.kernel import SECOND
 
 BUCKETS = (
@@ -24,28 +24,6 @@ SORTS_MAX = 20_000  # counted apart; whatever comes beyond is not
 
 # verb, group, version, resource, subresource, scope
 Sort = tuple[str, str, str, str, str, str]
-
-
-class Histogram:
-    """How many values lie up to each of the bounds, and above them all."""
-
-    __slots__ = ("bounds", "buckets", "count", "total")
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self.bounds = bounds
-        self.buckets = [0] * (len(bounds) + 1)
-        self.count = 0
-        self.total = 0.0
-
-    def add(self, value: float, times: int = 1) -> None:
-        self.buckets[bisect_left(self.bounds, value)] += times
-        self.count += times
-        self.total += value * times
-
-    def merge(self, other: Histogram) -> None:
-        self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
-        self.count += other.count
-        self.total += other.total
 
 
 class Counters:

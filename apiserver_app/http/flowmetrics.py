@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.handlers.counters import Histogram
 from apiserver_app.http.exposition import Page
+from apiserver_app.machinery.histograms import Histogram
 
 _APF = " of the API Priority and Fairness subsystem"
 _OF_SCHEMA = (

@@ -36,6 +36,7 @@ class Component:
         self.state = "stopped"
         # told when a task of it ended by a programmer's error; the component has failed then
         self.on_failure: Callable[[Component, BaseException], None] | None = None
+        self.shown: Any = None  # what /metrics of its process reads: a queue, a scheduler
         self._kernel = kernel
         self._probe = probe
         self._main = main

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
+from apiserver_app.machinery.histograms import Histogram
 from apiserver_app.machinery.kernel import SECOND, Kernel, Mailbox
 from apiserver_app.machinery.probe import Probe
 
@@ -22,6 +23,7 @@ BACKOFF_SECONDS_MAX = 1000.0
 BUCKET_PER_SECOND = 10
 BUCKET_BURST = 100
 CAUSES_MAX = 8
+SECONDS = tuple(1e-8 * 10**power for power in range(12))  # by which times are counted
 PACED_MAX = 4096
 # a longer wait must not drag a fast clock along: a key that fails for ever would spin it
 FOREGROUND_SECONDS_MAX = 10.0
@@ -65,6 +67,10 @@ class WorkQueue:
         self._bucket = Bucket(BUCKET_PER_SECOND, BUCKET_BURST)
         self._backoff_base = backoff_seconds_base
         self._backoff_max = backoff_seconds_max
+        self.adds = self.retries = 0  # so many there were
+        self.waited, self.worked = Histogram(SECONDS), Histogram(SECONDS)
+        self._since: dict[str, int] = {}  # when a key that waits was added
+        self.begun: dict[str, int] = {}  # when a key that is worked on was taken
         self._pace: tuple[float, int] | None = None
         self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
@@ -88,6 +94,8 @@ class WorkQueue:
             self._tell("dirty", key, revision)
             return
         self._dirty[key] = [revision] if revision else []
+        self.adds += 1
+        self._since[key] = self._kernel.now
         if key in self._processing:
             self._tell("dirty", key, revision)
             return
@@ -100,12 +108,16 @@ class WorkQueue:
             return None
         causes = tuple(self._dirty.pop(key))
         self._processing[key] = causes
+        now = self.begun[key] = self._kernel.now
+        self.waited.add((now - self._since.pop(key, now)) / SECOND)
         self._tell("get", key, causes[-1] if causes else 0)
         return Item(key, causes)
 
     def done(self, key: str) -> None:
         """The worker is finished with the key; if it became dirty meanwhile it waits again."""
         self._processing.pop(key, None)
+        now = self._kernel.now
+        self.worked.add((now - self.begun.pop(key, now)) / SECOND)
         self._tell("done", key, 0)
         causes = self._dirty.get(key)
         if causes is not None:
@@ -115,6 +127,7 @@ class WorkQueue:
         self, key: str, seconds: float, revision: int = 0, *, background: bool | None = None
     ) -> None:
         """Add the key that much later; of several waits for one key the shortest counts."""
+        self.retries += 1
         if seconds <= 0:
             self.add(key, revision)
             return
@@ -138,6 +151,7 @@ class WorkQueue:
         """Add the key after its back-off; how many seconds that is."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
+        self.retries += 1
         backoff = min(self._backoff_base * 2.0 ** min(failures, 64), self._backoff_max)
         seconds = max(backoff, self._bucket.take(self._kernel.now))
         due = self._kernel.now + int(seconds * SECOND)
@@ -164,6 +178,7 @@ class WorkQueue:
         seconds = self._seconds_too_early(key)
         if seconds > 0:
             causes = self._dirty.pop(key)
+            self.adds -= 1  # it will be added when its turn has come
             due = self._kernel.now + int(seconds * SECOND)
             waiting = self._later.get(key)
             if waiting is not None and waiting.due <= due:

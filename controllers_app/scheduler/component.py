@@ -25,6 +25,7 @@ from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.tasks import TaskGroup
 from controllers_app.scheduler import follow, framework
 from controllers_app.scheduler.cache import Cache
+from controllers_app.scheduler.figures import Figures
 from controllers_app.scheduler.framework import ClusterEvent, Plugin
 from controllers_app.scheduler.nodeinfo import PodInfo
 from controllers_app.scheduler.owners import Owners
@@ -49,10 +50,11 @@ def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: 
     """The scheduler as a component that can be started, stopped and killed."""
 
     async def main(group: TaskGroup) -> None:
-        scheduler = Scheduler(kernel, probe, rand, client, group, version)
+        made.shown = scheduler = Scheduler(kernel, probe, rand, client, group, version)
         await scheduler.run()
 
-    return Component(kernel, probe, NAME, main)
+    made = Component(kernel, probe, NAME, main)
+    return made
 
 
 class LeadershipLost(Exception):
@@ -93,6 +95,10 @@ class Scheduler:
                 plugin.namespace_labels = owners.namespace_labels
             elif isinstance(plugin, VolumePlugin):
                 plugin.volumes, plugin.version = volumes, minor
+        self.figures = Figures()
+        self._began: dict[
+            str, tuple[int, int]
+        ] = {}  # when an attempt began, and which of the pod's it is
         self._start = 0  # the node at which the next attempt begins to look
 
     async def run(self) -> None:
@@ -141,6 +147,7 @@ class Scheduler:
         task = self._kernel.current
         assert task is not None
         revs, queued.revs = queued.revs, []
+        self._began[key] = (self._kernel.now, queued.attempts)
         task.span = await self._probe.hop("work", NAME, key, revs, span=0)
         await self._conclude(key, self._attempt(key))
         task.span = 0
@@ -153,6 +160,8 @@ class Scheduler:
             ended = "retry", error.message
             self.queue.retry(key)
         if ended is not None:
+            since, attempts = self._began.pop(key, (self._kernel.now, 1))
+            self.figures.ended(ended, self._kernel.now - since, attempts)
             await self._probe.hop("done", *ended, 0)
 
     async def _attempt(self, key: str) -> Ended | None:

@@ -74,6 +74,10 @@ class SchedulingQueue:
         """How many pods are known."""
         return len(self._pods)
 
+    def count(self, place: str) -> int:
+        """How many pods are in a place."""
+        return sum(one.place == place for one in self._pods.values())
+
     def place_of(self, key: str) -> str:
         queued = self._pods.get(key)
         return queued.place if queued is not None else ""

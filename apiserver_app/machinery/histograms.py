@@ -1,0 +1,30 @@
+"""Counts of values by the bounds below which they lie. Pure.
+
+Models prometheus/client_golang prometheus/histogram.go.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+
+class Histogram:
+    """How many values lie up to each of the bounds, and above them all."""
+
+    __slots__ = ("bounds", "buckets", "count", "total")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.buckets = [0] * (len(bounds) + 1)
+        self.count = 0
+        self.total = 0.0
+
+    def add(self, value: float, times: int = 1) -> None:
+        self.buckets[bisect_left(self.bounds, value)] += times
+        self.count += times
+        self.total += value * times
+
+    def merge(self, other: Histogram) -> None:
+        self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
+        self.count += other.count
+        self.total += other.total
