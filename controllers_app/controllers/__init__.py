@@ -20,6 +20,7 @@ from controllers_app.controllers import (
     disruption,
     endpoints,
     endpointslice,
+    ephemeralvolume,
     garbagecollector,
     horizontalpodautoscaler,
     job,
@@ -107,6 +108,13 @@ CONTROLLERS = (
         "persistent-volume-binder",
         volumebinder.VolumeBinderController,
         source="persistentvolume-controller",
+    ),
+    Entry(
+        "ephemeralvolume",
+        "ephemeral-volume-controller",
+        ephemeralvolume.EphemeralVolumeController,
+        since=23,
+        source="ephemeral_volume",
     ),
     Entry(
         "claimprotection", "pvc-protection-controller", volumeprotection.ClaimProtectionController

@@ -48,6 +48,8 @@ class Volumes:
                 await self._project(pod, namespace, source)
         elif "persistentVolumeClaim" in volume:
             await self._claim(namespace, volume["persistentVolumeClaim"]["claimName"])
+        elif "ephemeral" in volume:
+            await self._claim(namespace, f"{meta.name_of(pod)}-{volume['name']}")
 
     async def environment(self, pod: Object, container: Object) -> None:
         """Get what the container's variables are taken from."""

@@ -187,6 +187,7 @@ export default {
   'sched.others': '{n} more node{n||s} not shown',
   'sched.back': 'Nothing to bind: the pod waits for a change that could help',
   'sched.next': 'Next to come: POST …/{pod}/binding as system:kube-scheduler',
+  'sched.nextVolumes': 'Next to come: its volumes, as system:kube-scheduler',
   'sched.more': '{n} more in the queue',
   'sched.oneNode': 'Only one node is left, so nothing is scored.',
   'sched.failed': 'No node can take it.',

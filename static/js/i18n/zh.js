@@ -183,6 +183,7 @@ export default {
   'sched.others': '另有 {n} 个节点未显示',
   'sched.back': '无需绑定：这个 Pod 等待可能有帮助的变化',
   'sched.next': '下一个：POST …/{pod}/binding，身份 system:kube-scheduler',
+  'sched.nextVolumes': '接下来：以 system:kube-scheduler 的身份备好它的卷',
   'sched.more': '队列中还有 {n} 个',
   'sched.oneNode': '只剩一个节点，无需打分。',
   'sched.failed': '没有节点能接纳它。',

@@ -473,7 +473,9 @@ function slimText(ctx, model, rate) {
   if (ctx.focus === 'crowd') return words.t('map.api.rate', { n: Math.round(rate) });
   if (ctx.focus === 'scheduler' && current.work) {
     const { key } = /** @type {any} */ (current.work.open);
-    if (cycleAt(current.work, ctx.state.seq).message) return words.t('sched.back');
+    const cycle = cycleAt(current.work, ctx.state.seq);
+    if (cycle.message) return words.t('sched.back');
+    if (cycle.phase === 'prebind') return words.t('sched.nextVolumes');
     return words.t('sched.next', { pod: key.slice(key.lastIndexOf('-') + 1) });
   }
   if (!model.span) return words.t('map.api.idle');

@@ -253,6 +253,29 @@ def test_the_words_of_a_volume_out_of_reach_are_the_versions(version: str) -> No
     assert words[version] in said(session)[1]
 
 
+def test_a_volume_of_a_pods_own_is_claimed_made_and_gone_with_it() -> None:
+    session = cluster(nodes=1)
+    post(session, CLASSES, storage_class())
+    template = {"spec": claim()["spec"], "metadata": {"labels": {"kept": "here"}}}
+    own = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
+    create(session, pod(volumes=own))
+    session.wait(15)
+    assert get(session)["status"]["phase"] == "Running"
+    made = claim_of(session, "web-scratch")
+    assert made["metadata"]["labels"] == {"kept": "here"} and made["status"]["phase"] == "Bound"
+    assert made["metadata"]["ownerReferences"][0]["name"] == "web"
+    session.request("DELETE", f"{PODS}/web")
+    session.wait(60)
+    assert session.request("GET", f"{CLAIMS}/web-scratch").status == 404
+    post(session, CLAIMS, claim("other-scratch"))
+    create(session, pod("other", volumes=own))
+    session.wait(3)
+    why = "PVC default/other-scratch was not created for pod default/other (pod is not owner)"
+    assert said(session, "other")[1].startswith(f"0/1 nodes are available: {why}.")
+    told = [text for _, reason, text in events(session, "other") if reason == "FailedBinding"]
+    assert told == [f"ephemeral volume scratch: {why}"]
+
+
 def test_a_stateful_set_with_claims_comes_to_run() -> None:
     session = cluster(nodes=3)
     post(session, CLASSES, yaml.safe_load(DEFAULT_CLASS.read_text()))
