@@ -11,7 +11,7 @@ rancher/local-path-provisioner, whose volumes can be reached from one node only.
 
 from __future__ import annotations
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, kinds, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.runtime import claims
 from controllers_app.runtime.claims import (
@@ -30,6 +30,7 @@ PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 PROVISIONER_BETA = "volume.beta.kubernetes.io/storage-provisioner"
 PROVISION_SECONDS = 1.0
 RESYNC_SECONDS = 15  # --pvclaimbinder-sync-period
+RETROACTIVE_SINCE = 26  # RetroactiveDefaultStorageClass, on by default
 LOCAL_PATH = "rancher.io/local-path"
 
 
@@ -38,6 +39,7 @@ class VolumeBinderController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
+        self._minor = kinds.minor_of(ctx.version)
         self._claims = ctx.informers.informer(CLAIMS)
         self._volumes = ctx.informers.informer(VOLUMES)
         self._classes = ctx.informers.informer(CLASSES)
@@ -45,6 +47,7 @@ class VolumeBinderController(Controller):
         self._claims.handle(self._changed, self._updated, self._claim_gone)
         self._volumes.handle(self._changed, self._volume_updated, self._volume_gone)
         self._pods.handle(self._pod_added)
+        self._classes.handle(self._class_changed, self._class_updated)
 
     async def reconcile(self, key: str) -> Result | None:
         if "/" not in key:
@@ -84,6 +87,14 @@ class VolumeBinderController(Controller):
         volume = claims.best_match(claim, self._volumes.list(), reserved_only=waits)
         if volume is not None:
             return await self._bind(claim, volume)
+        default = self._default_of(claim)
+        if default:
+            path = ("spec", "storageClassName")
+            await self.client.update(
+                CLAIMS, meta.namespace_of(claim), meta.name_of(claim),
+                meta.with_path(claim, path, default),
+            )  # fmt: skip
+            return Result(f"named no class when there was no default: gets {default}")
         await self._pend(claim)
         if waits and SELECTED_NODE not in meta.annotations_of(claim):
             return self._wait_for_consumer(claim)
@@ -107,6 +118,14 @@ class VolumeBinderController(Controller):
         await self._pend(claim)
         return Result(why)
 
+    def _default_of(self, claim: Object) -> str:
+        """The default class that there is now, for a claim that named none before."""
+        if claim["spec"].get("storageClassName") is not None or self._minor < RETROACTIVE_SINCE:
+            return ""
+        if claims.CLASS_ANNOTATION in meta.annotations_of(claim):
+            return ""
+        return claims.default_class(self._classes.list())
+
     def _wait_for_consumer(self, claim: Object) -> Result:
         users = self._pods.by("claim", meta.key_of(claim)).values()
         names = sorted(meta.name_of(pod) for pod in users if _is_to_be_scheduled(pod))
@@ -122,7 +141,7 @@ class VolumeBinderController(Controller):
         await self._write_phase(CLAIMS, claim, {**(claim.get("status") or {}), "phase": "Pending"})
 
     async def _provision(self, claim: Object) -> Result:
-        name = claim["spec"].get("storageClassName")
+        name = claims.class_of(claim)
         storage_class = self._classes.get(name) if name else None
         if not name:
             self.recorder.event(
@@ -272,9 +291,19 @@ class VolumeBinderController(Controller):
         self.queue.add(meta.name_of(volume), revision)
         phases = [(one.get("status") or {}).get("phase") for one in (old, volume)]
         if phases[1] == "Available" != phases[0]:
-            for claim in self._claims.list():
-                if BIND_COMPLETED not in meta.annotations_of(claim):
-                    self.queue.add(meta.key_of(claim), revision)
+            self._look_again(revision)
+
+    def _class_changed(self, _class: Object, revision: int) -> None:
+        self._look_again(revision)
+
+    def _class_updated(self, _old: Object, _class: Object, revision: int) -> None:
+        self._look_again(revision)
+
+    def _look_again(self, revision: int) -> None:
+        """At every claim that waits: what happened may help it."""
+        for claim in self._claims.list():
+            if BIND_COMPLETED not in meta.annotations_of(claim):
+                self.queue.add(meta.key_of(claim), revision)
 
     def _volume_gone(self, volume: Object, revision: int) -> None:
         reference = volume["spec"].get("claimRef")

@@ -19,6 +19,11 @@ CLASSES = "storageclasses.storage.k8s.io"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+DEFAULT_ANNOTATIONS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 _NONE: tuple[str, ...] = ()
@@ -54,8 +59,21 @@ def waits(storage_class: Object | None) -> bool:
     return bool(storage_class.get("volumeBindingMode") == "WaitForFirstConsumer")
 
 
-def class_of(claim: Object) -> str:
-    return claim["spec"].get("storageClassName") or ""
+def class_of(obj: Object) -> str:
+    """The storage class of a claim or of a volume; empty when there is none."""
+    annotated = meta.annotations_of(obj).get(CLASS_ANNOTATION)
+    return annotated or obj["spec"].get("storageClassName") or ""
+
+
+def default_class(classes: Iterable[Object]) -> str:
+    """The class that claims get which name none: the newest of the default ones."""
+    found = [
+        (str(one["metadata"].get("creationTimestamp") or ""), meta.name_of(one))
+        for one in classes
+        if any(meta.annotations_of(one).get(name) == "true" for name in DEFAULT_ANNOTATIONS)
+    ]
+    newest = max((since for since, _ in found), default="")
+    return min((name for since, name in found if since == newest), default="")
 
 
 def asked(claim: Object) -> str:
@@ -129,7 +147,7 @@ def best_match(
             continue
         if selector is not None and not selector.matches(meta.labels_of(volume)):
             continue
-        if (offered.get("storageClassName") or "") != class_of(claim):
+        if class_of(volume) != class_of(claim):
             continue
         if not set(spec["accessModes"]) <= set(offered["accessModes"]):
             continue
@@ -145,7 +163,7 @@ def mismatch(volume: Object, claim: Object) -> str:
         return f'the volume is marked for deletion "{meta.name_of(volume)}"'
     if quantity.parse(offered["capacity"]["storage"]) < quantity.parse(asked(claim)):
         return "requested PV is too small"
-    if (offered.get("storageClassName") or "") != class_of(claim):
+    if class_of(volume) != class_of(claim):
         return "storageClassName does not match"
     if _mode(offered) != _mode(spec):
         return "incompatible volumeMode"

@@ -80,7 +80,7 @@ class Volumes:
         """The volumes of a storage class, in the order of their names."""
         for key in sorted(meta.name_of(one) for one in self.volumes.list()):
             found = self.volume(key)
-            if found is not None and (found["spec"].get("storageClassName") or "") == name:
+            if found is not None and claims.class_of(found) == name:
                 yield found
 
     def storage_class(self, claim: Object) -> Object | None:

@@ -19,6 +19,35 @@ spec:
 """
 WEB_THREE = WEB.replace("replicas: 2", "replicas: 3")
 
+# its class is to be made by whoever uses it
+DATABASE = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  replicas: 1
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers:
+      - {name: db, image: nginx, volumeMounts: [{name: data, mountPath: /data}]}
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec:
+      storageClassName: fast
+      accessModes: [ReadWriteOnce]
+      resources: {requests: {storage: 1Gi}}
+"""
+STORAGE_CLASS = """\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+provisioner: rancher.io/local-path
+volumeBindingMode: WaitForFirstConsumer
+"""
+
 SETTINGS = """\
 apiVersion: v1
 kind: ConfigMap

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conformance import manifests
 from tests.conformance.kubectl import WAIT_SECONDS, Kubectl
 from tests.conformance.prints import fits, has
 
@@ -266,6 +267,27 @@ def test_delete_orphans_keep_running(kubectl: Kubectl) -> None:
     assert len(owned) == 1 and "ownerReferences" not in owned[0]["metadata"]
     assert len(kubectl.object("pods", "-l", "app=left")["items"]) == 2
     kubectl("delete", "rs", "-l", "app=left")
+
+
+def test_a_pod_waits_for_its_claim_and_runs_when_it_can_be_bound(kubectl: Kubectl) -> None:
+    kubectl("apply", "-f", "-", given=manifests.DATABASE)
+    unbound = (
+        "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: "
+        "0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+    )
+    kubectl.until(lambda out: unbound in out, "describe", "pod", "db-0")
+    assert 'storageclass.storage.k8s.io "fast" not found' in kubectl("describe", "pvc", "data-db-0")
+    kubectl("apply", "-f", "-", given=manifests.STORAGE_CLASS)
+    kubectl("wait", "--for=condition=Ready", "pod/db-0", f"--timeout={WAIT_SECONDS}s")
+    has(
+        kubectl("get", "pvc"),
+        """
+NAME        STATUS   VOLUME      CAPACITY   ACCESS MODES   STORAGECLASS   VOLUMEATTRIBUTESCLASS
+data-db-0   Bound    pvc-{uid}   1Gi        RWO            fast           <unset>
+""".replace("CLASS\n", "CLASS   AGE\n").replace("set>\n", "set>   {age}\n"),
+    )
+    kubectl("delete", "statefulset,pvc", "--all")
+    kubectl("delete", "storageclass", "fast")
 
 
 def test_jobs_complete(kubectl: Kubectl) -> None:

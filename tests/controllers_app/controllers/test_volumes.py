@@ -119,6 +119,21 @@ def test_a_class_that_waits_for_its_first_consumer_waits_for_the_schedulers_choi
     assert terms[0]["matchExpressions"][0]["values"] == ["node-1"]
 
 
+def test_a_claim_without_a_class_gets_the_default_one_when_there_is_one(lab: Lab) -> None:
+    lab.create(CLAIMS, claim())
+    lab.create(CLAIMS, claim("none", storageClassName=""))
+    lab.create(CLAIMS, claim("named", storageClassName="fast"))
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    made = storage_class()
+    made["metadata"]["annotations"] = default
+    lab.create("storageclasses.storage.k8s.io", made, "")
+    lab.run(3)
+    assert lab.get(CLAIMS, "data")["spec"]["storageClassName"] == "fast"
+    assert [phase(lab, CLAIMS, name) for name in ("data", "none", "named")] == [
+        "Bound", "Pending", "Bound",
+    ]  # fmt: skip
+
+
 def test_a_volume_reserved_by_name_goes_to_that_claim_alone(lab: Lab) -> None:
     reserved = {"namespace": "default", "name": "data"}
     lab.create(VOLUMES, volume("mine", "5Gi", claimRef=reserved), "")

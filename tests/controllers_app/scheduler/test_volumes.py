@@ -97,7 +97,6 @@ def test_a_pod_waits_for_its_claim_to_be_there_and_then_to_be_bound() -> None:
     ]  # fmt: skip
     assert told(session, "fail")[-1]["unschedulable"] == ["VolumeBinding"]
     post(session, CLASSES, storage_class(mode="Immediate"))
-    patch(session, f"{CLAIMS}/data", {"metadata": {"labels": {"look": "again"}}})
     session.wait(20)
     assert get(session)["status"]["phase"] == "Running"
 
