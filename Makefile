@@ -9,6 +9,7 @@ VENV_DEV ?= .venv-dev
 ARGS ?=
 TESTS ?=
 BENCH ?= lifecycle
+FUZZ ?= 10
 
 RUNTIME := $(VENV)/.installed
 DEV := $(VENV_DEV)/.installed
@@ -17,7 +18,7 @@ LOCK_OPTIONS := --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lock clean python
+.PHONY: help demo test fuzz check bench lock clean python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*  ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*  ## /\t/' | expand -t 12
@@ -27,6 +28,9 @@ demo: $(RUNTIME)  ## start a cluster and its page; options: make demo ARGS="--po
 
 test: $(DEV)  ## run every test; some of them: make test TESTS="tests/tidy -k long"
 	@$(VENV_DEV)/bin/python -m pytest $(or $(TESTS),-n 2)
+
+fuzz: $(DEV)  ## ask for what nobody asks for, longer than a test does: make fuzz FUZZ=20
+	@FUZZ=$(FUZZ) $(VENV_DEV)/bin/python -m pytest -n 2 tests/fuzz
 
 check: $(DEV)  ## lint, types, import contracts
 	$(VENV_DEV)/bin/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 from types import FrameType
@@ -14,6 +15,9 @@ SECONDS_MAX = 120
 # thousands of clusters are made here, each of many small objects: collecting as often as Python
 # does takes a quarter of all time
 GARBAGE = (20_000, 20, 50)
+
+# how many times as many examples as in a build: `make fuzz`
+FUZZ = int(os.environ.get("FUZZ", "1"))
 
 # the same examples each time: a failure seen once is seen again, and a build is not a lottery
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
@@ -36,7 +40,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """A test, with its fixtures, gets a bounded time."""
 
     marker = item.get_closest_marker("seconds_max")
-    seconds = int(marker.args[0]) if marker else SECONDS_MAX
+    seconds = FUZZ * int(marker.args[0]) if marker else FUZZ * SECONDS_MAX
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise TooSlow(f"{item.nodeid} ran longer than {seconds} s")

@@ -19,9 +19,10 @@ import schemathesis
 import yaml
 from hypothesis import strategies as st
 
+from tests.conftest import FUZZ
 from tests.lifecycle.hosting.running import REAL, Demo
 
-EXAMPLES = 3
+EXAMPLES = 3 * FUZZ
 ANSWER_SECONDS_MAX = 10
 # what a stream would wait for is not what this asks about
 STREAMS = ("watch", "follow")

@@ -21,9 +21,10 @@ from tests.apiserver_app.cluster import (
     configmap,
     pod,
 )
+from tests.conftest import FUZZ
 
 QUIET = hypothesis.settings(
-    max_examples=60, deadline=None, derandomize=True, database=None,
+    max_examples=60 * FUZZ, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
 )  # fmt: skip
 NAMES = st.sampled_from((

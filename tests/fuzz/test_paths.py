@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, crontab, session_with_crontabs
 from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, configmap, pod
+from tests.conftest import FUZZ
 
 STEPS = st.sampled_from((
     "api", "apis", "v1", "apps", "stable.example.com", "namespaces", "default", "pods",
@@ -70,7 +71,7 @@ def check(session: Session, method: str, path: str, body: Any = None) -> None:
 
 @pytest.mark.seconds_max(300)
 def test_any_path_is_answered(session: Session) -> None:
-    @hypothesis.settings(max_examples=300)
+    @hypothesis.settings(max_examples=300 * FUZZ)
     @hypothesis.given(METHODS, PATHS, BODIES)
     def run(method: str, path: str, body: bytes) -> None:
         check(session, method, path, body)
@@ -87,7 +88,7 @@ def test_any_parameter_is_read_or_refused(session: Session) -> None:
     ]  # fmt: skip
     places += [("GET", f"{PODS}/fuzzed/{one}") for one in ("log", "exec", "portforward", "attach")]
 
-    @hypothesis.settings(max_examples=300)
+    @hypothesis.settings(max_examples=300 * FUZZ)
     @hypothesis.given(
         st.sampled_from(places), st.sampled_from(NAMES), st.sampled_from(ODD), st.booleans()
     )
