@@ -9,7 +9,6 @@ compilation}.go.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -27,8 +26,6 @@ MESSAGE_BYTES_MAX = 5 * 1024
 NO_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
-_STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
-_OLD = re.compile(r"\boldSelf\b")
 _NO_PATH = "<nil>"
 _MAKERS: dict[str, Callable[[str, Any, str], FieldError]] = {
     "FieldValueForbidden": lambda path, value, text: errors.forbidden_value(path, text),
@@ -172,7 +169,7 @@ def whole(node: Node, is_root: bool) -> Schema:
 def _compile(source: Schema, node: Node, schema: Schema, version: str) -> Rule:
     text = source.get("rule") or ""
     optional = bool(source.get("optionalOldSelf"))
-    out = Rule(source, bool(_OLD.search(_STRINGS.sub("", text))), optional)
+    out = Rule(source, False, optional)
     shown: dict[str, Schema] = {"self": schema}
     typed: dict[str, types.Type] = {}
     if optional:
@@ -182,6 +179,7 @@ def _compile(source: Schema, node: Node, schema: Schema, version: str) -> Rule:
     names = ("self", "oldSelf")
     try:
         out.program = cel.compile(text, names, types=typed, schemas=shown, version=version)
+        out.uses_old = "oldSelf" in programs.names_in(text)
         if out.program.type not in ("bool", "dyn"):
             out.program, out.error = None, "cel expression must evaluate to a bool"
     except cel.CompileError as error:

@@ -20,7 +20,7 @@ from apiserver_app.cel.errors import (
     ResultTypeError,
 )
 from apiserver_app.cel.evaluator import Env, Planner, Step
-from apiserver_app.cel.tree import Node
+from apiserver_app.cel.tree import Ident, Node, walk
 from apiserver_app.cel.types import DYN, Type
 from apiserver_app.cel.validators import literal_issues
 from apiserver_app.cel.values import plain
@@ -118,6 +118,11 @@ def estimated(
     declared = {**types, **{name: schema.type_of(one) for name, one in schemas.items()}}
     tree, checker = _checked(expression, declared, {}, version)
     return tree.accept(Coster(checker.types, size_at)).most
+
+
+def names_in(expression: str) -> set[str]:
+    """The variables that an expression which compiles names."""
+    return {node.name for node in walk(parser.parse(expression)) if isinstance(node, Ident)}
 
 
 def _planned(

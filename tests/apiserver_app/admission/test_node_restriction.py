@@ -187,6 +187,6 @@ def test_of_a_claim_only_what_a_kubelet_reports_changes(cluster: Cluster) -> Non
 def test_a_kubelets_token_is_bound_to_a_pod(cluster: Cluster, ref: Object) -> None:
     request: Object = {"metadata": {"namespace": "default"}, "spec": {"boundObjectRef": ref}}
     how = {"subresource": "token", "name": "default"}
-    assert said(cluster, "serviceaccounts", request, **how) == (  # type: ignore[arg-type]
+    assert said(cluster, "serviceaccounts", request, **how) == (
         "node requested token not bound to a pod"
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.apiextensions import rules, structural
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITION, crontab, define
 from tests.apiserver_app.cluster import MERGE, bare_session, header
@@ -103,3 +104,13 @@ def test_what_did_not_change_is_only_warned_of() -> None:
     answer = session.request("PATCH", f"{CRONTABS}/old", {"spec": {"replicas": 2}}, headers=MERGE)
     assert answer.status == 200
     assert "failed rule: self.startsWith('a')" in header(answer, "warning")[-1]
+
+
+def test_a_field_or_a_text_that_is_called_old_self_is_no_old_value() -> None:
+    schema = {
+        "type": "object", "properties": {"oldSelf": {"type": "string"}},
+        "x-kubernetes-validations": [{"rule": "self.oldSelf != 'oldSelf'"}],
+    }  # fmt: skip
+    asked = rules.Rules(structural.build(schema), "1.33")
+    assert asked.check({"oldSelf": "other"}, None).found == []
+    assert len(asked.check({"oldSelf": "oldSelf"}, None).found) == 1
