@@ -34,6 +34,15 @@ class ResultTypeError(CompileError):
         self.args = (text,)
 
 
+class InstantiationError(CompileError):
+    """An expression of which a part can never have a value, as is known beforehand."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", ())
+        self.detail = f"program instantiation failed: {text}"
+        self.args = (self.detail,)
+
+
 class EvaluationError(Exception):
     """An expression without a value for these bindings; `cost` is what finding out has cost."""
 

@@ -8,7 +8,7 @@ Models cel-go interpreter/{planner,interpretable,runtimecost}.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from apiserver_app.cel import operators
@@ -16,6 +16,7 @@ from apiserver_app.cel.checker import TYPE_NAMES
 from apiserver_app.cel.errors import CostExceeded, EvaluationError
 from apiserver_app.cel.folds import FOLDS, decided
 from apiserver_app.cel.functions import FUNCTIONS, NO_OVERLOAD, Function
+from apiserver_app.cel.library import regex
 from apiserver_app.cel.tree import (
     Bind,
     Call,
@@ -28,8 +29,14 @@ from apiserver_app.cel.tree import (
     Struct,
     Visitor,
 )
-from apiserver_app.cel.values import Message, Optional, TypeValue
+from apiserver_app.cel.values import Message, Optional, TypeValue, UInt
 
+_NO_LIMIT = 1 << 63
+_SCALARS = (str, int, float, bool, UInt)
+# functions that are called beforehand when their argument is known
+_CONVERSIONS = frozenset(
+    ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
+)
 LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 
 
@@ -58,10 +65,23 @@ class Planner(Visitor[Step]):
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = variables
         self._bound: list[str] = []
+        self._constants: dict[Step, Any] = {}  # what is known before the evaluation
 
     def visit_const(self, node: Const) -> Step:
-        value = node.value
-        return lambda env: value
+        return self._constant(node.value)
+
+    def _constant(self, value: Any) -> Step:
+        def constant(env: Env) -> Any:
+            return value
+
+        self._constants[constant] = value
+        return constant
+
+    def _folded(self, step: Step, parts: Iterable[Step]) -> Step:
+        """What has a value now when all its parts have. Raises EvaluationError."""
+        if all(part in self._constants for part in parts):
+            return self._constant(step(Env({}, _NO_LIMIT)))
+        return step
 
     def visit_ident(self, node: Ident) -> Step:
         return self._named(node.name)
@@ -90,7 +110,7 @@ class Planner(Visitor[Step]):
         if node.test:
             return lambda env: operators.has_field(operand(env), name)
         if node.optional:
-            return lambda env: operators.field_optional(operand(env), name)
+            return _optional_field(operand, name)
         get = operators.field
 
         def select(env: Env) -> Any:
@@ -116,10 +136,15 @@ class Planner(Visitor[Step]):
         if name in ("or", "orValue") and node.target is not None and len(args) == 1:
             return _otherwise(node.target.accept(self), args[0], name)
         if node.target is None and name in operators.DIRECT:
-            return _direct(name, args)
+            if name == "@in" and _is_set(self._constants.get(args[1])):
+                return _member(args[0], self._constants[args[1]])
+            return _direct(name, args, by_name=isinstance(node.args[-1], Ident))
         if node.target is not None:
             args.insert(0, node.target.accept(self))
-        return _function(FUNCTIONS[name], node.target is not None, args)
+        if name in ("find", "findAll") and type(self._constants.get(args[1])) is str:
+            regex.compiled(self._constants[args[1]])
+        call = _function(FUNCTIONS[name], node.target is not None, args)
+        return self._folded(call, args) if name in _CONVERSIONS else call
 
     def visit_list(self, node: ListNode) -> Step:
         items = [(item.accept(self), optional) for item, optional in node.items]
@@ -131,7 +156,7 @@ class Planner(Visitor[Step]):
             env.spend(LIST_COST)
             return out
 
-        return build
+        return self._folded(build, [item for item, _ in items])
 
     def visit_map(self, node: MapNode) -> Step:
         entries = [
@@ -159,7 +184,7 @@ class Planner(Visitor[Step]):
             env.spend(MAP_COST)
             return out
 
-        return build
+        return self._folded(build, [part for key, value, _ in entries for part in (key, value)])
 
     def visit_struct(self, node: Struct) -> Step:
         fields = [(name, value.accept(self), optional) for _, name, value, optional in node.fields]
@@ -208,11 +233,15 @@ class Planner(Visitor[Step]):
         name, flat = node.name, node.kind == "optFlatMap"
 
         def bind(env: Env) -> Any:
+            before = env.cost
             holder = value(env)
+            again = env.cost - before  # upstream asks whether there is a value, then for it
             if not isinstance(holder, Optional):
                 raise EvaluationError(NO_OVERLOAD)
+            env.cost += 1
             if not holder.has:
                 return holder
+            env.spend(again + (1 if flat else 2))
             names = env.names
             env.names = {**names, name: holder.value}
             try:
@@ -222,6 +251,15 @@ class Planner(Visitor[Step]):
             return result if flat else Optional(result)
 
         return bind
+
+
+def _optional_field(operand: Step, name: str) -> Step:
+    def select(env: Env) -> Any:
+        found = operators.field_optional(operand(env), name)
+        env.cost += found.has
+        return found
+
+    return select
 
 
 def _put(out: list[Any], value: Any, optional: bool) -> None:
@@ -255,7 +293,6 @@ def _otherwise(target: Step, other: Step, name: str) -> Step:
         holder = target(env)
         if not isinstance(holder, Optional):
             raise EvaluationError(NO_OVERLOAD)
-        env.cost += 1
         if holder.has:
             return holder.value if name == "orValue" else holder
         return other(env)
@@ -263,8 +300,21 @@ def _otherwise(target: Step, other: Step, name: str) -> Step:
     return otherwise
 
 
-def _direct(name: str, args: list[Step]) -> Step:
+def _is_set(value: Any) -> bool:
+    return isinstance(value, list) and all(type(item) in _SCALARS for item in value)
+
+
+def _member(item: Step, among: list[Any]) -> Step:
+    """`in` of a list that is written out is looked up at no cost."""
+    return lambda env: operators.is_in(item(env), among)
+
+
+def _direct(name: str, args: list[Step], *, by_name: bool) -> Step:
+    """`by_name`: the last argument is a variable, which costs nothing as an index."""
     run = operators.DIRECT[name]
+    if by_name and name in ("_[_]", "_[?_]"):
+        holder, at = args
+        return lambda env: run(holder(env), at(env))
     cost = operators.COSTS.get(name)
     if len(args) == 1:
         (one,) = args

@@ -25,6 +25,8 @@ class Scope(Protocol):
 
 Step = Callable[[Any], Any]
 Names = tuple[str, ...]
+_APPENDED = 12  # a list of one item, and the sum of it and what there is
+_END = object()
 
 
 def _rounds(env: Scope, ranged: Any, names: Names, cost: int) -> Iterator[Any]:
@@ -69,9 +71,15 @@ def decided(env: Any, steps: Iterable[Step], decisive: bool) -> bool:
 
 
 def _quantified(decisive: bool, cost: int) -> Callable[..., bool]:
+    """`cost` is that of a round, all but one of it for looking whether there need be another."""
+
     def run(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> bool:
         env.spend(1)
-        return decided(env, (body for _ in _rounds(env, ranged, names, cost)), decisive)
+        rounds = _rounds(env, ranged, names, cost)
+        found = decided(env, (body for _ in rounds), decisive)
+        if found is decisive and next(rounds, _END) is not _END:
+            env.cost -= 1
+        return found
 
     return run
 
@@ -85,21 +93,32 @@ def _test(env: Scope, step: Step) -> bool:
 
 def _exists_one(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> bool:
     env.spend(2)
-    return sum([_test(env, body) for _ in _rounds(env, ranged, names, 1)]) == 1
+    count = 0
+    for _ in _rounds(env, ranged, names, 0):
+        if _test(env, body):
+            env.cost += 2
+            count += 1
+    return count == 1
 
 
 def _map(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> list[Any]:
     out: list[Any] = []
     env.spend(1)
-    for _ in _rounds(env, ranged, names, 12):
+    for _ in _rounds(env, ranged, names, 0):
         if keep is None or _test(env, keep):
+            env.cost += _APPENDED
             out.append(body(env))
     return out
 
 
 def _filter(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> list[Any]:
+    out: list[Any] = []
     env.spend(1)
-    return [item for item in _rounds(env, ranged, names, 12) if _test(env, body)]
+    for item in _rounds(env, ranged, names, 0):
+        if _test(env, body):
+            env.cost += _APPENDED + 1
+            out.append(item)
+    return out
 
 
 def _transform_map(
@@ -107,8 +126,9 @@ def _transform_map(
 ) -> dict[Any, Any]:
     out: dict[Any, Any] = {}
     env.spend(1)
-    for _ in _rounds(env, ranged, names, 12):
+    for _ in _rounds(env, ranged, names, 0):
         if keep is None or _test(env, keep):
+            env.cost += 3
             value = body(env)
             out[env.names[names[0]]] = value
     return out
@@ -119,8 +139,9 @@ def _transform_entry(
 ) -> dict[Any, Any]:
     out: dict[Any, Any] = {}
     env.spend(1)
-    for _ in _rounds(env, ranged, names, 12):
+    for _ in _rounds(env, ranged, names, 0):
         if keep is None or _test(env, keep):
+            env.cost += 2
             entry = body(env)
             if not isinstance(entry, dict):
                 raise EvaluationError(NO_OVERLOAD)

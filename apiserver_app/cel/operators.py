@@ -263,12 +263,8 @@ def _both(one: Any, other: Any, result: Any) -> int:
 
 def _smaller(one: Any, other: Any, result: Any) -> int:
     if isinstance(one, (str, bytes, list, dict)):
-        return math.ceil(min(size(one), size(other)) * TRAVERSAL) * _nested(one)
+        return math.ceil(min(size(one), size(other)) * TRAVERSAL)
     return 1
-
-
-def _nested(one: Any) -> int:
-    return 1 if isinstance(one, (str, bytes)) else 10
 
 
 def _contained(one: Any, other: Any, result: Any) -> int:

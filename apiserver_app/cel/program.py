@@ -16,6 +16,7 @@ from apiserver_app.cel.errors import (
     CompileError,
     CostExceeded,
     EvaluationError,
+    InstantiationError,
     Issue,
     ResultTypeError,
 )
@@ -132,7 +133,11 @@ def _planned(
     issues = checker.issues or literal_issues(tree, checker.types, _profile(version))
     if issues:
         raise CompileError(expression, issues)
-    return tree.accept(Planner(declared)), checker.types[id(tree)]
+    try:
+        step = tree.accept(Planner(declared))
+    except EvaluationError as error:  # of a conversion whose argument is written out
+        raise InstantiationError(str(error)) from error
+    return step, checker.types[id(tree)]
 
 
 def _checked(

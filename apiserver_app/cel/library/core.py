@@ -207,7 +207,15 @@ def _set_intersects(one: list[Any], other: list[Any]) -> bool:
 
 
 def _product(one: list[Any], other: list[Any], *result: Any) -> int:
-    return max(1, len(one) * len(other))
+    return 1 + len(one) * len(other)
+
+
+def _both_products(one: list[Any], other: list[Any], *result: Any) -> int:
+    return 1 + 2 * len(one) * len(other)
+
+
+def _of_part(text: str, part: str, *result: Any) -> int:
+    return traversal(part)
 
 
 def _declare() -> None:
@@ -232,8 +240,8 @@ def _declare() -> None:
     for kind in ("string", "int", "duration"):
         declare(f"duration({kind}) duration", duration_of)
     declare("string.contains(string) bool", lambda text, part: part in text, _contains_cost)
-    declare("string.startsWith(string) bool", lambda text, part: text.startswith(part), traversal)
-    declare("string.endsWith(string) bool", lambda text, part: text.endswith(part), traversal)
+    declare("string.startsWith(string) bool", lambda text, part: text.startswith(part), _of_part)
+    declare("string.endsWith(string) bool", lambda text, part: text.endswith(part), _of_part)
     declare("string.matches(string) bool", _matches, functions.matching)
     declare("matches(string, string) bool", _matches, functions.matching)
     for name, get in _PARTS.items():
@@ -250,7 +258,8 @@ def _declare() -> None:
     declare("duration.getMilliseconds() int", _truncated(1_000_000))
     _declare_optionals()
     for name, impl in _SETS.items():
-        declare(f"$sets.{name}(list(A), list(A)) bool", impl, _product, (1, 29))
+        cost = _both_products if name == "equivalent" else _product
+        declare(f"$sets.{name}(list(A), list(A)) bool", impl, cost, (1, 29))
 
 
 _SETS = {

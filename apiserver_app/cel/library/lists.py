@@ -122,12 +122,29 @@ def _sort(given: list[Any]) -> list[Any]:
     return sorted(given, key=functools.cmp_to_key(operators.compare))
 
 
-def _square(given: list[Any], *rest: Any) -> int:
-    return len(given) * len(given)
+_MADE = 11  # the call, and the list it makes
 
 
-def _range_cost(count: int, *rest: Any) -> int:
-    return max(count, 1)
+def _made(given: list[Any], *rest: Any) -> int:
+    return _MADE + len(given)
+
+
+def _ranged(count: int) -> int:
+    return _MADE + max(0, count)
+
+
+def _sliced(given: list[Any], start: int, end: int) -> int:
+    return _MADE + max(0, end - start)
+
+
+def _flattened(given: list[Any], depth: int = 1) -> int:
+    return _MADE + len(_flatten(given, depth))
+
+
+def _compared(given: list[Any]) -> int:
+    """Each item with each, twice."""
+    count = len(given)
+    return _MADE + count + count * max(0, 2 * count - 1)
 
 
 def _declare() -> None:
@@ -141,14 +158,14 @@ def _declare() -> None:
     declare("list(A).indexOf(A) int", _index_of, items)
     declare("list(A).lastIndexOf(A) int", _last_index_of, items)
     declare("list(A).includes(A) bool", _includes, items, (1, 37))
-    declare("list(A).slice(int, int) list(A)", _slice, items, _NEW)
-    declare("list(A).flatten() list(dyn)", _flatten, items, _NEW)
-    declare("list(A).flatten(int) list(dyn)", _flatten, items, _NEW)
-    declare("$lists.range(int) list(int)", _range, _range_cost, _NEW)
-    declare("list(A).distinct() list(A)", _distinct, _square, _NEW)
-    declare("list(A).reverse() list(A)", lambda given: given[::-1], items, _NEW)
+    declare("list(A).slice(int, int) list(A)", _slice, _sliced, _NEW)
+    declare("list(A).flatten() list(dyn)", _flatten, _flattened, _NEW)
+    declare("list(A).flatten(int) list(dyn)", _flatten, _flattened, _NEW)
+    declare("$lists.range(int) list(int)", _range, _ranged, _NEW)
+    declare("list(A).distinct() list(A)", _distinct, _compared, _NEW)
+    declare("list(A).reverse() list(A)", lambda given: given[::-1], _made, _NEW)
     for kind in _COMPARABLE:
-        declare(f"list({kind}).sort() list({kind})", _sort, _square, _NEW)
+        declare(f"list({kind}).sort() list({kind})", _sort, _compared, _NEW)
 
 
 _declare()

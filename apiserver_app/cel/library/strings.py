@@ -84,37 +84,37 @@ def quote(text: str) -> str:
     return '"' + "".join(ESCAPES.get(char, char) for char in text) + '"'
 
 
-def _whole_list(parts: list[Any], *rest: Any) -> int:
-    return math.ceil(sum(1 + size(part) for part in parts) * 0.1) + 1
+def _joined(parts: list[Any], by: str = "") -> int:
+    length = sum(map(size, parts)) + len(by) * max(0, len(parts) - 1)
+    return math.ceil(length * 0.2)
 
 
-def _product(text: str, part: str, *rest: Any) -> int:
-    return math.ceil(len(text) * 0.1) * max(1, math.ceil(len(part) * 0.1))
+def _searched(text: str, *rest: Any) -> int:
+    return len(text.encode()) // 10
 
 
-def _replaced(text: str, old: str, new: str, *rest: Any) -> int:
-    count = text.count(old) if len(new) > len(old) else 0
-    return math.ceil((len(text) + count * len(new)) * 0.1) * 2
+def _rebuilt(text: str, *rest: Any) -> int:
+    return math.ceil(len(text) * 0.2)
 
 
 def _declare() -> None:
     member: dict[str, tuple[Any, Any]] = {
         "string.charAt(int) string": (_char_at, None),
-        "string.indexOf(string) int": (_index_of, _product),
-        "string.indexOf(string, int) int": (_index_of, _product),
-        "string.lastIndexOf(string) int": (_last_index_of, _product),
-        "string.lastIndexOf(string, int) int": (_last_index_of, _product),
+        "string.indexOf(string) int": (_index_of, _searched),
+        "string.indexOf(string, int) int": (_index_of, _searched),
+        "string.lastIndexOf(string) int": (_last_index_of, _searched),
+        "string.lastIndexOf(string, int) int": (_last_index_of, _searched),
         "string.lowerAscii() string": (lambda text: text.translate(_LOWER), traversal),
         "string.upperAscii() string": (lambda text: text.translate(_UPPER), traversal),
-        "string.replace(string, string) string": (_replace, _replaced),
-        "string.replace(string, string, int) string": (_replace, _replaced),
-        "string.split(string) list(string)": (_split, traversal),
-        "string.split(string, int) list(string)": (_split, traversal),
+        "string.replace(string, string) string": (_replace, _rebuilt),
+        "string.replace(string, string, int) string": (_replace, _rebuilt),
+        "string.split(string) list(string)": (_split, _rebuilt),
+        "string.split(string, int) list(string)": (_split, _rebuilt),
         "string.substring(int) string": (_substring, traversal),
         "string.substring(int, int) string": (_substring, traversal),
         "string.trim() string": (lambda text: text.strip(_WHITE), traversal),
-        "list(string).join() string": (_join, _whole_list),
-        "list(string).join(string) string": (_join, _whole_list),
+        "list(string).join() string": (_join, _joined),
+        "list(string).join(string) string": (_join, _joined),
     }
     for signature, (impl, cost) in member.items():
         declare(signature, impl, cost)

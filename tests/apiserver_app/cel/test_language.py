@@ -180,6 +180,41 @@ def test_compile_error_is_drawn_as_upstream_draws_it(expression: str, message: s
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("int('a') == 1", 'strconv.ParseInt: parsing "a": invalid syntax'),
+        ("'a'.find('(') == ''", "error parsing regexp: missing closing ): `(`"),
+        ("dyn('a').findAll(')') == []", "error parsing regexp: unexpected ): `)`"),
+    ],
+)
+def test_what_can_never_have_a_value_is_refused_beforehand(expression: str, why: str) -> None:
+    with pytest.raises(cel.CompileError) as caught:
+        cel.compile(expression, ["object"])
+    assert str(caught.value) == f"program instantiation failed: {why}"
+
+
+# what upstream's tracker counts
+COSTS = (
+    ("x == 1", 2), ("x.a.b == 1", 4), ("[1, 2, 3] == [1, 2, 3]", 1), ("x in ['a', 'b']", 1),
+    ("duration('1h') > duration('1m')", 1), ("x[y] > 0", 3), ("has(x.a)", 1),
+    ("l.all(e, e > 0)", 17), ("l.all(e, e > 1)", 9), ("l.exists(e, e == 1)", 11),
+    ("l.exists(e, e == 9)", 20), ("l.exists_one(e, e == 1)", 11),
+    ("l.filter(e, e > 1).size()", 35), ("l.map(e, e).size()", 42),
+    ("l.map(e, e > 2, e).size()", 22), ("[1, 2].isSorted()", 2), ("'%s %s'.format([x, y])", 13),
+    ("'abcdefghijk'.startsWith('ab')", 1), ("'abcdefghijk'.indexOf('c')", 1),
+    ("'abcdefghijk'.split('c').size()", 4), ("['ab', 'cd'].join('-')", 1),
+    ("sets.equivalent([1, 2], [1])", 5), ("optional.of('a').optMap(v, v == 'a').hasValue()", 8),
+    ("m.?a.orValue(1)", 2), ("m.?b.orValue(1)", 1),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "cost"), COSTS)
+def test_cost_of_an_evaluation(expression: str, cost: int) -> None:
+    bound = {"x": {"a": {"b": 1}, "k": 1}, "y": "k", "l": [1, 2, 3], "m": {"a": 1}}
+    assert cel.compile(expression, tuple(bound)).run(bound)[1] == cost
+
+
 def test_wrong_type_of_the_value_is_refused() -> None:
     with pytest.raises(cel.CompileError) as caught:
         cel.compile("1 + 1", [], wants=("bool",))
