@@ -57,6 +57,20 @@ class LogEntry(models.Model):
         return f"{self.key}@{self.revision}"
 
 
+class Volume(models.Model):
+    """What is in one volume of the cluster, packed; it changes with the commit that it is in."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    name = models.CharField(max_length=512)
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "name"], name="volume_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class TraceSegment(models.Model):
     """The trace records of one commit, compressed; written with the revisions they tell of."""
 

@@ -125,6 +125,7 @@ class Cluster:
             image_certificate=self._image_certificate,
         )  # fmt: skip
         self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
+        self.nodes.claims.restore(state.volumes)
         self.nodes.network.dns_address = inputs.flags.services.dns
         if inputs.options.get("kubeadm"):
             self.nodes.network.dns = phases.DNS

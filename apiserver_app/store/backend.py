@@ -43,6 +43,8 @@ class ClusterState:
     control: dict[str, Any] = field(default_factory=dict)
     leases: dict[str, Any] = field(default_factory=dict)
     incarnation: int = 0
+    # what is in volumes: all of them when it is loaded, those that changed (None: gone) at a commit
+    volumes: dict[str, bytes | None] = field(default_factory=dict)
 
 
 class Segment(NamedTuple):
@@ -122,8 +124,11 @@ class MemoryBackend:
         self.rows: list[LogRow] = []
         self._segments: list[Segment] = []
         self._inputs: list[InputRow] = []
+        self._volumes: dict[str, bytes | None] = {}
 
     def load(self) -> ClusterState | None:
+        if self.state is not None:
+            self.state.volumes = dict(self._volumes)
         return self.state
 
     def commit(
@@ -134,6 +139,7 @@ class MemoryBackend:
         inputs: list[InputRow],
     ) -> None:
         self.state = state
+        self._volumes.update(state.volumes)
         self.rows += rows
         if segment is not None:
             self._segments.append(segment)

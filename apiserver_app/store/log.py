@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import connections, transaction
 
-from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment
+from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
 from apiserver_app.store.backend import ClusterState, InputRow, LogRow, Segment
 
 ALIAS = "store"
@@ -28,6 +28,7 @@ _COLUMNS = (
 _LOG = LogEntry._meta.db_table
 _SEGMENTS = TraceSegment._meta.db_table
 _INPUTS = InputEntry._meta.db_table
+_VOLUMES = Volume._meta.db_table
 _CLUSTERS = Cluster._meta.db_table
 
 _INSERT_LOG = f"INSERT INTO {_LOG} (cluster_id, {_COLUMNS}) VALUES (%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)"
@@ -37,6 +38,11 @@ _INSERT_SEGMENT = (
 _INSERT_INPUT = (
     f"INSERT INTO {_INPUTS} (cluster_id, n, step, t, seq, data) VALUES (%s,%s,%s,%s,%s,%s)"
 )
+_KEEP_VOLUME = (
+    f"INSERT INTO {_VOLUMES} (cluster_id, name, data) VALUES (%s,%s,%s) "
+    "ON CONFLICT (cluster_id, name) DO UPDATE SET data=excluded.data"
+)
+_DROP_VOLUME = f"DELETE FROM {_VOLUMES} WHERE cluster_id=%s AND name=%s"
 _UPDATE_CLUSTER = (
     f"UPDATE {_CLUSTERS} SET revision=%s, compacted=%s, now=%s, rand=%s, steps=%s, seq=%s, "
     "control=%s, leases=%s, incarnation=%s WHERE id=%s"
@@ -60,7 +66,7 @@ class DatabaseBackend:
             name=row.name, seed=row.seed, version=row.version, profile=row.profile,
             epoch=row.epoch, revision=row.revision, compacted=row.compacted, now=row.now,
             rand=int(row.rand), steps=row.steps, seq=row.seq, control=row.control,
-            leases=row.leases, incarnation=row.incarnation,
+            leases=row.leases, incarnation=row.incarnation, volumes=self._volumes(),
         )  # fmt: skip
 
     def commit(
@@ -82,6 +88,11 @@ class DatabaseBackend:
                 cursor.execute(_INSERT_SEGMENT, (cluster, *segment))
             if inputs:
                 cursor.executemany(_INSERT_INPUT, [(cluster, *row) for row in inputs])
+            for name, data in state.volumes.items():
+                if data is None:
+                    cursor.execute(_DROP_VOLUME, (cluster, name))
+                else:
+                    cursor.execute(_KEEP_VOLUME, (cluster, name, data))
             cursor.execute(
                 _UPDATE_CLUSTER,
                 (
@@ -90,6 +101,10 @@ class DatabaseBackend:
                     state.incarnation, cluster,
                 ),
             )  # fmt: skip
+
+    def _volumes(self) -> dict[str, bytes | None]:
+        found = Volume.objects.using(self.alias).filter(cluster_id=self._id).order_by("name")
+        return {name: bytes(data) for name, data in found.values_list("name", "data")}
 
     def newest(self) -> Iterator[LogRow]:
         yield from self._rows(

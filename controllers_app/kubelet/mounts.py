@@ -155,7 +155,9 @@ def _mount(cell: Cell, files: Files, mount: Object) -> None:
             inside.mkdir("/" + sub, now, parents=True)
             found = inside.find("/" + sub)
     if isinstance(found, Folder):
-        files.put(path, mounted(found, readonly=readonly), now)
+        made = mounted(found, readonly=readonly)
+        made.keeper = folder.keeper
+        files.put(path, made, now)
     elif isinstance(found, File):
         files.put(path, found, now)
 
@@ -175,8 +177,7 @@ def volume(cell: Cell, name: str) -> Folder | None:
         return found if isinstance(found, Folder) else None
     group = pod_context(cell).get("fsGroup")
     if "persistentVolumeClaim" in spec:
-        key = (meta.namespace_of(cell.pod), spec["persistentVolumeClaim"]["claimName"])
-        claim = cell.directory.claims.setdefault(key, Folder(mtime=cell.since))
+        claim = _claimed(cell, spec["persistentVolumeClaim"]["claimName"])
         if group is not None:
             claim.owner, claim.mode = (claim.owner[0], group), claim.mode | 0o2070
         return claim
@@ -190,6 +191,13 @@ def volume(cell: Cell, name: str) -> Folder | None:
         if live:
             _fill(cell, spec, folder)
     return folder
+
+
+def _claimed(cell: Cell, name: str) -> Folder:
+    """What is in the volume that the claim is bound to."""
+    found = cell.directory.lookup("persistentvolumeclaims", meta.namespace_of(cell.pod), name) or {}
+    bound = (found.get("spec") or {}).get("volumeName") or f"{meta.namespace_of(cell.pod)}/{name}"
+    return cell.directory.claims.folder(bound, cell.since)
 
 
 def refresh(cell: Cell) -> None:

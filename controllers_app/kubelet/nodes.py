@@ -27,6 +27,7 @@ from apiserver_app.machinery.nodeapi import (
 )
 from controllers_app.kubelet import kubeletserver, logs, servers
 from controllers_app.kubelet.cells import Cell, Station
+from controllers_app.kubelet.claims import Claims
 from controllers_app.kubelet.connections import TcpConnection
 from controllers_app.kubelet.network import Network
 from controllers_app.kubelet.processes import Attached, Exec
@@ -67,7 +68,9 @@ class Directory:
         self.stations: dict[str, Station] = {}
         self.servers: dict[str, Server] = {one.name: one for one in servers.SERVERS}
         self.tools = toolsets.by_set(toolsets.TOOLS)
-        self.claims: dict[tuple[str, str], Folder] = {}  # what persistent volume claims hold
+        self.claims = Claims(
+            kernel, lambda name: "/" in name or lookup("persistentvolumes", "", name) is not None
+        )
         self.templates: dict[str, Folder] = {}  # image -> its files
         self.network = Network(self)
         self.apiserver: ApiServer | None = None

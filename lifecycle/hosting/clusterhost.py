@@ -146,14 +146,16 @@ class ClusterHost:
 
     # -- commits --------------------------------------------------------------------------------
 
-    def commit(self) -> list[Message]:
-        """Make the slice durable; what may leave now."""
+    def commit(self, *, last: bool = False) -> list[Message]:
+        """Make the slice durable; what may leave now. The `last` one leaves nothing for later."""
         cluster = self.cluster
         store = cluster.store
         batch = cluster.recorder.take(cluster.value_of)
-        if batch is None and not store.pending and not self._inputs:
+        volumes = cluster.nodes.claims.changed(whole=last)
+        if batch is None and not store.pending and not self._inputs and not volumes:
             return self._released()
         state = cluster.state
+        state.volumes = volumes
         state.revision, state.compacted = store.revision, store.compacted
         state.now, state.steps = self.kernel.now, self.kernel.steps
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq

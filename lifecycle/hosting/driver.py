@@ -72,7 +72,7 @@ class Driver:
             elif reply.streaming:
                 reply.body(b"", False)
             host.outside_done()
-        self._flush()
+        self._flush(last=True)
         self.stopped = True
         for handle in (self._handle, self._timer):
             if handle is not None:
@@ -198,9 +198,9 @@ class Driver:
             if idle:
                 memory.trim()
 
-    def _flush(self) -> None:
+    def _flush(self, *, last: bool = False) -> None:
         for host in self.hosts.values():
-            messages = host.commit()
+            messages = host.commit(last=last)
             if messages:
                 self.send(messages)
 

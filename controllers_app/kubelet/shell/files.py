@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 BYTES_MAX, FILES_MAX = 8 << 20, 4096  # of what one container may write
 LINKS_MAX = 8
@@ -16,6 +17,16 @@ ROOT = (0, 0)  # uid and gid
 
 class FileError(Exception):
     """What the C library says: No such file or directory."""
+
+
+class Keeper(Protocol):
+    """Who keeps what is in a folder, beyond the memory of this process."""
+
+    known_until: int  # what was written before that time is there already
+
+    def touch(self) -> None:
+        """Something in it changed."""
+        ...
 
 
 @dataclass(slots=True)
@@ -39,6 +50,7 @@ class Folder:
     readonly: bool = False  # with all that is below and no mount of its own
     owner: tuple[int, int] = ROOT
     is_mount: bool = False
+    keeper: Keeper | None = None  # who keeps what is in it
 
 
 Node = File | Link | Folder
@@ -81,7 +93,9 @@ def copy(folder: Folder) -> Folder:
 
 def mounted(folder: Folder, *, readonly: bool) -> Folder:
     """The same files, at a place of their own."""
-    return Folder(folder.entries, folder.mode, folder.mtime, readonly, folder.owner, True)
+    return Folder(
+        folder.entries, folder.mode, folder.mtime, readonly, folder.owner, True, folder.keeper
+    )
 
 
 def _folder(root: Folder, parts: list[str], now: int) -> Folder:
@@ -102,6 +116,7 @@ class Files:
         self.owner = ROOT  # who acts: what is made is theirs
         self.groups: tuple[int, ...] = ()
         self._readonly = False  # whether the place that was found last is
+        self._keeper: Keeper | None = None  # of that place
         self._written = 0
         self._made = 0
 
@@ -138,6 +153,8 @@ class Files:
         above, name = self._place(path, new=found is None)
         if isinstance(found, File) and not self._may(found, 2):
             raise FileError("Permission denied")
+        if self._is_known(now):
+            return
         old = found.data if isinstance(found, File) else b""
         if mode is None:
             mode = found.mode if isinstance(found, File) else 0o644
@@ -157,6 +174,8 @@ class Files:
         if self.find(path) is not None:
             raise FileError("File exists")
         above, name = self._place(path)
+        if self._is_known(now) and isinstance(above.entries.get(name), Folder):
+            return
         self._grow(0, new=True)
         above.entries[name] = Folder(mtime=now, owner=self.owner)
 
@@ -193,6 +212,7 @@ class Files:
             above.entries[name] = File(found.data, mode, found.mtime, found.owner)
         elif isinstance(found, Folder):
             found.mode = mode
+            self._touch()
         else:
             raise FileError("No such file or directory")
 
@@ -205,6 +225,7 @@ class Files:
             above.entries[name] = File(found.data, found.mode, found.mtime, owner)
         elif isinstance(found, Folder):
             found.owner = owner
+            self._touch()
 
     def walk(self, path: str, depth: int = 24) -> Iterator[tuple[str, Node]]:
         """Everything below the path and itself, in order."""
@@ -225,7 +246,17 @@ class Files:
             raise FileError("Read-only file system")
         if new and not self._may(above, 2):
             raise FileError("Permission denied")
+        self._touch()
         return above, name
+
+    def _touch(self) -> None:
+        if self._keeper is not None:
+            self._keeper.touch()
+
+    def _is_known(self, now: int) -> bool:
+        """Whether the place is kept with what was written there at that time: a process that is
+        run again after a restart writes nothing twice."""
+        return self._keeper is not None and now < self._keeper.known_until
 
     def _may(self, node: File | Folder, bit: int) -> bool:
         uid, gid = self.owner
@@ -245,11 +276,12 @@ class Files:
         above: Folder | None = self.root
         name = ""
         trail: list[str] = []
-        self._readonly = self.root.readonly
+        self._readonly, self._keeper = self.root.readonly, self.root.keeper
         for number, one in enumerate(parts):
             if not isinstance(at, Folder):
                 return None, None, one
             above, name = at, one
+            self._keeper = at.keeper or self._keeper
             self._readonly = at.readonly or (self._readonly and not at.is_mount)
             found = at.entries.get(one)
             last = number == len(parts) - 1
