@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.lifecycle.hosting.running import Demo
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 CLUSTER = "/viz/v1/clusters/demo"
 
 

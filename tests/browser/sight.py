@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 expect.set_options(timeout=WAIT_MS)
 ROOMY, COMPACT = (1920, 1080), (1280, 720)
 GATES = (

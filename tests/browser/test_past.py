@@ -38,7 +38,7 @@ def test_back_by_key_shows_the_revision_and_what_is_dotted(
     assert shown < live
     sight.says(sight.moment, "in the past")
     ghost = sight.page.locator(".tape .cell.ghost")
-    assert ghost.count() > 0
+    expect(ghost.first).to_be_visible()
     assert ghost.first.evaluate("(e) => getComputedStyle(e).borderTopStyle") == "dotted"
     assert int(re.findall(r"\d+", ghost.first.inner_text())[0]) > shown
     expect(sight.page.locator(".timeline rect.future")).to_be_visible()
@@ -55,7 +55,7 @@ def test_the_tape_shows_the_objects_as_they_were(look: Look, demo: Demo) -> None
     pods = [r for r in writes if r["resource"] == "pods" and r["namespace"] == "default"]
     bound = [r for r in pods if r["object"]["spec"].get("nodeName")]
     first = bound[0]
-    assert sight.page.locator(".tree .row[title^='Pod ']").count() == 3
+    expect(sight.page.locator(".tree .row[title^='Pod ']")).to_have_count(3)
 
     # go back request by request until the tape has the revision, then choose it
     cell = sight.page.locator(".tape").get_by_role("button", name=re.compile(rf"^{first['rev']}\b"))

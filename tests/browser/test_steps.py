@@ -41,15 +41,15 @@ def test_a_gate_lists_its_steps(look: Look, size: tuple[int, int]) -> None:
 
     steps = panel(sight, "prepare", "Steps").locator(".nest li")
 
-    assert [line.locator("b").inner_text() for line in steps.all()] == [
+    expect(steps.locator("b")).to_have_text([
         "podStrategy", "ObjectTyper", "NamespaceScoped", "GenerateName", "PrepareForCreate",
         "Validate", "Canonicalize",
-    ]  # fmt: skip
+    ])  # fmt: skip
     sight.says(steps.nth(4), "phase: Pending, qosClass: BestEffort")
     calls = panel(sight, "etcd", "Steps").locator(".nest li")
-    assert [line.locator("b").inner_text() for line in calls.all()] == [
+    expect(calls.locator("b")).to_have_text([
         "Create", "Versioner", "encode", "put", "Get", "decorate", "respond",
-    ]  # fmt: skip
+    ])  # fmt: skip
     wide = sight.page.evaluate(
         "() => { const e = document.querySelector('.inspector .scroll');"
         " return e.scrollWidth - e.clientWidth; }"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.sight import COMPACT, GATES, Look, Sight
 from tests.conformance import kubectl as kubectls
@@ -52,8 +53,9 @@ def test_run_it_travels_through_the_eleven_gates_until_three_pods_run(look: Look
     path = "/apis/apps/v1/namespaces/default/deployments"
     assert passed_in_order(drawn, f"POST {path}") == list(GATES)
     assert_stored_with_etcd(drawn, "/deployments", "Deployment nginx")
+    expect(sight.page.locator(".map .node .pods li:not(.sys)")).to_have_count(3)
     assert pods_of_nodes(sight) == {"node-1": 1, "node-2": 1, "node-3": 1}
-    assert sight.page.locator(".tree .row[title^='Pod nginx-']").count() == 3
+    expect(sight.page.locator(".tree .row[title^='Pod nginx-']")).to_have_count(3)
     sight.page.get_by_role("tab", name="Answers").click()
     sight.says(sight.page.get_by_role("log"), "deployment.apps/nginx created")
 

@@ -15,7 +15,7 @@ import yaml
 
 from tests.lifecycle.hosting.running import Demo
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 JSON = "application/json"
 
 

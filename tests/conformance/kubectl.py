@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 _NAME = re.compile(r"kubectl(\.\d+\.\d+)?")
 
 

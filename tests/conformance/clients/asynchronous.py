@@ -13,7 +13,7 @@ from kubernetes_asyncio.stream import WsApiClient
 
 from tests.conformance import clients
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 class Asynchronous:

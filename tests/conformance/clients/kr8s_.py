@@ -12,7 +12,7 @@ from kr8s.objects import ConfigMap, Deployment, Pod, new_class
 
 from tests.conformance import clients
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 class Kr8s:

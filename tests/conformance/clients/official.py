@@ -13,7 +13,7 @@ from kubernetes.client.rest import ApiException
 
 from tests.conformance import clients
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 class Official:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[3]
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 STAND_IN = "tests.lifecycle.hosting.standin:build_driver"
 REAL = "lifecycle.hosting.building:build_driver"
 
