@@ -147,6 +147,44 @@ def test_claim_out_of_bounds_is_refused(cluster: Cluster) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"min": {"cpu": "100m"}}, {"max": {"cpu": "200m"}}, {"maxLimitRequestRatio": {"cpu": "2"}},
+    ],
+)  # fmt: skip
+def test_a_bound_itself_is_within_bounds(cluster: Cluster, limit: dict[str, Any]) -> None:
+    _limits(cluster, **limit)
+    cluster.send("pods", _with(requests={"cpu": "100m"}, limits={"cpu": "200m"}))
+    assert cluster.said("LimitRanger").verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    ("limit", "resources", "said"),
+    [
+        ({"max": {"cpu": "1"}}, {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}},
+         "maximum cpu usage per Container is 1, but request is 2"),
+        ({"min": {"cpu": "1"}}, {"limits": {"cpu": "500m"}, "requests": {"cpu": "1"}},
+         "minimum cpu usage per Container is 1, but limit is 500m"),
+    ],
+)  # fmt: skip
+def test_bounds_hold_for_requests_and_for_limits(
+    cluster: Cluster, limit: dict[str, Any], resources: dict[str, Any], said: str
+) -> None:
+    _limits(cluster, **limit)
+    assert _refusal(cluster, "pods", _with(**resources)).message.endswith(f"is forbidden: {said}")
+
+
+def test_a_pod_is_bound_by_the_sum_of_its_containers(cluster: Cluster) -> None:
+    _limits(cluster, type="Pod", max={"cpu": "1"})
+    one = {"image": "nginx", "resources": {"limits": {"cpu": "600m"}}}
+    cluster.send("pods", pod(containers=[{"name": "a", **one}]))
+    both = pod(containers=[{"name": "a", **one}, {"name": "b", **one}])
+    assert _refusal(cluster, "pods", both).message.endswith(
+        "is forbidden: maximum cpu usage per Pod is 1, but limit is 1200m"
+    )
+
+
 # -- its quota ----------------------------------------------------------------------------------
 
 

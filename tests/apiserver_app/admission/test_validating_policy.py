@@ -248,6 +248,7 @@ def test_policies_themselves_are_never_held_up(cluster: Cluster) -> None:
     anything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
                 "resources": ["*/*"], "scope": "*"}  # fmt: skip
     bind(cluster, {"expression": "false"}, rule=anything)
+    assert "denied request" in refused(cluster, deployment()).message
     cluster.send(POLICIES, {"metadata": {"name": "other"}, "spec": {}})
 
 

@@ -265,8 +265,9 @@ def test_the_back_off_starts_anew_after_ten_good_minutes() -> None:
     session = cluster(nodes=1)
     create(session, pod(notes={"run-seconds": "700", "exit-code": "1"}), settle=False)
     session.settle()
-    words = state(session)["state"].get("waiting", {}).get("message", "")
-    assert "back-off 10s" in words or "running" in state(session)["state"]
+    words = state(session)["state"]["waiting"]["message"]
+    assert words.startswith("back-off 10s restarting failed container=c")
+    assert state(session)["restartCount"] > 3
     waits = {
         one["said"].split(" restarting")[0]
         for one in session.records()

@@ -264,7 +264,9 @@ def test_a_watch_from_before_a_compaction_is_told_to_list_again() -> None:
     shell(f"compact {session.cluster.store.revision}")
     session.restart()
     answer = session.request("GET", f"{CONFIGMAPS}?watch=1&resourceVersion={old}", settle=False)
-    assert answer.status == 410 or events(answer)[0][1]["code"] == 410
+    ((kind, said),) = events(answer)
+    assert (kind, said["code"], said["reason"]) == ("ERROR", 410, "Expired")
+    assert said["message"] == f"too old resource version: {old} ({old + 1})"
 
 
 def test_the_kubernetes_service_is_as_a_real_one_at_boot(plain: Shell) -> None:
