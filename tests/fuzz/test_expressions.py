@@ -1,14 +1,11 @@
 """Definitions with rules, defaults and conversions, and policies whose expressions nobody would
 write: refused or stored, never a bug; what is stored reads back, and requests are answered.
-
-FUZZ_EXAMPLES=2000 tries other examples than CI does, and that many.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import os
 from typing import Any
 
 import hypothesis
@@ -25,10 +22,10 @@ from tests.apiserver_app.apiextensions.crontab import (
     session_with_crontabs,
 )
 from tests.apiserver_app.cluster import APPLY, CONFIGMAPS, MERGE, bare_session, configmap
+from tests.conftest import FUZZ
 
-LONGER = os.environ.get("FUZZ_EXAMPLES")
 QUIET = hypothesis.settings(
-    max_examples=int(LONGER or 40), deadline=None, derandomize=not LONGER, database=None,
+    max_examples=40 * FUZZ, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
 )  # fmt: skip
 GROUP = "/apis/admissionregistration.k8s.io/v1"
@@ -205,7 +202,7 @@ def replaced(session: Session, schema: dict[str, Any], conversion: Any) -> bool:
     return send(session, "PUT", f"{DEFINITIONS}/{NAME}", body).status == 200
 
 
-@pytest.mark.seconds_max(3600 if LONGER else 300)
+@pytest.mark.seconds_max(300)
 def test_rules_defaults_and_conversions_are_refused_or_asked(crontabs: Session) -> None:
     taken = []
 
@@ -312,7 +309,7 @@ def police(session: Session, kind: str, spec: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.seconds_max(3600 if LONGER else 300)
+@pytest.mark.seconds_max(300)
 def test_validating_policies_are_refused_or_asked(policed: Session) -> None:
     taken = []
 
@@ -333,7 +330,7 @@ def test_validating_policies_are_refused_or_asked(policed: Session) -> None:
     assert sum(taken) > 3
 
 
-@pytest.mark.seconds_max(3600 if LONGER else 300)
+@pytest.mark.seconds_max(300)
 def test_mutating_policies_are_refused_or_asked(policed: Session) -> None:
     taken = []
 
