@@ -146,3 +146,8 @@ def pod(name: str = "nginx", namespace: str = "default", **spec: Any) -> Object:
 @pytest.fixture
 def cluster() -> Cluster:
     return Cluster()
+
+
+def with_resources(**resources: dict[str, str]) -> Object:
+    """A pod whose only container asks for these."""
+    return pod(containers=[{"name": "nginx", "image": "nginx", "resources": resources}])

@@ -1,4 +1,4 @@
-"""What a namespace decides: its life, its limits, its quota, its pod security level."""
+"""What a namespace decides: its life, its quota, its pod security level."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.admission.plugin import DELETE, UPDATE
 from apiserver_app.machinery import errors
-from tests.apiserver_app.admission.conftest import Cluster, pod
+from tests.apiserver_app.admission.conftest import Cluster, pod, with_resources
 
 
 def _refusal(cluster: Cluster, resource: str, obj: Any, **more: Any) -> errors.ApiError:
@@ -64,127 +64,6 @@ def test_system_namespaces_may_not_be_deleted(cluster: Cluster, name: str) -> No
     assert error.message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
 
 
-# -- its limits ---------------------------------------------------------------------------------
-
-
-def _limits(cluster: Cluster, **limit: Any) -> None:
-    spec = {"limits": [{"type": "Container", **limit}]}
-    metadata = {"name": "bounds", "namespace": "default"}
-    cluster.reader.put("limitranges", {"metadata": metadata, "spec": spec})
-
-
-def _with(**resources: dict[str, str]) -> dict[str, Any]:
-    return pod(containers=[{"name": "nginx", "image": "nginx", "resources": resources}])
-
-
-def test_limit_range_fills_in_what_containers_leave_out(cluster: Cluster) -> None:
-    _limits(cluster, default={"cpu": "500m", "memory": "1Gi"}, defaultRequest={"cpu": "100m"})
-
-    made = cluster.send("pods", _with(limits={"memory": "64Mi"}))
-
-    assert made["spec"]["containers"][0]["resources"] == {
-        "limits": {"cpu": "500m", "memory": "64Mi"},
-        "requests": {"cpu": "100m"},
-    }
-    assert made["metadata"]["annotations"] == {
-        "kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container nginx; "
-        "cpu limit for container nginx"
-    }
-    assert cluster.said("LimitRanger").verdict == "change"
-
-
-@pytest.mark.parametrize(
-    ("limit", "resources", "said"),
-    [
-        (
-            {"min": {"cpu": "100m"}},
-            {"requests": {"cpu": "50m"}},
-            "minimum cpu usage per Container is 100m, but request is 50m",
-        ),
-        (
-            {"max": {"memory": "1Gi"}},
-            {"limits": {"memory": "2Gi"}},
-            "maximum memory usage per Container is 1Gi, but limit is 2Gi",
-        ),
-        (
-            {"max": {"cpu": "1"}},
-            {},
-            "maximum cpu usage per Container is 1.  No limit is specified",
-        ),
-        (
-            {"min": {"cpu": "1", "memory": "1Gi"}},
-            {"requests": {"cpu": "500m", "memory": "1Mi"}},
-            "[minimum cpu usage per Container is 1, but request is 500m, "
-            "minimum memory usage per Container is 1Gi, but request is 1Mi]",
-        ),
-        (
-            {"maxLimitRequestRatio": {"cpu": "2"}},
-            {"requests": {"cpu": "100m"}, "limits": {"cpu": "500m"}},
-            "cpu max limit to request ratio per Container is 2, but provided ratio is 5.000000",
-        ),
-    ],
-)
-def test_container_out_of_bounds_is_refused(
-    cluster: Cluster, limit: dict[str, Any], resources: dict[str, Any], said: str
-) -> None:
-    _limits(cluster, **limit)
-
-    assert _refusal(cluster, "pods", _with(**resources)).message == (
-        f'pods "nginx" is forbidden: {said}'
-    )
-
-
-def test_claim_out_of_bounds_is_refused(cluster: Cluster) -> None:
-    spec = {"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]}
-    metadata = {"name": "bounds", "namespace": "default"}
-    cluster.reader.put("limitranges", {"metadata": metadata, "spec": spec})
-    claim = {"metadata": {"name": "data"},
-             "spec": {"resources": {"requests": {"storage": "2Gi"}}}}  # fmt: skip
-
-    assert _refusal(cluster, "persistentvolumeclaims", claim).message == (
-        'persistentvolumeclaims "data" is forbidden: maximum storage usage per '
-        "PersistentVolumeClaim is 1Gi, but request is 2Gi"
-    )
-
-
-@pytest.mark.parametrize(
-    "limit",
-    [
-        {"min": {"cpu": "100m"}}, {"max": {"cpu": "200m"}}, {"maxLimitRequestRatio": {"cpu": "2"}},
-    ],
-)  # fmt: skip
-def test_a_bound_itself_is_within_bounds(cluster: Cluster, limit: dict[str, Any]) -> None:
-    _limits(cluster, **limit)
-    cluster.send("pods", _with(requests={"cpu": "100m"}, limits={"cpu": "200m"}))
-    assert cluster.said("LimitRanger").verdict == "allow"
-
-
-@pytest.mark.parametrize(
-    ("limit", "resources", "said"),
-    [
-        ({"max": {"cpu": "1"}}, {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}},
-         "maximum cpu usage per Container is 1, but request is 2"),
-        ({"min": {"cpu": "1"}}, {"limits": {"cpu": "500m"}, "requests": {"cpu": "1"}},
-         "minimum cpu usage per Container is 1, but limit is 500m"),
-    ],
-)  # fmt: skip
-def test_bounds_hold_for_requests_and_for_limits(
-    cluster: Cluster, limit: dict[str, Any], resources: dict[str, Any], said: str
-) -> None:
-    _limits(cluster, **limit)
-    assert _refusal(cluster, "pods", _with(**resources)).message.endswith(f"is forbidden: {said}")
-
-
-def test_a_pod_is_bound_by_the_sum_of_its_containers(cluster: Cluster) -> None:
-    _limits(cluster, type="Pod", max={"cpu": "1"})
-    one = {"image": "nginx", "resources": {"limits": {"cpu": "600m"}}}
-    cluster.send("pods", pod(containers=[{"name": "a", **one}]))
-    both = pod(containers=[{"name": "a", **one}, {"name": "b", **one}])
-    assert _refusal(cluster, "pods", both).message.endswith(
-        "is forbidden: maximum cpu usage per Pod is 1, but limit is 1200m"
-    )
-
-
 # -- its quota ----------------------------------------------------------------------------------
 
 
@@ -228,10 +107,10 @@ def test_quota_on_cpu_wants_every_container_to_name_it(cluster: Cluster) -> None
 
 def test_quota_on_cpu_adds_up_exactly(cluster: Cluster) -> None:
     _quota(cluster, {"requests.cpu": "1"})
-    cluster.reader.put("pods", {**_with(requests={"cpu": "600m"}), "metadata": {
+    cluster.reader.put("pods", {**with_resources(requests={"cpu": "600m"}), "metadata": {
         "name": "a", "namespace": "default"}})  # fmt: skip
 
-    assert _refusal(cluster, "pods", _with(requests={"cpu": "500m"})).message == (
+    assert _refusal(cluster, "pods", with_resources(requests={"cpu": "500m"})).message == (
         'pods "nginx" is forbidden: exceeded quota: q, requested: requests.cpu=500m, '
         "used: requests.cpu=600m, limited: requests.cpu=1"
     )
@@ -265,7 +144,7 @@ def test_scoped_quota_counts_only_what_is_in_its_scope(cluster: Cluster) -> None
     _quota(cluster, {"pods": "0"}, scopes=["NotBestEffort"])
 
     cluster.send("pods", pod())
-    error = _refusal(cluster, "pods", _with(requests={"cpu": "1"}))
+    error = _refusal(cluster, "pods", with_resources(requests={"cpu": "1"}))
 
     assert error.message.startswith('pods "nginx" is forbidden: exceeded quota: q')
 
