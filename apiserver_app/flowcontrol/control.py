@@ -22,7 +22,7 @@ from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Shape, deal
 from apiserver_app.flowcontrol.tallies import Tally
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import Place
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import meta, names
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
@@ -242,7 +242,7 @@ def _told(flow: Flow, work: Work, watches: int | None) -> Object:
 def _patience(call: Call) -> float:
     """A quarter of the time that the request is given, at most a quarter of a minute."""
     text = call.param("timeout").removesuffix("s") if call.verb != "watch" else ""
-    if text.isdigit() and int(text) > 0:
+    if names.is_number(text) and int(text) > 0:
         return min(int(text) / 4, WAIT_SECONDS_MAX)
     return WAIT_SECONDS_MAX
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from apiserver_app.handlers import readpath
 from apiserver_app.handlers.call import Call
+from apiserver_app.machinery import names
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import ResourceInfo
 
@@ -80,7 +81,7 @@ class Estimator:
             return ONE
         stored = self._objects(info)
         text = call.param("limit")
-        limit = min(int(text), stored) if text.isdigit() and int(text) else stored
+        limit = min(int(text), stored) if names.is_number(text) and int(text) else stored
         if readpath.of(call, self._minor).by == readpath.CACHE:
             looked_at = stored
         elif call.param("labelSelector") or call.param("fieldSelector"):

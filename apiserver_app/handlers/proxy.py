@@ -16,7 +16,7 @@ from typing import NamedTuple
 from apiserver_app.handlers import connect, passing
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, httpwire, meta
+from apiserver_app.machinery import errors, httpwire, meta, names
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, NodeError
@@ -168,7 +168,7 @@ async def _send(
 
 def _port(place: Place) -> int:
     port = place.port or ("443" if place.scheme == "https" else "80")
-    if not port.isdigit():
+    if not names.is_number(port):
         raise NodeError(503, f"dial tcp: lookup tcp/{port}: unknown port")
     return int(port)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from apiserver_app.handlers import connect, gates, upgrades
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, kinds
+from apiserver_app.machinery import errors, kinds, names
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.nodeapi import Connection, NodeError, Process
 
@@ -83,7 +83,7 @@ async def attach(cluster: ClusterContext, call: Call) -> Outcome:
 
 
 async def portforward(cluster: ClusterContext, call: Call) -> Outcome:
-    ports = [int(one) for one in call.params.get("ports") or () if one.isdigit()]
+    ports = [int(one) for one in call.params.get("ports") or () if names.is_number(one)]
     options: Object = {"kind": "PodPortForwardOptions", "apiVersion": "v1"}
     if ports:
         options["ports"] = ports
@@ -201,7 +201,7 @@ def _check_ports(call: Call) -> None:
         raise upgrades.Refused(400, 'query parameter "port" is required')
     for text in asked:
         digits = text.isascii() and text.isdigit()
-        if not digits or int(text) > 65535:
+        if not digits or len(text.lstrip("0")) > 5 or int(text) > 65535:
             why = "value out of range" if digits else "invalid syntax"
             raise errors.bad_request(f'strconv.ParseUint: parsing "{text}": {why}')
         if int(text) < 1:

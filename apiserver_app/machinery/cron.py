@@ -16,7 +16,7 @@ import zoneinfo
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, names
 
 # how far ahead a moment is looked for
 YEARS_MAX = 5
@@ -187,8 +187,8 @@ def _piece(piece: str, least: int, most: int, words: Mapping[str, int]) -> tuple
 def _number(text: str, words: Mapping[str, int]) -> int:
     if text.lower() in words:
         return words[text.lower()]
-    digits = text.removeprefix("-").removeprefix("+")
-    if not digits.isascii() or not digits.isdigit():
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not names.is_number(digits):
         why = f"strconv.Atoi: parsing {errors.go_value(text)}: invalid syntax"
         raise ScheduleError(f"failed to parse int from {text}: {why}")
     value = int(text)

@@ -23,6 +23,11 @@ _is_label_1035 = re.compile(LABEL_1035_FORMAT).fullmatch
 _is_qualified = re.compile(QUALIFIED_FORMAT).fullmatch
 
 
+def is_number(text: str) -> bool:
+    """Whether it is digits, few enough for 64 bits: what int() reads without complaint."""
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
 def dns1123_label_errors(value: str) -> list[str]:
     """A DNS label of RFC 1123: what container and namespace names are."""
     if len(value) <= LABEL_LENGTH and _is_label(value):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from apiserver_app.machinery import names
 from apiserver_app.registry.kinds import checks
 
 _FUTURE = "will be considered invalid in a future Kubernetes release"
@@ -30,7 +31,7 @@ def ip(value: str, path: str, told: list[str]) -> None:
 def cidr(value: str, path: str, told: list[str]) -> None:
     host, _, bits = value.partition("/")
     address = checks.parse_ip(host)
-    if address is None or not bits.isdigit() or int(bits) > address.max_prefixlen:
+    if address is None or not names.is_number(bits) or int(bits) > address.max_prefixlen:
         return
     plain, size = _unmapped(address), int(bits)
     if plain is not address:

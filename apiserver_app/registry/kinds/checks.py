@@ -168,7 +168,7 @@ def int_or_percent_value(value: Any) -> int:
     if isinstance(value, str):
         if _is_percent(value):
             return int(value[:-1])
-        return int(value) if value.isdigit() else 0
+        return int(value) if names.is_number(value) else 0
     return int(value or 0)
 
 

@@ -210,7 +210,7 @@ def _interval(text: str, completions: int) -> tuple[int, int, str]:
 
 
 def _number(text: str) -> tuple[int, str]:
-    if not text.isascii() or not text.removeprefix("-").removeprefix("+").isdigit():
+    if not names.is_number(text[1:] if text[:1] in ("-", "+") else text):
         return 0, f"cannot convert string to integer for index: {json.dumps(text)}"
     return int(text), ""
 

@@ -253,6 +253,6 @@ def _resource_claims(claims: Sequence[Spec], path: str, found: list[FieldError])
 
 def _is_int32(text: str) -> bool:
     digits = text.removeprefix("-")
-    if not digits.isascii() or not digits.isdigit() or (len(digits) > 1 and digits[0] == "0"):
+    if not names.is_number(digits) or (len(digits) > 1 and digits[0] == "0"):
         return False
     return text != "-0" and -(2**31) <= int(text) <= checks.MAX_INT32

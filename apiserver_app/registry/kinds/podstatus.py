@@ -139,6 +139,9 @@ def _addresses(items: Sequence[Status], field: str, found: list[FieldError]) -> 
 def _plain_ipv4(value: str) -> bool:
     parts = value.split(".")
     return len(parts) == 4 and all(
-        part.isdigit() and (part == "0" or part[0] != "0") and len(part) < 4 and int(part) < 256
+        names.is_number(part)
+        and (part == "0" or part[0] != "0")
+        and len(part) < 4
+        and int(part) < 256
         for part in parts
     )

@@ -205,3 +205,25 @@ def test_long_answers_are_compressed_for_whoever_takes_them_so(five: Session) ->
     assert header(weighed, "Content-Encoding") == []  # upstream knows no qualities
     short = five.request("GET", f"{CONFIGMAPS}/c0", headers=packed)
     assert header(short, "Content-Encoding") == [] and short.json()
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "²", "-+1"])
+def test_what_only_looks_like_a_number_is_nobodys_bug(five: Session, text: str) -> None:
+    said = quote(text)
+    for query in (f"limit={said}", f"timeout={said}", f"limit={said}&labelSelector=n"):
+        assert 200 <= five.request("GET", f"{CONFIGMAPS}?{query}").status < 500
+    cron = {
+        "metadata": {"name": "odd"},
+        "spec": {
+            "schedule": f"{text} * * * *",
+            "jobTemplate": {
+                "spec": {
+                    "completionMode": "Indexed", "completions": 1,
+                    "successPolicy": {"rules": [{"succeededIndexes": text}]},
+                    "template": {"spec": {"containers": [{"name": "a", "image": "a"}]}},
+                }
+            },
+        },
+    }  # fmt: skip
+    path = "/apis/batch/v1/namespaces/default/cronjobs"
+    assert five.request("POST", path, cron).status == 422
