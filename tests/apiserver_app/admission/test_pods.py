@@ -194,6 +194,39 @@ def test_second_default_priority_class_is_refused(cluster: Cluster) -> None:
     )
 
 
+def test_a_default_priority_class_may_be_written_again_but_not_twice(cluster: Cluster) -> None:
+    high = {"metadata": {"name": "high"}, "value": 7, "globalDefault": True}
+    low = {"metadata": {"name": "low"}, "value": 1}
+    cluster.reader.put(PRIORITIES, high)
+
+    cluster.send(PRIORITIES, high, old=high, operation=UPDATE)
+    cluster.send(PRIORITIES, low)
+    lower = {**low, "globalDefault": True}
+    assert "PriorityClass high is already marked as default" in _refusal(
+        cluster, PRIORITIES, lower, old=low, operation=UPDATE
+    )
+
+
+def test_of_several_default_classes_the_lowest_counts(cluster: Cluster) -> None:
+    for name, value in (("high", 7), ("low", 1), ("mid", 3)):
+        one = {"metadata": {"name": name}, "value": value, "globalDefault": True}
+        cluster.reader.put(PRIORITIES, one)
+    assert cluster.send("pods", pod())["spec"]["priorityClassName"] == "low"
+
+
+def test_a_preemption_policy_of_ones_own_is_refused(cluster: Cluster) -> None:
+    never = {"metadata": {"name": "meek"}, "value": 7, "preemptionPolicy": "Never"}
+    cluster.reader.put(PRIORITIES, never)
+    mine = pod(priorityClassName="meek", priority=7, preemptionPolicy="Never")
+    assert cluster.send("pods", mine)["spec"]["preemptionPolicy"] == "Never"
+    mine = pod(priorityClassName="meek", preemptionPolicy="PreemptLowerPriority")
+    assert _refusal(cluster, "pods", mine) == (
+        'pods "nginx" is forbidden: the string value of PreemptionPolicy (PreemptLowerPriority) '
+        "must not be provided in pod spec; priority admission controller computed Never from the "
+        "given PriorityClass name"
+    )
+
+
 def test_update_keeps_priority_and_does_not_mount_again(cluster: Cluster) -> None:
     old = cluster.send("pods", pod())
     new = pod(tolerations=old["spec"]["tolerations"])
