@@ -19,6 +19,7 @@ _SEMVER = re.compile(
     rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-([0-9A-Za-z.\-]+))?(?:\+([0-9A-Za-z.\-]+))?",
     re.ASCII,
 )
+_DIGITS_MAX = 20  # of an unsigned number of 64 bits
 _NORMAL = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?((?:-[0-9A-Za-z.\-]+)?(?:\+.*)?)", re.ASCII)
 
 
@@ -110,7 +111,16 @@ def _semver(text: str, normalize: bool = False) -> Semver:
     parts = tuple((pre or "").split(".")) if pre else ()
     if any(not part or (part.isdigit() and len(part) > 1 and part[0] == "0") for part in parts):
         raise EvaluationError("Numeric PreRelease version must not contain leading zeroes")
-    return Semver((int(major), int(minor), int(patch)), parts, text)
+    for part in parts:
+        if part.isdigit():
+            _number(part)
+    return Semver((_number(major), _number(minor), _number(patch)), parts, text)
+
+
+def _number(text: str) -> int:
+    if len(text) > _DIGITS_MAX or int(text) >= 1 << 64:
+        raise EvaluationError(f'strconv.ParseUint: parsing "{text}": value out of range')
+    return int(text)
 
 
 def _semver_error(text: str) -> str:
@@ -127,7 +137,8 @@ def _normal(text: str) -> str:
     if match is None:
         return text
     major, minor, patch, rest = match.groups()
-    return f"{int(major)}.{int(minor or 0)}.{int(patch or 0)}{rest}"
+    numbers = ((one or "").lstrip("0") or "0" for one in (major, minor, patch))
+    return f"{'.'.join(numbers)}{rest}"
 
 
 def _is_semver(text: str, normalize: bool = False) -> bool:

@@ -49,6 +49,8 @@ VALUES: tuple[tuple[str, Any], ...] = (
     ("format.dns1123Label().validate('web').hasValue()", False),
     ("sets.contains([1, 2], [1]) && sets.intersects([1], [1, 2])", True),
     ("semver('1.10.0').isGreaterThan(semver('1.9.3'))", True),
+    ("semver('v01.' + '0', true).major()", 1),
+    ("[20, 6000].map(n, isSemver('1.0.18446744073709551616')).exists(b, b)", False),
     ("timestamp('2020-01-01T05:00:00Z').getHours('America/New_York')", 0),
     ("timestamp('2020-01-01T00:00:00Z') + duration('90m')", "2020-01-01T01:30:00Z"),
     ("optional.of(1).optMap(x, x + 1).value()", 2),
@@ -317,3 +319,11 @@ def test_what_a_schema_says_nothing_of_is_hidden(field: str) -> None:
     with pytest.raises(cel.CompileError) as caught:
         cel.compile(f"has(self.{field})", ["self"], schemas={"self": FIELDS})
     assert f"undefined field '{field.rpartition('.')[2]}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["{0}.0.0", "1.0.{0}", "1.0.0-{0}"])
+def test_a_version_of_endless_digits_is_none(form: str) -> None:
+    text = form.format("9" * 5000)
+    program = cel.compile("semver(x).major()", ["x"])
+    with pytest.raises(cel.EvaluationError, match="value out of range"):
+        program({"x": text})
