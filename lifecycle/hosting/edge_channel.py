@@ -19,6 +19,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
+from twisted.internet.protocol import connectionDone
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.web import http
 
@@ -55,6 +56,8 @@ class Channel(http.HTTPChannel):
         self._advancing = False
         self._ending = False
         self._unsent_before = 0
+        self._alarm: Any = None  # a delayed call, not after `_due`
+        self._due: float | None = None
 
     def connectionMade(self) -> None:
         self.timeOut = self.times.head  # type: ignore[assignment]
@@ -164,7 +167,49 @@ class Channel(http.HTTPChannel):
         self._handlingRequest = True
         self.requests[-1].requestReceived(self.head.method, self.head.uri, self.head.version)
 
+    # -- times ----------------------------------------------------------------------------------
+
+    # Several are set for each request, and Twisted looks through all calls there are to bring one
+    # forward. So a call that comes too early is left where it is, and looks again when it comes.
+
+    def setTimeout(self, period: float | None) -> float | None:
+        before, self.timeOut = self.timeOut, period  # type: ignore[assignment]
+        self.resetTimeout()
+        return before
+
+    def resetTimeout(self) -> None:
+        if self.timeOut is None:
+            self._due = None
+            return
+        self._due = self._now() + self.timeOut
+        if self._alarm is not None and self._alarm.getTime() > self._due:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._alarm is None:
+            self._alarm = self.callLater(self.timeOut, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        if self._due is None:
+            return
+        left = self._due - self._now()
+        if left > 0:
+            self._alarm = self.callLater(left, self._ring)
+        else:
+            self._due = None
+            self.timeoutConnection()
+
+    def _now(self) -> float:
+        factory: Any = self.factory
+        return float(factory.reactor.seconds())
+
     # -- the end --------------------------------------------------------------------------------
+
+    def connectionLost(self, reason: Any = connectionDone) -> None:
+        super().connectionLost(reason)
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
 
     def timeoutConnection(self) -> None:
         if self._transferDecoder is not None:
