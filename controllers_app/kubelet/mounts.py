@@ -35,6 +35,8 @@ FOLDERS = (
     "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/var/log", "/var/run",
 )  # fmt: skip
 SHORT = ("/dev", "/etc", "/proc", "/sys", "/tmp")  # of an image without a userland
+DISK = "/dev/sda1"  # the node's
+MEMORY = ("secret", "downwardAPI", "projected")  # kept there, unlike config maps
 LIVE = ("configMap", "secret", "downwardAPI", "projected")
 
 
@@ -160,6 +162,28 @@ def _mount(cell: Cell, files: Files, mount: Object) -> None:
         files.put(path, made, now)
     elif isinstance(found, File):
         files.put(path, found, now)
+
+
+def disks_of(cell: Cell) -> list[tuple[str, str, bool]]:
+    """What is mounted, where, and whether it is only read: the root and the node's disk first."""
+    context = cell.spec.get("securityContext") or {}
+    found = [
+        ("overlay", "/", bool(context.get("readOnlyRootFilesystem"))), ("tmpfs", "/dev", False),
+        (DISK, "/etc/hosts", False), (DISK, "/etc/resolv.conf", False),
+    ]  # fmt: skip
+    volumes = {one["name"]: one for one in cell.pod["spec"].get("volumes") or ()}
+    for mount in cell.spec.get("volumeMounts") or ():
+        spec = volumes.get(mount["name"], {})
+        readonly = bool(mount.get("readOnly")) or any(kind in spec for kind in LIVE)
+        found.append((_device(spec), mount["mountPath"], readonly))
+    return found
+
+
+def _device(spec: Object) -> str:
+    if "nfs" in spec:
+        return f"{spec['nfs']['server']}:{spec['nfs']['path']}"
+    in_memory = (spec.get("emptyDir") or {}).get("medium") == "Memory"
+    return "tmpfs" if in_memory or any(kind in spec for kind in MEMORY) else DISK
 
 
 def volume(cell: Cell, name: str) -> Folder | None:

@@ -54,6 +54,10 @@ class Machine:
         self._seed = (self._seed * 1103515245 + 12345) % (1 << 31)
         return self._seed >> 8
 
+    def disks(self) -> list[tuple[str, str, bool]]:
+        """What is mounted, where, and whether it is only read."""
+        return mounts.disks_of(self._cell)
+
     # -- files ----------------------------------------------------------------------------------
 
     def look(self, path: str, *, follow: bool = True) -> Node | None:

@@ -1,4 +1,4 @@
-"""Commands about the container and its processes: hostname, ps, env, date, sleep, df, kill.
+"""Commands about the container and its processes: hostname, ps, env, date, sleep, kill.
 
 Models busybox procps and coreutils; figures of use are modelled, nothing is measured.
 """
@@ -145,16 +145,6 @@ async def ps(call: Call) -> int:
         call.out("    PID TTY          TIME CMD\n")
         for pid, command in rows:
             call.out(f"{pid:7d} ?        00:00:00 {command.split(' ')[0]}\n")
-    return 0
-
-
-async def df(call: Call) -> int:
-    used = 8_250_000
-    call.out("Filesystem           1K-blocks      Used Available Use% Mounted on\n")
-    for name, path in (("overlay", "/"), ("tmpfs", "/dev"), ("/dev/sda1", "/etc/hosts")):
-        size, taken = (65536, 0) if name == "tmpfs" else (61255492, used)
-        percent = taken * 100 // size
-        call.out(f"{name:<20} {size:9d} {taken:9d} {size - taken:9d} {percent:3d}% {path}\n")
     return 0
 
 

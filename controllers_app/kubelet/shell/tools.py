@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from controllers_app.kubelet.shell import (
     builtins,
+    disks,
     editing,
     filing,
     net,
@@ -147,7 +148,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool("printenv", system.env, folder="/usr/bin"),
     Tool("uname", system.uname),
     Tool("ps", system.ps, (BUSYBOX,)),
-    Tool("df", system.df),
+    Tool("df", disks.df),
+    Tool("mount", disks.mount),
     Tool("free", system.free, (BUSYBOX,)),
     Tool("uptime", system.uptime),
     Tool("kill", builtins.BUILTINS["kill"]),

@@ -107,3 +107,28 @@ def test_any_program_is_parsed_or_refused(source: str) -> None:
         awkparse.parse(source)
     except Failed as error:
         assert str(error).startswith("awk: ")
+
+
+def test_df_and_mount_show_what_is_mounted() -> None:
+    session = cluster(nodes=1)
+    volumes = [
+        {"name": "data", "emptyDir": {}}, {"name": "fast", "emptyDir": {"medium": "Memory"}},
+        {"name": "me", "downwardAPI": {"items": []}},
+    ]  # fmt: skip
+    mounts = [
+        {"name": "data", "mountPath": "/data"}, {"name": "fast", "mountPath": "/fast"},
+        {"name": "me", "mountPath": "/etc/me", "readOnly": True},
+    ]  # fmt: skip
+    box = {"command": ["sleep", "infinity"], "volumeMounts": mounts}
+    create(session, pod(image="busybox", container=box, volumes=volumes))
+
+    said, _ = execute(session, "sh", "-c", "cd /data; mkdir a; df -h a; df /fast | tail -1; mount")
+    rows = [row.split() for row in said.splitlines()]
+
+    assert rows[0][:5] == ["Filesystem", "Size", "Used", "Available", "Use%"]
+    assert rows[1] == ["/dev/sda1", "58.4G", "7.9G", "50.5G", "13%", "/data"]
+    assert rows[2] == ["tmpfs", "8388608", "0", "8388608", "0%", "/fast"]
+    assert "overlay on / type overlay (rw,relatime)" in said
+    assert "/dev/sda1 on /data type ext4 (rw,relatime)" in said
+    assert "tmpfs on /etc/me type tmpfs (ro,relatime)" in said
+    assert execute(session, "df", "/nope") == ("df: /nope: can't find mount point\n", 1)
