@@ -28,7 +28,13 @@ export function renderTimeline(host, ctx) {
     h(
       'ol.names',
       { key: 'names' },
-      model.lanes.map((lane) => h('li', { key: lane.id, class: lane.on ? 'on' : '' }, lane.name)),
+      model.lanes.map((lane) =>
+        h(
+          'li',
+          { key: lane.id, class: lane.on ? 'on' : '' },
+          h('span', { title: lane.name }, lane.name),
+        ),
+      ),
     ),
     h(
       'div.plot',
