@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -61,19 +62,20 @@ _NAMED = re.compile(rb'"[ \t\r\n]*:')
 
 def _keys(value: Any) -> int:
     """How many fields a value has in all: less than were given when one was given twice."""
-    count = 0
+    return sum(len(one) for one in _parts(value) if one.__class__ is dict)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Each map and list of a value, itself first."""
     left = [value]
     while left:
         one = left.pop()
-        if one.__class__ is dict:
-            count += len(one)
-            left += [item for item in one.values() if item.__class__ in _INSIDE]
-        elif one.__class__ is list:
-            left += [item for item in one if item.__class__ in _INSIDE]
-    return count
+        if isinstance(one, (dict, list)):
+            yield one
+            items = one.values() if isinstance(one, dict) else one
+            left += [item for item in items if isinstance(item, (dict, list))]
 
 
-_INSIDE = (dict, list)
 _DEEP = "json parse error: exceeded max depth"
 
 
@@ -96,15 +98,10 @@ def is_deep(value: Any) -> bool:
 def check_parts(value: Any) -> None:
     """Refuse what is small as bytes and large as objects. A list's null becomes an object, too."""
     count = 0
-    waiting: list[Any] = [[value]]
-    while waiting:
-        one = waiting.pop()
-        items = one.values() if isinstance(one, dict) else one
-        inside = [item for item in items if isinstance(item, (dict, list))]
-        count += len(inside) + (one.count(None) if isinstance(one, list) else 0)
+    for one in _parts(value):
+        count += 1 + (one.count(None) if isinstance(one, list) else 0)
         if count > PARTS_MAX:
             raise errors.too_many_values(PARTS_MAX)
-        waiting += inside
 
 
 def refusal(body: bytes, why: str, into: str) -> errors.ApiError:

@@ -147,6 +147,21 @@ def from_label_selector(selector: Mapping[str, Any] | None) -> Selector:
     return _from_parts(tuple(equal.items()) if equal else (), parts)
 
 
+def go_struct(selector: Mapping[str, Any]) -> str:
+    """A LabelSelector as its Go type prints itself, which is no query."""
+    matches = selector.get("matchLabels") or {}
+    pairs = "".join(f"{key}: {matches[key]}," for key in sorted(matches))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{one.get('key', '')},Operator:{one.get('operator', '')},"
+        f"Values:[{' '.join(one.get('values') or ())}],}},"
+        for one in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+
+
 def from_set(labels: Mapping[str, str] | None) -> Selector:
     """Exactly these labels, unchecked, as a service selects; none selects everything."""
     if not labels:

@@ -139,7 +139,7 @@ def _within_rates(
     history: History, current: int, wanted: int, least: int, most: int, behavior: Object, now: int
 ) -> tuple[int, Why]:
     if wanted > current:
-        fastest = max(_up_limit(history, current, behavior["scaleUp"], now), current)
+        fastest = max(_limit(history, current, behavior["scaleUp"], now, up=True), current)
         if most > fastest:
             highest, why = fastest, ("ScaleUpLimit", _TOO_FAST)
         else:
@@ -147,7 +147,7 @@ def _within_rates(
         if wanted > highest:
             return highest, why
     elif wanted < current:
-        slowest = min(_down_limit(history, current, behavior["scaleDown"], now), current)
+        slowest = min(_limit(history, current, behavior["scaleDown"], now, up=False), current)
         if least < slowest:
             lowest, why = slowest, ("ScaleDownLimit", _TOO_FAST_DOWN)
         else:
@@ -157,31 +157,18 @@ def _within_rates(
     return wanted, _WITHIN
 
 
-def _up_limit(history: History, current: int, rules: Object, now: int) -> int:
+def _limit(history: History, current: int, rules: Object, now: int, *, up: bool) -> int:
+    """How far the policies of one direction let it go."""
     if rules.get("selectPolicy") == "Disabled":
         return current
+    sign, rounded = (1, math.ceil) if up else (-1, int)
     proposed = []
     for policy in rules.get("policies") or ():
-        before = _at_begin(history, current, policy, now)
-        if policy["type"] == "Pods":
-            proposed.append(before + policy["value"])
-        else:
-            proposed.append(math.ceil(before * (1 + policy["value"] / 100)))
-    choose = min if rules.get("selectPolicy") == "Min" else max
-    return choose(proposed, default=current)
-
-
-def _down_limit(history: History, current: int, rules: Object, now: int) -> int:
-    if rules.get("selectPolicy") == "Disabled":
-        return current
-    proposed = []
-    for policy in rules.get("policies") or ():
-        before = _at_begin(history, current, policy, now)
-        if policy["type"] == "Pods":
-            proposed.append(before - policy["value"])
-        else:
-            proposed.append(int(before * (1 - policy["value"] / 100)))
-    choose = max if rules.get("selectPolicy") == "Min" else min
+        before, by = _at_begin(history, current, policy, now), sign * policy["value"]
+        proposed.append(
+            before + by if policy["type"] == "Pods" else rounded(before * (1 + by / 100))
+        )
+    choose = max if up != (rules.get("selectPolicy") == "Min") else min
     return choose(proposed, default=current)
 
 

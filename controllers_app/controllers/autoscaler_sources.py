@@ -205,16 +205,4 @@ def _selector(metric: Object) -> str:
 def _go(metric: Object) -> str:
     """The metric's selector as Go prints it."""
     selector = metric.get("selector")
-    if selector is None:
-        return "nil"
-    pairs = sorted((selector.get("matchLabels") or {}).items())
-    shown = "".join(f"{key}: {value}," for key, value in pairs)
-    listed = "".join(
-        f"LabelSelectorRequirement{{Key:{one['key']},Operator:{one['operator']},"
-        f"Values:[{' '.join(one.get('values') or ())}],}},"
-        for one in selector.get("matchExpressions") or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{shown}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{listed}}},}}"
-    )
+    return "nil" if selector is None else labels.go_struct(selector)

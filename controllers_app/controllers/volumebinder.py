@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from apiserver_app.machinery import errors, kinds, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import claims
+from controllers_app.runtime import claims, events
 from controllers_app.runtime.claims import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -189,7 +189,7 @@ class VolumeBinderController(Controller):
             "spec": {
                 "capacity": {"storage": claims.asked(claim)},
                 "accessModes": spec["accessModes"],
-                "claimRef": claims.reference_to(claim),
+                "claimRef": events.reference(claim),
                 "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
                 "storageClassName": meta.name_of(storage_class),
                 "volumeMode": spec.get("volumeMode", "Filesystem"),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from apiserver_app.machinery import labels, meta, quantity
 from apiserver_app.machinery.meta import Object
+from controllers_app.runtime import events
 
 CLAIMS = "persistentvolumeclaims"
 VOLUMES = "persistentvolumes"
@@ -97,22 +98,10 @@ def bound(volume: Object, claim: Object) -> Object:
     reference = volume["spec"].get("claimRef") or {}
     if is_for(volume, claim) and reference.get("uid"):
         return volume
-    changed = meta.with_path(volume, ("spec", "claimRef"), reference_to(claim))
+    changed = meta.with_path(volume, ("spec", "claimRef"), events.reference(claim))
     if is_for(volume, claim):  # somebody else reserved it
         return changed
     return meta.with_path(changed, ("metadata", "annotations", BOUND_BY_CONTROLLER), "yes")
-
-
-def reference_to(claim: Object) -> Object:
-    metadata = claim["metadata"]
-    return {
-        "kind": "PersistentVolumeClaim",
-        "namespace": metadata["namespace"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "apiVersion": "v1",
-        "resourceVersion": metadata["resourceVersion"],
-    }
 
 
 def best_match(

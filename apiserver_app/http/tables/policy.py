@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.http.tables import cells, duration
+from apiserver_app.machinery import labels
 from apiserver_app.machinery.meta import Object
 
 
@@ -79,7 +80,7 @@ def admission_binding(obj: Object, now: int) -> list[Any]:
         if parameter.get("name"):
             shown = f"{parameter.get('namespace') or '*'}/{parameter['name']}"
         elif parameter.get("selector") is not None:
-            shown = _selector_struct(parameter["selector"])
+            shown = labels.go_struct(parameter["selector"])
     return [cells.name(obj), spec.get("policyName", ""), shown, cells.age(obj, now)]
 
 
@@ -129,21 +130,6 @@ def _admission_policy(obj: Object, rules: str, now: int) -> list[Any]:
     if kind is not None:
         shown = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
     return [cells.name(obj), len(spec.get(rules) or ()), shown, cells.age(obj, now)]
-
-
-def _selector_struct(selector: Object) -> str:
-    """A label selector as its Go type prints itself, which is no query."""
-    labels = selector.get("matchLabels") or {}
-    pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
-    expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{one.get('key', '')},Operator:{one.get('operator', '')},"
-        f"Values:[{' '.join(one.get('values') or ())}],}},"
-        for one in selector.get("matchExpressions") or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )
 
 
 def _signing_status(status: Object) -> str:

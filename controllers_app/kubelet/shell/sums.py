@@ -87,13 +87,19 @@ async def paste(call: Call) -> int:
     return code
 
 
+async def _two(call: Call, paths: list[str]) -> list[tuple[str, bytes]] | None:
+    """What is in the two files; nothing when one cannot be read, which was said."""
+    if len(paths) != 2:
+        raise Failed(f"{call.name}: missing operand", 2)
+    found, code = await texts.inputs(call, paths)
+    return None if code else found
+
+
 async def diff(call: Call) -> int:
     """The unified form, as busybox has it always."""
     flags, paths = options(call, "uqrNaibwBtTs", "UL")
-    if len(paths) != 2:
-        raise Failed("diff: missing operand", 2)
-    found, code = await texts.inputs(call, paths)
-    if code:
+    found = await _two(call, paths)
+    if found is None:
         return 2
     (one, before), (other, after) = found
     if before == after:
@@ -109,10 +115,8 @@ async def diff(call: Call) -> int:
 
 async def compare(call: Call) -> int:
     flags, paths = options(call, "ls")
-    if len(paths) != 2:
-        raise Failed("cmp: missing operand", 2)
-    found, code = await texts.inputs(call, paths)
-    if code:
+    found = await _two(call, paths)
+    if found is None:
         return 2
     (one, left), (other, right) = found
     if left == right:
