@@ -128,15 +128,14 @@ class Housekeeping:
     async def _renew_identity(self) -> None:
         now = meta.rfc3339_micro(self._kernel.now)
         name = identity_of(HOST)
-        try:
-            found = await self._client.get(LEASES, NAMESPACE, name)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
+        lease: Object | None = None
+        with errors.ignoring("NotFound"):
+            lease = await self._client.get(LEASES, NAMESPACE, name)
+        if lease is None:
             await self._client.create(LEASES, NAMESPACE, self._identity(name, now))
             return
-        spec = {**(found.get("spec") or {}), "renewTime": now}
-        await self._client.update(LEASES, NAMESPACE, name, {**found, "spec": spec})
+        spec = {**(lease.get("spec") or {}), "renewTime": now}
+        await self._client.update(LEASES, NAMESPACE, name, {**lease, "spec": spec})
 
     def _identity(self, name: str, now: str) -> Object:
         labels = {

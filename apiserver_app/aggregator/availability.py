@@ -228,14 +228,12 @@ class Availability:
             "reason": reason, "message": message,
         }  # fmt: skip
         changed = {**service, "status": {"conditions": [condition]}}
-        try:
+        with errors.ignoring("Conflict", "NotFound"):
             await self._world.client.update(
                 KEY, "", meta.name_of(service), changed, subresource="status"
             )
-        except errors.ApiError as error:
-            if error.reason not in ("Conflict", "NotFound"):
-                raise
-            self._specs.pop(meta.name_of(service), None)  # its change comes by the watch
+            return
+        self._specs.pop(meta.name_of(service), None)  # its change comes by the watch
 
 
 def _has_endpoint(one: Object, port: str) -> bool:

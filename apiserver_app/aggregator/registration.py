@@ -91,24 +91,18 @@ async def _remove(client: Client, reader: Reader, managed: str, wanted: Containe
     for there in list(reader.list(KEY)):
         name = meta.name_of(there)
         if meta.labels_of(there).get(LABEL) == managed and name not in wanted:
-            try:
+            with errors.ignoring("NotFound"):
                 await client.delete(KEY, "", name)
-            except errors.ApiError as error:
-                if error.reason != "NotFound":
-                    raise
 
 
 async def _put(client: Client, reader: Reader, wanted: Object) -> None:
     name = meta.name_of(wanted)
     there = reader.get(KEY, "", name)
-    try:
+    with errors.ignoring("AlreadyExists", "Conflict", "NotFound"):
         if there is None:
             await client.create(KEY, "", wanted)
         elif LABEL in meta.labels_of(there) and there["spec"] != wanted["spec"]:
             await client.update(KEY, "", name, {**there, "spec": wanted["spec"]})
-    except errors.ApiError as error:
-        if error.reason not in ("AlreadyExists", "Conflict", "NotFound"):
-            raise
 
 
 def _service(group: str, version: str, priorities: tuple[int, int], managed: str) -> Object:

@@ -39,11 +39,8 @@ async def reconcile(client: Client, reader: Reader, now: Callable[[], int]) -> N
             continue
         wanted["lastTransitionTime"] = meta.rfc3339(now())
         changed = {**schema, "status": {**status, "conditions": [*conditions, wanted]}}
-        try:
+        with errors.ignoring("Conflict", "NotFound"):  # its change comes by the watch
             await client.update(SCHEMAS, "", meta.name_of(schema), changed, subresource="status")
-        except errors.ApiError as error:
-            if error.reason not in ("Conflict", "NotFound"):  # its change comes by the watch
-                raise
 
 
 def _condition(schema: Object, reader: Reader) -> Object:

@@ -89,12 +89,9 @@ async def _create(cluster: ClusterContext, service: Object, address: str) -> Non
         "metadata": {"name": address, "labels": dict(_LABELS)},
         "spec": {"parentRef": parent},
     }
-    try:
+    # one that is left over from a service that is gone stays: services are what counts
+    with errors.ignoring("AlreadyExists"):
         await cluster.loopback.create(ADDRESSES, "", obj)
-    except errors.ApiError as error:
-        if error.reason != "AlreadyExists":
-            raise
-        # left over from a service that is gone, or about to go: services are what counts
 
 
 async def _delete(cluster: ClusterContext, address: str) -> None:

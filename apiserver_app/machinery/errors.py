@@ -170,6 +170,23 @@ class ApiError(Exception):
         return out
 
 
+class ignoring:
+    """Suppresses a refusal for one of these reasons: `with errors.ignoring("NotFound"):`.
+
+    As client-go's callers do with IsNotFound, IsAlreadyExists and IsConflict."""
+
+    __slots__ = ("_reasons",)
+
+    def __init__(self, *reasons: str) -> None:
+        self._reasons = reasons
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> bool:
+        return isinstance(error, ApiError) and error.reason in self._reasons
+
+
 def qualified(group: str, resource: str) -> str:
     """GroupResource.String(): `deployments.apps`, or `pods` in the core group."""
     return f"{resource}.{group}" if group else resource

@@ -51,11 +51,10 @@ class Node:
     async def register(self) -> None:
         """Create the Node unless it is there, then report it Ready."""
         kubelet = self._kubelet
-        try:
+        node: Object | None = None
+        with errors.ignoring("AlreadyExists"):
             node = await kubelet.client.create("nodes", "", self._object())
-        except errors.ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
+        if node is None:
             node = await kubelet.client.get("nodes", "", kubelet.name)
             self._remember_images(node)
         self._uid = meta.uid_of(node)
@@ -136,15 +135,11 @@ class Node:
         kubelet = self._kubelet
         now = meta.rfc3339_micro(kubelet.kernel.now)
         if self._lease is None:
-            try:
+            with errors.ignoring("NotFound"):
                 self._lease = await kubelet.client.get(LEASES, LEASE_NAMESPACE, kubelet.name)
-            except errors.ApiError as error:
-                if error.code != 404:
-                    raise
-                self._lease = await kubelet.client.create(
-                    LEASES, LEASE_NAMESPACE, self._new_lease(now)
-                )
-                return
+        if self._lease is None:
+            self._lease = await kubelet.client.create(LEASES, LEASE_NAMESPACE, self._new_lease(now))
+            return
         spec = {**(self._lease.get("spec") or {}), "renewTime": now}
         self._lease = await kubelet.client.update(
             LEASES, LEASE_NAMESPACE, kubelet.name, {**self._lease, "spec": spec}

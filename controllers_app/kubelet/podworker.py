@@ -294,11 +294,8 @@ class PodWorker:
     async def _delete(self) -> None:
         namespace, name = meta.split_key(self.key)
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self.uid}}
-        try:
+        with errors.ignoring("NotFound", "Conflict"):
             await self.kubelet.client.delete("pods", namespace, name, options=options)
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
     async def finished(self) -> None:
         """Every container has ended for good: nothing of the pod is left but its object."""
@@ -376,16 +373,13 @@ class PodWorker:
                 return
             namespace, name = meta.split_key(self.key)
             body = {"metadata": {"uid": self.uid}, "status": patch}
-            try:
+            # gone, or another pod of that name: the watch will tell
+            with errors.ignoring("NotFound", "Conflict"):
                 written = await kubelet.client.patch(
                     "pods", namespace, name, body, subresource="status"
                 )
-            except errors.ApiError as error:
-                if error.code not in (404, 409):
-                    raise
-                return  # gone, or another pod of that name: the watch will tell
-            if meta.revision_of(written) > meta.revision_of(self.pod):
-                self.pod = written
+                if meta.revision_of(written) > meta.revision_of(self.pod):
+                    self.pod = written
 
     def _status(self, terminal: bool) -> Object:
         kubelet = self.kubelet

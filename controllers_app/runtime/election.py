@@ -89,14 +89,13 @@ class LeaderElector:
         now = self._kernel.now
         mine = self._holder() == self.identity
         if not mine:
-            try:
-                self._observe(await self._client.get(LEASES, NAMESPACE, self.name))
-            except errors.ApiError as error:
-                if error.code != 404:
-                    raise
-                created = await self._client.create(LEASES, NAMESPACE, self._new(now))
-                self._observe(created)
+            lease: Object | None = None
+            with errors.ignoring("NotFound"):
+                lease = await self._client.get(LEASES, NAMESPACE, self.name)
+            if lease is None:
+                self._observe(await self._client.create(LEASES, NAMESPACE, self._new(now)))
                 return True
+            self._observe(lease)
         assert self._lease is not None
         spec = self._lease.get("spec") or {}
         holder = self._holder()

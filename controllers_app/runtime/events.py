@@ -212,13 +212,10 @@ class Recorder:
     async def _patched(self, resource: str, body: Object, name: str, patch: Object) -> bool:
         """False when the event to patch has expired meanwhile."""
         namespace = body["metadata"]["namespace"]
-        try:
+        with errors.ignoring("NotFound"):
             await self._client.patch(resource, namespace, name, patch, kind=STRATEGIC_PATCH)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
-            return False
-        return True
+            return True
+        return False
 
     def _aggregate(self, body: Object, about: tuple[str, ...]) -> tuple[Object, tuple[str, ...]]:
         """The event to write and what it is counted under."""

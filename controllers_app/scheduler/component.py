@@ -295,10 +295,7 @@ class Scheduler:
             "message": message, "lastProbeTime": None, "lastTransitionTime": since,
         }  # fmt: skip
         patch = {"metadata": {"uid": meta.uid_of(pod)}, "status": {"conditions": [condition]}}
-        try:
+        with errors.ignoring("NotFound", "Conflict"):
             await self._client.patch(
                 "pods", meta.namespace_of(pod), meta.name_of(pod), patch, subresource="status"
             )
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise

@@ -78,20 +78,14 @@ class Init:
 
     async def _create(self, client: Client, items: Iterable[Item]) -> None:
         for resource, namespace, obj in items:
-            try:
+            with errors.ignoring("AlreadyExists"):
                 await client.create(resource, namespace, obj)
-            except errors.ApiError as error:
-                if error.reason != "AlreadyExists":
-                    raise
 
     async def _finds(self, resource: str, namespace: str, name: str) -> bool:
-        try:
+        with errors.ignoring("NotFound"):
             await self._super.get(resource, namespace, name)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
-            return False
-        return True
+            return True
+        return False
 
     async def _mark_control_plane(self) -> None:
         roles = ["control-plane"] if self._minor >= 24 else ["master", "control-plane"]
@@ -100,11 +94,8 @@ class Init:
         socket = "unix:///run/containerd/containerd.sock"
         notes = {"kubeadm.alpha.kubernetes.io/cri-socket": socket}
         patch: Object = {"metadata": {"labels": labels, "annotations": notes}}
-        try:
+        with errors.ignoring("NotFound"):  # the cluster may have been made without nodes
             await self._admin.patch("nodes", "", self._node, patch)
-        except errors.ApiError as error:
-            if error.code != 404:  # a cluster without nodes has none to mark
-                raise
 
     def _token(self) -> list[Item]:
         """A bootstrap token by which nodes could join for a day."""

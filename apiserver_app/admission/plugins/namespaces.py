@@ -43,11 +43,8 @@ class NamespaceAutoProvision(Plugin):
             return SKIP
         if attributes.reader.get("namespaces", "", namespace) is not None:
             return Verdict("allow", f"{namespace} is there")
-        try:
+        with errors.ignoring("AlreadyExists"):
             await self._make_namespace(namespace)
-        except errors.ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
         return Verdict("allow", f"made the namespace {namespace}")
 
 

@@ -1,0 +1,19 @@
+"""What suppresses a refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver_app.machinery import errors
+
+
+def test_refusal_for_a_named_reason_is_suppressed() -> None:
+    with errors.ignoring("Conflict", "NotFound"):
+        raise errors.not_found("", "pods", "web")
+
+
+def test_refusal_for_another_reason_and_other_failures_pass() -> None:
+    with pytest.raises(errors.ApiError), errors.ignoring("NotFound"):
+        raise errors.already_exists("", "pods", "web")
+    with pytest.raises(KeyError), errors.ignoring("NotFound"):
+        raise KeyError("NotFound")
