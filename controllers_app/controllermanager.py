@@ -27,7 +27,7 @@ from controllers_app.runtime.component import Component
 from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 from controllers_app.runtime.workqueue import WorkQueue
 
 NAME = "controllermanager"

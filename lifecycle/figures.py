@@ -159,7 +159,7 @@ def _running(queue: WorkQueue, kernel: Kernel) -> list[float]:
 
 
 def _scheduler(one: Scheduler) -> bytes:
-    page, figures = Page(), one.figures
+    page, figures = Page(), one.metrics
     page.gauge(
         "scheduler_pending_pods",
         "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers import ownership
-from controllers_app.runtime import claims
+from controllers_app.runtime import persistentvolumes
 from controllers_app.runtime.controller import Context, Controller, Result
 
 
@@ -19,8 +19,8 @@ class EphemeralVolumeController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._pods = ctx.informers.informer("pods").index("claim", claims.of_pod)
-        self._claims = ctx.informers.informer(claims.CLAIMS)
+        self._pods = ctx.informers.informer("pods").index("claim", persistentvolumes.of_pod)
+        self._claims = ctx.informers.informer(persistentvolumes.CLAIMS)
         self._pods.handle(self._pod_added)
         self._claims.handle(on_delete=self._claim_gone)
 
@@ -61,7 +61,7 @@ class EphemeralVolumeController(Controller):
             **{key: said[key] for key in ("labels", "annotations") if said.get(key)},
         }
         await self.client.create(
-            claims.CLAIMS, namespace,
+            persistentvolumes.CLAIMS, namespace,
             {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata,
              "spec": template["spec"]},
         )  # fmt: skip

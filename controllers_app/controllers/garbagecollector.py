@@ -19,7 +19,7 @@ from apiserver_app.machinery import errors, kinds, meta
 from apiserver_app.machinery.client import MERGE_PATCH, STRATEGIC_PATCH
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.controller import Context, Controller, Result
-from controllers_app.runtime.customs import CustomCaches
+from controllers_app.runtime.customresources import CustomResourceInformers
 from controllers_app.runtime.informer import Informer
 
 FOREGROUND = "foregroundDeletion"
@@ -42,7 +42,7 @@ class GarbageCollectorController(Controller):
             cache = ctx.informers.informer(info.key).index("owners", _owner_uids)
             self._caches[info.key] = cache
             _Handlers(self, info.key).register(cache)
-        CustomCaches(ctx.informers, self._resources, self._defined, self._undefined)
+        CustomResourceInformers(ctx.informers, self._resources, self._defined, self._undefined)
 
     def _defined(self, info: ResourceInfo, cache: Informer) -> None:
         self._caches[info.key] = cache.index("owners", _owner_uids)

@@ -14,7 +14,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.quantity import ZERO
 from controllers_app.controllers import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
-from controllers_app.runtime.customs import CustomCaches
+from controllers_app.runtime.customresources import CustomResourceInformers
 from controllers_app.runtime.informer import Informer
 
 QUOTAS = "resourcequotas"
@@ -34,7 +34,7 @@ class ResourceQuotaController(Controller):
         resources = kinds.Resources(ctx.version, ctx.config)
         for info in _countable(resources.built_in):
             self._count(info, ctx.informers.informer(info.key))
-        CustomCaches(ctx.informers, resources, self._defined, self._undefined)
+        CustomResourceInformers(ctx.informers, resources, self._defined, self._undefined)
 
     def _count(self, info: ResourceInfo, cache: Informer) -> None:
         self._counted[info.key] = cache.index_by_namespace()

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from apiserver_app.machinery import errors, kinds, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import claims, events
-from controllers_app.runtime.claims import (
+from controllers_app.runtime import events, persistentvolumes
+from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.persistentvolumes import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
     CLAIMS,
@@ -23,7 +24,6 @@ from controllers_app.runtime.claims import (
     SELECTED_NODE,
     VOLUMES,
 )
-from controllers_app.runtime.controller import Context, Controller, Result
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
@@ -43,7 +43,7 @@ class VolumeBinderController(Controller):
         self._claims = ctx.informers.informer(CLAIMS)
         self._volumes = ctx.informers.informer(VOLUMES)
         self._classes = ctx.informers.informer(CLASSES)
-        self._pods = ctx.informers.informer("pods").index("claim", claims.of_pod)
+        self._pods = ctx.informers.informer("pods").index("claim", persistentvolumes.of_pod)
         self._claims.handle(self._changed, self._updated, self._claim_gone)
         self._volumes.handle(self._changed, self._volume_updated, self._volume_gone)
         self._pods.handle(self._pod_added)
@@ -69,7 +69,9 @@ class VolumeBinderController(Controller):
             what = "its PersistentVolume" if name else "reference to PersistentVolume"
             message = f"Bound claim has lost {what}. Data on the volume is lost!"
             return await self._lose(claim, "ClaimLost", message)
-        if volume["spec"].get("claimRef") is not None and not claims.is_for(volume, claim):
+        if volume["spec"].get("claimRef") is not None and not persistentvolumes.is_for(
+            volume, claim
+        ):
             message = "Two claims are bound to the same volume, this one is bound incorrectly"
             return await self._lose(claim, "ClaimMisbound", message)
         return await self._bind(claim, volume)
@@ -83,8 +85,8 @@ class VolumeBinderController(Controller):
         name = claim["spec"].get("volumeName")
         if name:
             return await self._sync_asked(claim, name)
-        waits = claims.waits(self._classes.get(claims.class_of(claim)))
-        volume = claims.best_match(claim, self._volumes.list(), reserved_only=waits)
+        waits = persistentvolumes.waits(self._classes.get(persistentvolumes.class_of(claim)))
+        volume = persistentvolumes.best_match(claim, self._volumes.list(), reserved_only=waits)
         if volume is not None:
             return await self._bind(claim, volume)
         default = self._default_of(claim)
@@ -103,13 +105,13 @@ class VolumeBinderController(Controller):
     async def _sync_asked(self, claim: Object, name: str) -> Result:
         """A claim that asks for one volume by name."""
         volume = self._volumes.get(name)
-        if volume is not None and claims.is_for(volume, claim):
+        if volume is not None and persistentvolumes.is_for(volume, claim):
             return await self._bind(claim, volume)
         reason, why = "", f"waits for volume {name}"
         if volume is not None and volume["spec"].get("claimRef") is not None:
             reason, why = "FailedBinding", f'volume "{name}" already bound to a different claim.'
         elif volume is not None:
-            wrong = claims.mismatch(volume, claim)
+            wrong = persistentvolumes.mismatch(volume, claim)
             if not wrong:
                 return await self._bind(claim, volume)
             reason, why = "VolumeMismatch", f'Cannot bind to requested volume "{name}": {wrong}'
@@ -122,9 +124,9 @@ class VolumeBinderController(Controller):
         """The default class that there is now, for a claim that named none before."""
         if claim["spec"].get("storageClassName") is not None or self._minor < RETROACTIVE_SINCE:
             return ""
-        if claims.CLASS_ANNOTATION in meta.annotations_of(claim):
+        if persistentvolumes.CLASS_ANNOTATION in meta.annotations_of(claim):
             return ""
-        return claims.default_class(self._classes.list())
+        return persistentvolumes.default_class(self._classes.list())
 
     def _wait_for_consumer(self, claim: Object) -> Result:
         users = self._pods.by("claim", meta.key_of(claim)).values()
@@ -141,7 +143,7 @@ class VolumeBinderController(Controller):
         await self._write_phase(CLAIMS, claim, {**(claim.get("status") or {}), "phase": "Pending"})
 
     async def _provision(self, claim: Object) -> Result:
-        name = claims.class_of(claim)
+        name = persistentvolumes.class_of(claim)
         storage_class = self._classes.get(name) if name else None
         if not name:
             self.recorder.event(
@@ -187,7 +189,7 @@ class VolumeBinderController(Controller):
                 "annotations": {PROVISIONED_BY: storage_class["provisioner"]},
             },
             "spec": {
-                "capacity": {"storage": claims.asked(claim)},
+                "capacity": {"storage": persistentvolumes.asked(claim)},
                 "accessModes": spec["accessModes"],
                 "claimRef": events.reference(claim),
                 "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
@@ -209,7 +211,7 @@ class VolumeBinderController(Controller):
     async def _bind(self, claim: Object, volume: Object) -> Result:
         """Point each at the other, and say so in both; each write only if it is still to do."""
         name = meta.name_of(volume)
-        mine = claims.bound(volume, claim)
+        mine = persistentvolumes.bound(volume, claim)
         if mine is not volume:
             volume = await self.client.update(VOLUMES, "", name, mine)
         await self._write_phase(VOLUMES, volume, {**volume["status"], "phase": "Bound"})
@@ -314,7 +316,7 @@ class VolumeBinderController(Controller):
         """A pod that is not scheduled soon is what its claims wait for, and they say so then."""
         if pod["spec"].get("nodeName"):
             return
-        for key in claims.of_pod(pod):
+        for key in persistentvolumes.of_pod(pod):
             claim = self._claims.get(key)
             if claim is not None and BIND_COMPLETED not in meta.annotations_of(claim):
                 self.queue.add_after(key, RESYNC_SECONDS, revision, background=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import claims
+from controllers_app.runtime import persistentvolumes
 from controllers_app.runtime.controller import Context, Controller, Result
 
 CLAIM_FINALIZER = "kubernetes.io/pvc-protection"
@@ -22,8 +22,8 @@ class ClaimProtectionController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._claims = ctx.informers.informer(claims.CLAIMS)
-        self._pods = ctx.informers.informer("pods").index("claim", claims.of_pod)
+        self._claims = ctx.informers.informer(persistentvolumes.CLAIMS)
+        self._pods = ctx.informers.informer("pods").index("claim", persistentvolumes.of_pod)
         self._claims.handle(self._changed, self._updated)
         self._pods.handle(on_delete=self._pod_gone)
 
@@ -41,7 +41,7 @@ class ClaimProtectionController(Controller):
         if left is None:
             return Result("is not protected")
         namespace, name = meta.split_key(key)
-        await self.client.update(claims.CLAIMS, namespace, name, left)
+        await self.client.update(persistentvolumes.CLAIMS, namespace, name, left)
         return Result("is not used: lets it go")
 
     def _changed(self, claim: Object, revision: int) -> None:
@@ -52,7 +52,7 @@ class ClaimProtectionController(Controller):
         self._changed(claim, revision)
 
     def _pod_gone(self, pod: Object, revision: int) -> None:
-        for key in claims.of_pod(pod):
+        for key in persistentvolumes.of_pod(pod):
             self.queue.add(key, revision)
 
 
@@ -61,7 +61,7 @@ class VolumeProtectionController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._volumes = ctx.informers.informer(claims.VOLUMES)
+        self._volumes = ctx.informers.informer(persistentvolumes.VOLUMES)
         self._volumes.handle(self._changed, self._updated)
 
     async def reconcile(self, key: str) -> Result | None:
@@ -73,7 +73,7 @@ class VolumeProtectionController(Controller):
         left = _without(volume, VOLUME_FINALIZER)
         if left is None:
             return Result("is not protected")
-        await self.client.update(claims.VOLUMES, "", key, left)
+        await self.client.update(persistentvolumes.VOLUMES, "", key, left)
         return Result("is not bound: lets it go")
 
     def _changed(self, volume: Object, revision: int) -> None:

@@ -11,7 +11,7 @@ from apiserver_app.machinery.rand import Rand
 from controllers_app.kubelet.kubelet import Kubelet, address_of
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 
 
 def build(

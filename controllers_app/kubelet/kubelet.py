@@ -24,7 +24,7 @@ from controllers_app.kubelet.staticpods import Manifests, StaticPods
 from controllers_app.kubelet.volumes import Volumes
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 
 PATCH_RELEASE = 1  # the one the API server says it is
 REGISTER_RETRY_SECONDS, REGISTER_RETRY_SECONDS_MAX = 0.1, 7

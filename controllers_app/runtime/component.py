@@ -11,7 +11,7 @@ from typing import Any
 
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 
 Main = Callable[[TaskGroup], Coroutine[Any, Any, None]]
 

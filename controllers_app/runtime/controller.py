@@ -24,7 +24,7 @@ from apiserver_app.machinery.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.signing import Authority
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 from controllers_app.runtime.workqueue import Item, WorkQueue
 
 WORKERS = 5

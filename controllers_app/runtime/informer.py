@@ -21,7 +21,7 @@ from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from controllers_app.runtime import indexes
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 
 OnAdd = Callable[[Object, int], None]
 OnUpdate = Callable[[Object, Object, int], None]

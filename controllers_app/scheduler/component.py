@@ -22,13 +22,13 @@ from controllers_app.runtime.component import Component
 from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
-from controllers_app.runtime.tasks import TaskGroup
-from controllers_app.scheduler import follow, framework
+from controllers_app.runtime.taskgroup import TaskGroup
+from controllers_app.scheduler import eventhandlers, framework
 from controllers_app.scheduler.cache import Cache
-from controllers_app.scheduler.figures import Figures
+from controllers_app.scheduler.defaultselector import SelectorCaches
 from controllers_app.scheduler.framework import ClusterEvent, Plugin
+from controllers_app.scheduler.metrics import Metrics
 from controllers_app.scheduler.nodeinfo import PodInfo
-from controllers_app.scheduler.owners import Owners
 from controllers_app.scheduler.plugins import PLUGINS
 from controllers_app.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
@@ -36,8 +36,8 @@ from controllers_app.scheduler.plugins.volume_binding import VolumePlugin
 from controllers_app.scheduler.queue import Queued, SchedulingQueue
 from controllers_app.scheduler.volumes import Volumes
 
-NAME = follow.NAME
-PROFILE = follow.PROFILE
+NAME = eventhandlers.NAME
+PROFILE = eventhandlers.PROFILE
 FLUSH_SECONDS = 30
 # always the same: it is the only candidate, so after a restart it leads again at once
 IDENTITY = "control-plane_00000000-0000-4000-8000-000000000002"
@@ -86,16 +86,18 @@ class Scheduler:
             kernel, probe, self._may_help, pops_backoff=minor >= POPS_BACKOFF_SINCE
         )
         volumes = Volumes(kernel, client, self._informers, self.cache.nodes)
-        self._follower = follow.Follower(self._informers, self.cache, self.queue, volumes)
-        owners = Owners(self._informers)
+        self._handlers = eventhandlers.EventHandlers(
+            self._informers, self.cache, self.queue, volumes
+        )
+        selectors = SelectorCaches(self._informers)
         for plugin in self.plugins:
             if isinstance(plugin, PodTopologySpread):
-                plugin.owner_selector = owners.selector
+                plugin.owner_selector = selectors.default
             elif isinstance(plugin, InterPodAffinity):
-                plugin.namespace_labels = owners.namespace_labels
+                plugin.namespace_labels = selectors.namespace_labels
             elif isinstance(plugin, VolumePlugin):
                 plugin.volumes, plugin.version = volumes, minor
-        self.figures = Figures()
+        self.metrics = Metrics()
         self._began: dict[
             str, tuple[int, int]
         ] = {}  # when an attempt began, and which of the pod's it is
@@ -105,7 +107,7 @@ class Scheduler:
         """Lead, follow pods and nodes, and schedule one pod after another."""
         self._group.spawn(f"{NAME}/events", self._recorder.run())
         self._group.spawn(f"{NAME}/election events", self._election.run())
-        self._follower.follow()
+        self._handlers.register()
         self._informers.start()
         await self._informers.synced()
         elector = LeaderElector(
@@ -161,12 +163,12 @@ class Scheduler:
             self.queue.retry(key)
         if ended is not None:
             since, attempts = self._began.pop(key, (self._kernel.now, 1))
-            self.figures.ended(ended, self._kernel.now - since, attempts)
+            self.metrics.ended(ended, self._kernel.now - since, attempts)
             await self._probe.hop("done", *ended, 0)
 
     async def _attempt(self, key: str) -> Ended | None:
         """Decide and bind; None when its node has to be prepared first, which goes on apart."""
-        pod = self._follower.pod(key)
+        pod = self._handlers.pod(key)
         if pod is None or pod["spec"].get("nodeName") or meta.is_deleting(pod):
             self.queue.remove(key)
             return "ok", "gone, or placed already"
@@ -252,7 +254,7 @@ class Scheduler:
 
     async def _unbound(self, key: str, info: PodInfo, message: str) -> Ended:
         """It could not be bound: the pod is not there, whatever was assumed."""
-        now = self._follower.pod(key)
+        now = self._handlers.pod(key)
         if now is not None and meta.uid_of(now) != meta.uid_of(info.pod):
             await self._probe.hop(
                 "schedule", "fail", key, {"message": message, "unschedulable": []}

@@ -12,7 +12,7 @@ from typing import Any
 
 from apiserver_app.machinery import meta, quantity
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import claims
+from controllers_app.runtime import persistentvolumes
 from controllers_app.scheduler import affinity as affinities
 
 # what a container that asks for nothing is counted as when nodes are compared
@@ -53,7 +53,7 @@ class PodInfo:
         self.requests = _shared(pod_requests(pod))
         self.nonzero = _shared(pod_requests(pod, nonzero=True))
         self.ports = host_ports(pod)
-        self.claims = claims.of_pod(pod)
+        self.claims = persistentvolumes.of_pod(pod)
         self.affinity = affinities.parse(pod) if self.spec.get("affinity") else None
         pairs = tuple(sorted(meta.labels_of(pod).items()))
         self.group = Group(self.namespace, pairs, meta.is_deleting(pod))

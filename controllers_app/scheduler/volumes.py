@@ -16,7 +16,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import claims
+from controllers_app.runtime import persistentvolumes
 from controllers_app.runtime.informer import Informer, InformerFactory
 from controllers_app.scheduler import nodeterms
 from controllers_app.scheduler.framework import PreBindFailed
@@ -63,9 +63,9 @@ class Volumes:
         self._client = client
         self._nodes = nodes
         self._pods = informers.informer("pods")
-        self.claims = informers.informer(claims.CLAIMS)
-        self.volumes = informers.informer(claims.VOLUMES)
-        self.classes = informers.informer(claims.CLASSES)
+        self.claims = informers.informer(persistentvolumes.CLAIMS)
+        self.volumes = informers.informer(persistentvolumes.VOLUMES)
+        self.classes = informers.informer(persistentvolumes.CLASSES)
         self._promised: dict[str, Object] = {}  # claims by "namespace/name", volumes by name
 
     # -- reading --------------------------------------------------------------------------------
@@ -80,11 +80,11 @@ class Volumes:
         """The volumes of a storage class, in the order of their names."""
         for key in sorted(meta.name_of(one) for one in self.volumes.list()):
             found = self.volume(key)
-            if found is not None and claims.class_of(found) == name:
+            if found is not None and persistentvolumes.class_of(found) == name:
                 yield found
 
     def storage_class(self, claim: Object) -> Object | None:
-        return self.classes.get(claims.class_of(claim))
+        return self.classes.get(persistentvolumes.class_of(claim))
 
     def _newest(self, informer: Informer, key: str) -> Object | None:
         seen = informer.get(key)
@@ -102,11 +102,11 @@ class Volumes:
         """From now on it counts; what is to be written."""
         out = Decision()
         for claim, volume in decision.reserve:
-            kept = claims.bound(volume, claim)
+            kept = persistentvolumes.bound(volume, claim)
             self._promised[meta.name_of(kept)] = kept
             out.reserve.append((claim, kept))
         for claim in decision.provision:
-            path = ("metadata", "annotations", claims.SELECTED_NODE)
+            path = ("metadata", "annotations", persistentvolumes.SELECTED_NODE)
             kept = meta.with_path(claim, path, node)
             self._promised[meta.key_of(kept)] = kept
             out.provision.append(kept)
@@ -137,11 +137,13 @@ class Volumes:
     async def _write(self, decision: Decision) -> Decision:
         written = Decision()
         for claim, volume in decision.reserve:
-            kept = await self._client.update(claims.VOLUMES, "", meta.name_of(volume), volume)
+            kept = await self._client.update(
+                persistentvolumes.VOLUMES, "", meta.name_of(volume), volume
+            )
             written.reserve.append((claim, kept))
         for claim in decision.provision:
             namespace, name = meta.namespace_of(claim), meta.name_of(claim)
-            kept = await self._client.update(claims.CLAIMS, namespace, name, claim)
+            kept = await self._client.update(persistentvolumes.CLAIMS, namespace, name, claim)
             written.provision.append(kept)
         return written
 
@@ -173,7 +175,7 @@ class Volumes:
             name = meta.name_of(volume)
             raise PreBindFailed(f'binding volumes: ClaimRef got reset for pv "{name}"')
         now = self.claims.get(meta.key_of(claim))
-        return now is not None and claims.is_bound(now)
+        return now is not None and persistentvolumes.is_bound(now)
 
     def _provisioned(self, written: Object, node: NodeInfo) -> bool:
         claim = self.claims.get(meta.key_of(written))
@@ -186,14 +188,14 @@ class Volumes:
             )
         if meta.revision_of(claim) < meta.revision_of(written):
             return False
-        if meta.annotations_of(claim).get(claims.SELECTED_NODE) != node.name:
+        if meta.annotations_of(claim).get(persistentvolumes.SELECTED_NODE) != node.name:
             raise PreBindFailed(f'binding volumes: provisioning failed for PVC "{name}"')
         if claim["spec"].get("volumeName"):
             volume = self.volumes.get(claim["spec"]["volumeName"])
             if volume is None:
                 return False
             _check_reach(volume, node)
-        return claims.is_bound(claim)
+        return persistentvolumes.is_bound(claim)
 
 
 def reaches(node: NodeInfo, volume: Object) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from apiserver_app.machinery import meta, quantity
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import claims
+from controllers_app.runtime import persistentvolumes
 from controllers_app.scheduler import framework, volumes
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import UNRESOLVABLE, ClusterEvent, No, Plugin
@@ -66,15 +66,15 @@ class VolumeBinding(VolumePlugin):
             wrong = _unusable(key, claim, pod, made="ephemeral" in volume)
             if wrong or claim is None:
                 return No((wrong,), UNRESOLVABLE)
-            if claims.is_bound(claim):
+            if persistentvolumes.is_bound(claim):
                 state.bound.append(claim)
-            elif claim["spec"].get("volumeName") or not claims.waits(
+            elif claim["spec"].get("volumeName") or not persistentvolumes.waits(
                 self.volumes.storage_class(claim)
             ):
                 return _UNBOUND
             else:
                 state.delayed.append(claim)
-        state.delayed.sort(key=lambda claim: quantity.parse(claims.asked(claim)))
+        state.delayed.sort(key=lambda claim: quantity.parse(persistentvolumes.asked(claim)))
         return state
 
     def filter(self, state: _State, pod: PodInfo, node: NodeInfo) -> No | None:
@@ -111,7 +111,7 @@ class VolumeBinding(VolumePlugin):
         out = Decision()
         taken: set[str] = set()
         for claim in delayed:
-            chosen = meta.annotations_of(claim).get(claims.SELECTED_NODE)
+            chosen = meta.annotations_of(claim).get(persistentvolumes.SELECTED_NODE)
             if chosen is not None:
                 if chosen != node.name:
                     return None
@@ -119,10 +119,10 @@ class VolumeBinding(VolumePlugin):
                 continue
             free = (
                 volume
-                for volume in self.volumes.of_class(claims.class_of(claim))
+                for volume in self.volumes.of_class(persistentvolumes.class_of(claim))
                 if meta.name_of(volume) not in taken
             )
-            volume = claims.best_match(
+            volume = persistentvolumes.best_match(
                 claim, free, reachable=lambda volume: volumes.reaches(node, volume)
             )
             if volume is None:
@@ -136,7 +136,11 @@ class VolumeBinding(VolumePlugin):
 
     def _can_be_made(self, claim: Object, node: NodeInfo) -> bool:
         found = self.volumes.storage_class(claim)
-        if found is None or found.get("provisioner") in (None, "", claims.NO_PROVISIONER):
+        if found is None or found.get("provisioner") in (
+            None,
+            "",
+            persistentvolumes.NO_PROVISIONER,
+        ):
             return False
         terms = found.get("allowedTopologies")
         return not terms or any(_is_in(term, node) for term in terms)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.machinery import meta
-from controllers_app.runtime import claims
+from controllers_app.runtime import persistentvolumes
 from controllers_app.scheduler import framework
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import UNRESOLVABLE, ClusterEvent, No
@@ -49,7 +49,7 @@ class VolumeZone(VolumePlugin):
                 return No((not_found(key),), UNRESOLVABLE)
             name = claim["spec"].get("volumeName")
             if not name:
-                if claims.waits(self.volumes.storage_class(claim)):
+                if persistentvolumes.waits(self.volumes.storage_class(claim)):
                     continue
                 return No(("PersistentVolume had no name",), UNRESOLVABLE)
             volume = self.volumes.volume(name)

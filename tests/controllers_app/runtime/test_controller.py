@@ -14,7 +14,7 @@ from controllers_app.runtime.component import Component, IllegalTransition
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 from controllers_app.runtime.workqueue import WorkQueue
 from tests.controllers_app.runtime.mini import MiniApi, RecordingProbe, advance, settle
 

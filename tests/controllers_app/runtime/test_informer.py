@@ -6,7 +6,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.kernel import Kernel
 from controllers_app.runtime.informer import Informer, InformerFactory
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 from tests.controllers_app.runtime.mini import MiniApi, RecordingProbe, advance, pod, settle
 
 

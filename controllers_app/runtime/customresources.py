@@ -1,7 +1,7 @@
-"""Caches of custom resources: there is one as long as a definition is established.
+"""Informers of custom resources: one for each definition, for as long as it is established.
 
-A controller that looks at every resource says what it does with a new cache, and is told when a
-resource is gone. Upstream asks discovery every thirty seconds; here the definitions are watched.
+A controller that watches every resource gives two callbacks: one for a new informer, one for a
+resource that is gone. Upstream asks discovery every thirty seconds; this watches the definitions.
 
 Models kubernetes pkg/controller/garbagecollector/garbagecollector.go (Sync) and
 pkg/controller/resourcequota/resource_quota_controller.go (Sync).
@@ -19,8 +19,8 @@ Appeared = Callable[[ResourceInfo, Informer], None]
 Gone = Callable[[ResourceInfo], None]
 
 
-class CustomCaches:
-    """Made inside `registering`: what appears later is registered for the same owner."""
+class CustomResourceInformers:
+    """Construct it inside `registering`: later informers are registered for the same owner."""
 
     def __init__(
         self, informers: InformerFactory, resources: kinds.Resources, appeared: Appeared, gone: Gone

@@ -13,7 +13,7 @@ from apiserver_app.machinery.kernel import Cancelled, Kernel, Task
 
 
 class TaskGroup:
-    """Tasks of one role. `on_error` is told of a task that ended by a programmer's error."""
+    """Tasks of one role. `on_error` is called when a task ends by a programmer's error."""
 
     def __init__(self, kernel: Kernel, name: str) -> None:
         self.name = name

@@ -1,5 +1,5 @@
-"""What the scheduler makes of changes of pods, nodes and of what volumes come from: its cache, its
-queue, and what may help pods that wait.
+"""The scheduler's event handlers: changes of pods, nodes, claims, volumes and storage classes go
+into its cache and its queue, and wake the pods they may help.
 
 Models kubernetes pkg/scheduler/eventhandlers.go.
 """
@@ -20,8 +20,8 @@ NAME = "scheduler"
 PROFILE = "default-scheduler"
 
 
-class Follower:
-    """Keeps cache and queue as new as the watches are."""
+class EventHandlers:
+    """Keeps the scheduler's cache and queue up to date with its informers."""
 
     def __init__(
         self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue, volumes: Volumes
@@ -32,7 +32,7 @@ class Follower:
         self._pods = informers.informer("pods")
         self._nodes = informers.informer("nodes")
 
-    def follow(self) -> None:
+    def register(self) -> None:
         self._nodes.handle(self._node_added, self._node_updated, self._node_deleted)
         self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
         volumes = self._volumes
@@ -41,14 +41,14 @@ class Follower:
             (volumes.volumes, framework.VOLUME_ADDED, framework.VOLUME_UPDATED),
             (volumes.classes, framework.CLASS_ADDED, framework.CLASS_UPDATED),
         ):
-            self._pass_on(informer, added, updated)
+            self._wake_on(informer, added, updated)
 
     def pod(self, key: str) -> Object | None:
-        """The pod as it is now, as far as known."""
+        """The pod as the informer has it."""
         return self._pods.get(key)
 
-    def _pass_on(self, informer: Informer, added: str, updated: str) -> None:
-        """Of these only pods that wait are told; they are looked up when they are needed."""
+    def _wake_on(self, informer: Informer, added: str, updated: str) -> None:
+        """Only wakes waiting pods: plugins read these objects from the informers themselves."""
         happened = self._queue.happened
 
         def on_add(obj: Object, revision: int) -> None:
@@ -66,7 +66,7 @@ class Follower:
         self._queue.happened(ClusterEvent(framework.NODE_ADDED, revision, new=node))
 
     def _node_updated(self, old: Object, node: Object, revision: int) -> None:
-        if _told(old) == _told(node):
+        if _relevant(old) == _relevant(node):
             return  # a heartbeat
         self._cache.put_node(node)
         if _schedulability(old) != _schedulability(node):
@@ -114,7 +114,7 @@ class Follower:
         same_spec = old["spec"] is pod["spec"] or old["spec"] == pod["spec"]
         same_labels = meta.labels_of(old) == meta.labels_of(pod)
         if same_spec and same_labels and meta.is_deleting(old) == meta.is_deleting(pod):
-            return  # its status
+            return  # only its status changed
         before = self._cache.info(meta.key_of(pod))
         info = PodInfo(pod)
         self._cache.place(info, node)
@@ -128,7 +128,7 @@ class Follower:
     def _unassigned(self, pod: Object, revision: int) -> None:
         spec = pod["spec"]
         if spec.get("schedulerName", PROFILE) != PROFILE:
-            return  # somebody else's
+            return  # another scheduler's
         if meta.is_deleting(pod):
             self._queue.remove(meta.key_of(pod))
         elif not spec.get("schedulingGates"):
@@ -155,6 +155,6 @@ def _schedulability(node: Object) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _told(node: Object) -> tuple[object, ...]:
-    """Everything of a node that a decision is made from."""
+def _relevant(node: Object) -> tuple[object, ...]:
+    """The parts of a node that the scheduler's plugins read."""
     return (*_schedulability(node), (node.get("status") or {}).get("images"))

@@ -1,4 +1,4 @@
-"""What the scheduler counts of its attempts, in virtual time.
+"""The scheduler's metrics: how long its attempts took, in virtual time, and how they ended.
 
 Models kubernetes pkg/scheduler/metrics/metrics.go.
 """
@@ -13,7 +13,7 @@ ATTEMPTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 RESULTS = {"ok": "scheduled", "requeue": "unschedulable", "retry": "error"}
 
 
-class Figures:
+class Metrics:
     """Since the scheduler started."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Figures:
         self.attempts = Histogram(ATTEMPTS)  # that pods needed until they were bound
 
     def ended(self, outcome: tuple[str, str], micros: int, attempts: int) -> None:
-        """An attempt came to its end. One whose pod needed no node any more is none."""
+        """Count an attempt, unless its pod no longer needed a node."""
         result, said = outcome
         if result == "ok" and not said.startswith("bound to "):
             return

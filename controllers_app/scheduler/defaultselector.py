@@ -1,5 +1,6 @@
-"""What selects a pod: its services and its owner. Answered from caches, in the time it takes to
-look up the pod's labels.
+"""The default selector of a pod: the selectors of its services and of its owner, together.
+
+It is answered from caches, in the time it takes to look up the pod's labels.
 
 Models kubernetes pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
 """
@@ -15,7 +16,7 @@ from controllers_app.runtime.informer import InformerFactory
 SELECTORS_MAX = 1024
 
 
-class Owners:
+class SelectorCaches:
     """Caches of services, owners and namespaces."""
 
     def __init__(self, informers: InformerFactory) -> None:
@@ -32,8 +33,8 @@ class Owners:
         found = self._namespaces.get(namespace)
         return meta.labels_of(found) if found is not None else {}
 
-    def selector(self, pod: Object) -> labels.Selector | None:
-        """What the pod's services and its owner select by, all together; None for nothing."""
+    def default(self, pod: Object) -> labels.Selector | None:
+        """All that the pod's services and its owner select by; None when nothing selects it."""
         namespace = meta.namespace_of(pod)
         merged = self._services_of(namespace, meta.labels_of(pod))
         owned = self._owner_selector(namespace, meta.controller_of(pod))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
-from controllers_app.runtime.tasks import TaskGroup
+from controllers_app.runtime.taskgroup import TaskGroup
 from tests.controllers_app.runtime.mini import advance, settle
 
 
