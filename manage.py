@@ -15,9 +15,9 @@ def main() -> int:
 
         return demo.main(sys.argv[2:])
     if command == "demo-worker":
-        from lifecycle.hosting import worker
+        from lifecycle.hosting.worker import process
 
-        return worker.main(sys.argv[2:])
+        return process.main(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lifecycle.settings")
     from django.core.management import execute_from_command_line
 

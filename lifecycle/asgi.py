@@ -1,6 +1,6 @@
 """What Django and Channels serve behind the edge: the page, the product API and the live feed.
 
-The Kubernetes API never comes here (`lifecycle.hosting.edge_app`).
+The Kubernetes API never comes here (`lifecycle.hosting.edge.app`).
 """
 
 from __future__ import annotations

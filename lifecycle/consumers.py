@@ -19,7 +19,8 @@ from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from lifecycle.api import cast, states
-from lifecycle.hosting import edge_app, fanout, port
+from lifecycle.hosting.edge import app, fanout
+from lifecycle.hosting.port import edgeport
 from lifecycle.trace import storage
 
 READ_RECORDS_MAX = 500  # of one frame that comes from the store
@@ -74,16 +75,16 @@ class TraceConsumer(AsyncWebsocketConsumer):
             await self._refuse(FAILED, "the feed failed")
 
     async def _run(self, start: int) -> None:
-        edge: edge_app.Services = self.scope["state"]["edge"]
+        edge: app.Services = self.scope["state"]["edge"]
         cluster: str = self.scope["url_route"]["kwargs"]["cluster"]
         try:
             if not await edge.port.ready(WORKER_WAIT_SECONDS):
-                raise port.Lost
+                raise edgeport.Lost
             state = await edge.port.control(cluster, "state", {})
-        except port.Refused as error:
+        except edgeport.Refused as error:
             await self._refuse(NOT_FOUND, str(error))
             return
-        except (port.Lost, port.Full):
+        except (edgeport.Lost, edgeport.Full):
             await self._refuse(TRY_LATER, "the cluster cannot be reached just now")
             return
         topic = edge.fanout.topic(cluster)

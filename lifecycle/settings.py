@@ -25,7 +25,7 @@ def _secret_key() -> str:
 
 SECRET_KEY = _secret_key()
 DEBUG = False
-ALLOWED_HOSTS = ["*"]  # the edge has checked the host: lifecycle.hosting.edge_origin
+ALLOWED_HOSTS = ["*"]  # the edge has checked the host: lifecycle.hosting.edge.origins
 
 INSTALLED_APPS = [
     "apiserver_app",

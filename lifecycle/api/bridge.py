@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from rest_framework.request import Request
 
-from lifecycle.hosting import edge_app
+from lifecycle.hosting.edge import app
 
 CONTROL_SECONDS_MAX = 10
 REQUEST_SECONDS_MAX = 300  # a request may be held at a breakpoint while a class talks
@@ -29,9 +29,9 @@ class Reply:
     body: bytes
 
 
-def edge_of(request: Request) -> edge_app.Services:
+def edge_of(request: Request) -> app.Services:
     """The edge this request came through."""
-    services: edge_app.Services = request._request.scope["state"]["edge"]
+    services: app.Services = request._request.scope["state"]["edge"]
     return services
 
 
@@ -76,7 +76,7 @@ def send(
     return _run(edge, ask(), REQUEST_SECONDS_MAX)
 
 
-def _run(edge: edge_app.Services, work: Coroutine[Any, Any, T], timeout_seconds: float) -> T:
+def _run(edge: app.Services, work: Coroutine[Any, Any, T], timeout_seconds: float) -> T:
     async def bounded() -> T:
         return await asyncio.wait_for(work, timeout_seconds)
 

@@ -53,7 +53,7 @@ def actor(data_dir: Path, name: str) -> Actor:
 def _certificate(data_dir: Path, name: str) -> list[Any]:
     from cryptography import x509
 
-    from lifecycle.hosting import edge_tls
+    from lifecycle.hosting.edge.adapter import tls
 
     pem = (data_dir / "pki" / f"{name}.crt").read_bytes()
-    return edge_tls.describe([x509.load_pem_x509_certificate(pem)])
+    return tls.describe([x509.load_pem_x509_certificate(pem)])

@@ -8,7 +8,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from lifecycle.hosting import port
+from lifecycle.hosting.port import edgeport
 from lifecycle.trace import archive
 
 
@@ -19,15 +19,15 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
 
 
 def _known(error: Exception) -> exceptions.APIException | None:
-    if isinstance(error, port.Refused):
+    if isinstance(error, edgeport.Refused):
         if str(error).startswith("there is no cluster"):
             return exceptions.NotFound(str(error))
         return exceptions.ValidationError({"detail": str(error)})
     if isinstance(error, archive.TraceError):
         return exceptions.ValidationError({"detail": str(error)})
-    if isinstance(error, port.Lost):
+    if isinstance(error, edgeport.Lost):
         return _Unavailable()
-    if isinstance(error, port.Full):
+    if isinstance(error, edgeport.Full):
         return exceptions.Throttled(wait=1)
     if isinstance(error, TimeoutError):
         return _TooSlow()

@@ -31,8 +31,8 @@ def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
     from apiserver_app.store.backend import Backend, MemoryBackend
     from apiserver_app.store.log import DatabaseBackend
     from lifecycle.hosting import schema
-    from lifecycle.hosting.clock import MAX
-    from lifecycle.hosting.clusterhost import ClusterHost
+    from lifecycle.hosting.worker.clock import MAX
+    from lifecycle.hosting.worker.clusterhost import ClusterHost
     from lifecycle.trace import scripted
 
     backend: Backend
@@ -97,7 +97,7 @@ def point_store_at(file: Path) -> None:
 
 def _drive(host: Any) -> None:
     """As the worker does: slices of a few milliseconds, a commit behind each."""
-    from lifecycle.hosting.driver import SLICE_SECONDS
+    from lifecycle.hosting.worker.driver import SLICE_SECONDS
 
     while True:
         host.run_slice(SLICE_SECONDS)

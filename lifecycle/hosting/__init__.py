@@ -1,1 +1,3 @@
-"""The processes: kernel host and worker, the port between them, the edge, their supervision."""
+"""The processes of a demo. At the top what starts and joins them; below it three rooms: the edge,
+the worker, and the port between them, which know one another only through the port.
+"""

@@ -17,6 +17,7 @@ from lifecycle.hosting.options import Options
 PROJECT = Path(__file__).resolve().parents[2]
 COMMAND = "demo-worker"
 SOCKET_BUFFER_BYTES = 1 << 20
+EXIT_SAID = 3  # a worker that ends with it has told the terminal why
 
 
 @dataclass(frozen=True, slots=True)

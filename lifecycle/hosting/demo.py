@@ -1,194 +1,30 @@
 """`manage.py demo`: from the command line to a running cluster and back.
 
-In order: options, sockets, data directory, certificates, the worker, and only then the server's
-imports, so that the worker starts beside them. What a user can get wrong is said in one sentence
-with exit code 1, before anything is written or started.
+Options and preparation come first, and only then the server's imports. What a user can get wrong
+is said in one sentence with exit code 1, before anything is written or started.
 """
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
-import secrets
-import socket
 import sys
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lifecycle.hosting import child, options
-
-if TYPE_CHECKING:
-    from apiserver_app.auth import pki
-
-LOCK_WAIT_SECONDS = 3.0  # the worker of an edge that was killed commits and ends in that time
-
-
-class StartError(Exception):
-    """The demo cannot start, in one sentence."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What a running demo stands on."""
-
-    options: options.Options
-    http: socket.socket
-    https: socket.socket
-    http_url: str
-    https_url: str
-    lock: int
-    keys: pki.Pki
-    client_authorities: list[str]
-    worker: child.Child | None
-
-    @property
-    def kubeconfig(self) -> Path:
-        return self.options.data_dir / "kubeconfig"
-
-    @property
-    def endpoints(self) -> Path:
-        return self.options.data_dir / "endpoints.json"
+from lifecycle.hosting import options, preparation
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run until a signal; the exit code."""
     gc.disable()  # until what is imported is frozen
     try:
-        ground = prepare(options.parse(arguments))
-    except (options.OptionError, StartError) as error:
+        prepared = preparation.prepare(options.parse(arguments))
+    except (options.OptionError, preparation.StartError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
-    from lifecycle.hosting import edge_run  # imports the server, and thereby the reactor
+    from lifecycle.hosting import serving  # imports the server, and thereby the reactor
 
-    code = edge_run.run(ground)
+    code = serving.run(prepared)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # a thread that still waits for a client must not keep the process
-
-
-def prepare(given: options.Options) -> Ground:
-    """Everything that may fail for a reason the user can mend. Raises StartError."""
-    http = bind(given.host, given.port)
-    https = bind(given.host, given.tls_port)
-    urls = f"http://{_authority(http)}", f"https://{_authority(https)}"
-    lock = _take_data_dir(given.data_dir)
-    os.environ.update(child.environment(given))
-    os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
-    keys = _make_identities(given, urls[1])
-    authorities = _client_authorities(given)
-    worker = None if given.single_process else child.spawn(given, (lock,))
-    return Ground(given, http, https, *urls, lock, keys, authorities, worker)
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; nothing is accepted before the server runs."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        raise StartError(f"the host {host!r} is unknown: {error.strerror or error}") from error
-    family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    bound = socket.socket(family, kind, protocol)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    bound.setblocking(False)
-    try:
-        bound.bind(address)
-        bound.listen(1024)  # Linux lets two sockets bind one port; only one can listen
-    except OSError as error:
-        bound.close()
-        raise StartError(
-            f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}; "
-            "choose another port, 0 picks a free one"
-        ) from error
-    return bound
-
-
-def _take_data_dir(data_dir: Path) -> int:
-    """Make the directory and lock it for this demo; the lock's descriptor."""
-    try:
-        data_dir.mkdir(parents=True, exist_ok=True)
-        probe = data_dir / f".writable-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-        lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise StartError(
-            f"the data directory {data_dir} cannot be written: {error.strerror}"
-        ) from error
-    deadline = time.monotonic() + LOCK_WAIT_SECONDS
-    while not _locked(lock):
-        holder = os.pread(lock, 20, 0).decode()
-        if _lives(holder) or time.monotonic() > deadline:
-            os.close(lock)
-            raise StartError(
-                f"the data directory {data_dir} is in use by another demo (pid {holder}); "
-                "stop that one or choose another with --data-dir"
-            )
-        time.sleep(0.02)
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, str(os.getpid()).encode(), 0)
-    (data_dir / "endpoints.json").unlink(missing_ok=True)
-    return lock
-
-
-def _locked(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _lives(pid: str) -> bool:
-    """Whether the edge that took the lock is there; if not, its worker is about to end."""
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _make_identities(given: options.Options, url: str) -> pki.Pki:
-    """Certificates, kubeconfigs, and the key that signs the page's cookies."""
-    from apiserver_app.auth import kubeconfig, pki
-    from lifecycle.hosting import apiserver
-
-    hosts = [apiserver.service_address(given), *_server_names(given.host)]
-    try:
-        keys = pki.load(given.data_dir, time.time_ns() // 1000, hosts)
-        kubeconfig.write(keys, url)
-        cookie_key = given.data_dir / "secret-key"
-        if not cookie_key.exists():
-            pki.write_file(cookie_key, secrets.token_urlsafe(48).encode(), 0o600)
-    except (pki.PkiError, OSError) as error:
-        raise StartError(str(error)) from error
-    return keys
-
-
-def _client_authorities(given: options.Options) -> list[str]:
-    """Whose certificates clients may bring; reads the API server's flags for it."""
-    from lifecycle.hosting import apiserver
-
-    try:
-        return apiserver.client_authorities(apiserver.parse(given))
-    except ValueError as error:
-        raise StartError(f"the cluster cannot be started: {error}") from error
-
-
-def _server_names(host: str) -> list[str]:
-    return [socket.gethostname()] if host in ("0.0.0.0", "::") else [host]
-
-
-def _authority(bound: socket.socket) -> str:
-    """Where a client on this machine reaches the socket."""
-    host, port = bound.getsockname()[:2]
-    if host == "0.0.0.0":
-        host = "127.0.0.1"
-    elif host == "::":
-        host = "::1"
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -11,14 +11,14 @@ import asyncio
 import subprocess
 from collections.abc import Callable
 
-from lifecycle.hosting import child, port, port_hosts
+from lifecycle.hosting import child
+from lifecycle.hosting.port import edgeport, links
 
 RESTARTS_MAX = 6
 BACKOFF_SECONDS_MAX = 5.0
 GOOD_LIFE_SECONDS = 10.0  # after that long, a death is not part of a series
 EXIT_SECONDS = 2.0  # from the end of the socket to the end of the process
 STOP_SECONDS = 3.0  # for the last commit
-EXIT_SAID = 3  # a worker that ends so has told the terminal why
 
 
 class Supervisor:
@@ -26,7 +26,7 @@ class Supervisor:
 
     def __init__(
         self,
-        edge: port.EdgePort,
+        edge: edgeport.EdgePort,
         spawn: Callable[[], child.Child],
         say: Callable[[str], None],
         gave_up: Callable[[], None],
@@ -35,7 +35,7 @@ class Supervisor:
         self._spawn = spawn
         self._say = say
         self._gave_up = gave_up
-        self._link: port_hosts.SocketLink | None = None
+        self._link: links.SocketLink | None = None
         self._deaths = 0
         self._born = 0.0
         self._ever_ready = False
@@ -50,7 +50,7 @@ class Supervisor:
         self.process = worker.process
         self._born = asyncio.get_running_loop().time()
         self._ready = False
-        self._link = await port_hosts.open_socket(worker.end, self._edge.receive, self._lost)
+        self._link = await links.open_socket(worker.end, self._edge.receive, self._lost)
         self._edge.attach(self._link.send)
 
     async def stop(self) -> None:
@@ -91,7 +91,7 @@ class Supervisor:
             await _ended(dead, EXIT_SECONDS)
         how = _how_it_ended(dead.returncode)
         if not self._ever_ready:
-            if dead.returncode != EXIT_SAID:
+            if dead.returncode != child.EXIT_SAID:
                 self._say(f"the worker did not start: it {how}")
             self._gave_up()
             return

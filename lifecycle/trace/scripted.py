@@ -34,9 +34,9 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store.backend import Backend, MemoryBackend
 from lifecycle import catalog
 from lifecycle.composition import Cluster, Inputs
-from lifecycle.hosting import masking
-from lifecycle.hosting.clock import MAX
-from lifecycle.hosting.clusterhost import ClusterHost
+from lifecycle.hosting.worker import masking
+from lifecycle.hosting.worker.clock import MAX
+from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.trace import storage
 
 STEPS = ("apply", "request", "settle", "wait", "restart")

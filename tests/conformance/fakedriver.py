@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.hosting import building
-from lifecycle.hosting.driver import Driver, Send
 from lifecycle.hosting.options import Options
+from lifecycle.hosting.worker import building
+from lifecycle.hosting.worker.driver import Driver, Send
 from tests.apiserver_app.fakenodes import FakeNodes
 
 

@@ -30,8 +30,8 @@ CATCH_ALL = {
     "apiserver_app/machinery/kernel.py": "a task's error is the host's to judge",
     "apiserver_app/http/server.py": "a bug must not hang a client",
     "lifecycle/consumers.py": "the edge, WebSockets",
-    "lifecycle/hosting/edge.py": "the edge, HTTP",
-    "lifecycle/hosting/worker.py": "the edge, the worker's main loop",
+    "lifecycle/hosting/edge/adapter/server.py": "the edge, HTTP",
+    "lifecycle/hosting/worker/process.py": "the edge, the worker's main loop",
 }
 
 # the store, the trace beside it, what makes and measures the tables

@@ -110,7 +110,7 @@ class Command(BaseCommand):
 
 
 def _speed(text: str) -> float:
-    from lifecycle.hosting.clock import parse_speed
+    from lifecycle.hosting.worker.clock import parse_speed
 
     try:
         mode, speed = parse_speed(text)

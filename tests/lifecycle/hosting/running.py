@@ -19,7 +19,7 @@ from typing import Any
 PROJECT = Path(__file__).resolve().parents[3]
 WAIT_SECONDS = 60
 STAND_IN = "tests.lifecycle.hosting.standin:build_driver"
-REAL = "lifecycle.hosting.building:build_driver"
+REAL = "lifecycle.hosting.worker.building:build_driver"
 
 
 class Demo:

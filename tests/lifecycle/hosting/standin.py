@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from lifecycle.hosting.options import Options
-from lifecycle.hosting.port import Message
+from lifecycle.hosting.port.frames import Message
 
 JSON = [["Content-Type", "application/json"], ["Audit-Id", "1"]]
 

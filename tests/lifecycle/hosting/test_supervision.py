@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from lifecycle.hosting import child, port, supervision
+from lifecycle.hosting import child, supervision
+from lifecycle.hosting.port import edgeport
 
 
 def stillborn() -> child.Child:
@@ -24,7 +25,7 @@ def run_until_given_up(*, ready_first: bool) -> tuple[list[str], int]:
     """What was said, and how many workers were started after the first."""
 
     async def body() -> tuple[list[str], int]:
-        edge = port.EdgePort(asyncio.get_running_loop())
+        edge = edgeport.EdgePort(asyncio.get_running_loop())
         said: list[str] = []
         spawned: list[child.Child] = []
         over = asyncio.Event()

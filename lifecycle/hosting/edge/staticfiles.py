@@ -1,0 +1,78 @@
+"""Files of the page under /static, as raw ASGI: they are there before Django is.
+
+Serves regular files below one folder and nothing else. Answers are revalidated by ETag, so a change
+on disk shows at the next reload.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from apiserver_app.machinery import errors
+from lifecycle.hosting.edge import answers
+
+# said here because the machine's own table may lack them or disagree
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+    ".yaml": "text/yaml; charset=utf-8",
+}
+PREFIX = "/static/"
+
+
+class StaticFiles:
+    """The files below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    async def serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        for message in self.answer(scope["method"], scope["raw_path"].decode("ascii"), scope):
+            await send(message)
+
+    def answer(self, method: str, path: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
+        if method not in ("GET", "HEAD"):
+            return answers.messages_of(errors.method_not_allowed("", "static", method.lower()))
+        file = self._find(unquote(path[len(PREFIX) :]))
+        if file is None:
+            return answers.messages_of(errors.path_not_found())
+        stat = file.stat()
+        tag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
+        headers = [
+            (b"content-type", _type_of(file).encode()),
+            (b"cache-control", b"no-cache"),
+            (b"etag", tag.encode()),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        if dict(scope["headers"]).get(b"if-none-match") == tag.encode():
+            return _messages(304, headers, b"")
+        body = file.read_bytes()
+        return _messages(200, [*headers, (b"content-length", b"%d" % len(body))], body)
+
+    def _find(self, name: str) -> Path | None:
+        """The file, if it is one and does not lead out of the folder."""
+        try:
+            file = (self._root / name).resolve()
+            return file if file.is_relative_to(self._root) and file.is_file() else None
+        except (OSError, ValueError):  # a name that no file can have
+            return None
+
+
+def _type_of(file: Path) -> str:
+    known = TYPES.get(file.suffix)
+    return known or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+
+
+def _messages(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> list[dict[str, Any]]:
+    return [
+        {"type": "http.response.start", "status": status, "headers": headers},
+        {"type": "http.response.body", "body": body},
+    ]

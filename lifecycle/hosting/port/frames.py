@@ -1,0 +1,102 @@
+"""The port: the only thing between the edge and the worker. Only tuples and bytes cross it.
+
+A frame is a list of messages; a message is a tuple whose first item names it.
+
+edge to worker
+  ("req", id, cluster, method, path, query, headers, body, tls, outside_addr)
+  ("cancel", id)                       the client of this request is gone
+  ("data", id, data)                   what the client of a switched connection sent
+  ("took", id, count)                  so much of a paced answer is on its way to the client
+  ("ctl", id, cluster, action, args)   a control action of the product
+worker to edge
+  ("head", id, status, headers, more, body)   more: False, True, "paced" or "part"
+  ("body", id, data, more)             "part": of what was there at once, however much it is
+  ("switch", id, headers)              the upgrade that was asked for is granted
+  ("close", id, code, reason)          the end of a switched connection
+  ("took", id, count)                  so much of what the client sent is used up
+  ("ctlr", id, ok, result)             not ok: result["error"] says why
+  ("trace", cluster, first_seq, last_seq, bytes)   records, comma separated; b"": in the store only
+  ("state", cluster, dict)             the clock or what holds it changed
+  ("ready", info)                      the worker serves now
+  ("log", line)                        for the terminal
+
+Path and query are as the client sent them, still percent-encoded. tls is None or
+[common name, [organizations], issuer, error, fingerprint, [DER of the chain]].
+
+A request with an Upgrade header is refused by an ordinary head, or granted by "switch", whose
+headers are those of the 101. From then on data goes both ways: messages of a WebSocket (str: a text
+message) or pieces of any other protocol's bytes. Each side counts what the other has not said
+"took" for yet: the edge stops reading from the client at CLIENT_BYTES_MAX, the worker stops writing
+at a limit of its own. A paced answer is an ordinary one whose worker waits likewise. "close" has a
+WebSocket's code. Nothing in this room but `links`, which carries the frames, knows a socket.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import msgspec
+
+Message = tuple[Any, ...]
+Send = Callable[[list[Message]], None]
+
+FRAME_BYTES_MAX = 1 << 28
+
+_LENGTH = struct.Struct(">I")
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[tuple[Any, ...]])
+
+
+class PortError(Exception):
+    """The other side broke the protocol: a frame too long, or not a list of messages."""
+
+
+class Driver(Protocol):
+    """What the worker side of the port serves. `stop` commits what is left."""
+
+    def receive(self, messages: list[Message]) -> None: ...
+
+    def start(self) -> Any: ...
+
+    def stop(self) -> Any: ...
+
+
+def encode_frame(messages: list[Message]) -> bytes:
+    """The frame as it crosses a byte stream: its length in four bytes, then msgpack."""
+    data = _encoder.encode(messages)
+    if len(data) > FRAME_BYTES_MAX:
+        raise PortError(f"a frame of {len(data)} bytes is longer than {FRAME_BYTES_MAX}")
+    return _LENGTH.pack(len(data)) + data
+
+
+class FrameReader:
+    """Cuts a byte stream into frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[list[Message]]:
+        """Every frame that is whole now."""
+        self._buffer += data
+        start, have = 0, len(self._buffer)
+        try:
+            while have - start >= 4:
+                (size,) = _LENGTH.unpack_from(self._buffer, start)
+                if size > FRAME_BYTES_MAX:
+                    raise PortError(f"a frame of {size} bytes is longer than {FRAME_BYTES_MAX}")
+                if have - start - 4 < size:
+                    break
+                body = bytes(memoryview(self._buffer)[start + 4 : start + 4 + size])
+                start += 4 + size
+                yield _decode(body)
+        finally:
+            del self._buffer[:start]
+
+
+def _decode(body: bytes) -> list[Message]:
+    try:
+        return _decoder.decode(body)
+    except msgspec.MsgspecError as error:
+        raise PortError(f"not a frame: {error}") from error

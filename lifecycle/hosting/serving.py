@@ -1,0 +1,274 @@
+"""The edge process from its first listening socket to its exit code.
+
+Joins server, application, port and worker; writes endpoints.json once the worker serves; on a
+signal ends streams first, then the worker, then itself, within DEADLINE_SECONDS whatever happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from lifecycle.hosting.edge.adapter import server, tls  # isort: skip
+
+from apiserver_app.handlers import life
+from lifecycle.hosting import child, memory, preparation, supervision
+from lifecycle.hosting.edge import api, app, fanout, origins, staticfiles
+from lifecycle.hosting.port import edgeport, links
+from lifecycle.hosting.worker import process
+
+DEADLINE_SECONDS = 4.5
+GC_THRESHOLD = 3000
+M_TRIM_THRESHOLD, M_ARENA_MAX = -1, -8  # glibc's malloc.h
+TRIM_BYTES = 128 << 10
+LAST_ANSWERS_SECONDS = 0.5
+
+
+def run(prepared: preparation.Prepared) -> int:
+    """Serve until a signal or until the worker is given up; the exit code."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # --single-process: the driver's own store
+    _share_one_heap()
+    _open_files()
+    return Edge(prepared).run()
+
+
+class Edge:
+    """One edge process."""
+
+    def __init__(self, prepared: preparation.Prepared) -> None:
+        self._prepared = prepared
+        self._loop: asyncio.AbstractEventLoop = server.event_loop()
+        asyncio.set_event_loop(self._loop)
+        self._port = edgeport.EdgePort(self._loop)
+        self._fanout = fanout.Fanout(self._loop)
+        self._port.on_trace.append(self._fanout.on_trace)
+        self._port.on_state.append(self._fanout.on_state)
+        self._port.on_state.append(self._follow_server)
+        self._port.on_log.append(_say)
+        self._port.on_ready.append(self._on_ready)
+        services = app.Services(
+            self._loop,
+            self._port,
+            self._fanout,
+            prepared.options.data_dir,
+            origins.own_names([prepared.options.host]),
+        )
+        static = staticfiles.StaticFiles(child.PROJECT / "static")
+        self._application = app.Application(services, static, load_django)
+        self._server = server.EdgeServer(self._application, self._on_listening)
+        self._supervisor = supervision.Supervisor(
+            self._port, self._spawn, _say, lambda: self._begin_stop(1)
+        )
+        self._inside: tuple[links.LoopLink, process.Built] | None = None
+        self._code = 0
+        self._stopping: asyncio.Task[None] | None = None
+        self._announced = False
+
+    def run(self) -> int:
+        """Returns when the reactor has stopped."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._begin_stop, 0)
+        try:
+            self._server.run()
+        finally:
+            self._supervisor.kill()
+            self._prepared.endpoints.unlink(missing_ok=True)
+        return self._code
+
+    # -- start ----------------------------------------------------------------------------------
+
+    def _on_listening(self) -> None:
+        """The server is set up; the reactor starts right after."""
+        keys = self._prepared.keys
+        self._context = tls.ServerContext(
+            keys.server.certificate_path, keys.server.key_path, self._prepared.client_authorities
+        )
+        self._server.listen(self._prepared.http, None)
+        self._address = self._prepared.https.getsockname()
+        self._tls = self._server.listen(self._prepared.https, self._context)
+        self._loop.create_task(self._start_worker())
+
+    async def _start_worker(self) -> None:
+        if self._prepared.worker is not None:
+            await self._supervisor.adopt(self._prepared.worker)
+            return
+        await self._application.load_django()
+        link = links.LoopLink(self._loop, self._port)
+        try:
+            await asyncio.to_thread(process.prepare)
+            built = process.build(self._prepared.options, self._loop, link.to_edge)
+        except ValueError as error:
+            _say(f"the cluster cannot be started: {error}")
+            self._begin_stop(1)
+            return
+        self._inside = (link, built)
+        link.open(built.driver)
+        await built.start()
+
+    def _spawn(self) -> child.Child:
+        return child.spawn(self._prepared.options, (self._prepared.lock,))
+
+    def _on_ready(self, info: dict[str, Any]) -> None:
+        self._write_endpoints()
+        if not self._announced:
+            self._announced = True
+            self._announce(info)
+            self._application.load_django().add_done_callback(lambda _done: _settle_memory())
+
+    def _follow_server(self, cluster: str, state: dict[str, Any]) -> None:
+        """While an API server is stopped nobody gets through to it. The TLS port is the default
+        cluster's: nobody listens there then, unless other clusters are reached by it, too."""
+        stopped = state.get("apiserver") == life.STOPPED
+        if stopped == (cluster in self._port.stopped):
+            return
+        (self._port.stopped.add if stopped else self._port.stopped.discard)(cluster)
+        alone = len((self._port.info or {}).get("clusters") or ()) < 2
+        if cluster != api.DEFAULT_CLUSTER or self._stopping is not None:
+            return
+        if stopped and alone and self._tls is not None:
+            self._server.stop_listening_at(self._tls)
+            self._tls = None
+        elif not stopped and self._tls is None:
+            try:
+                self._tls = self._server.listen(preparation.bind(*self._address[:2]), self._context)
+            except preparation.StartError as error:
+                _say(f"the API server cannot be reached again: {error}")
+
+    def _write_endpoints(self) -> None:
+        process = self._supervisor.process
+        _write_atomically(
+            self._prepared.endpoints,
+            {
+                "http": self._prepared.http_url,
+                "https": self._prepared.https_url,
+                "kubeconfig": str(self._prepared.kubeconfig),
+                "pid": os.getpid(),
+                "worker_pid": os.getpid() if process is None else process.pid,
+            },
+        )
+
+    def _announce(self, info: dict[str, Any]) -> None:
+        nodes = info.get("nodes", self._prepared.options.nodes)
+        count = nodes if isinstance(nodes, int) else len(nodes)
+        version = info.get("version", self._prepared.options.kubernetes_version)
+        print(
+            f"\n  Kubernetes {version}, {count} node{'s' if count != 1 else ''}, simulated\n\n"
+            f"  page        {self._prepared.http_url}/\n"
+            f"  kubeconfig  {self._prepared.kubeconfig}\n"
+            f"              export KUBECONFIG={self._prepared.kubeconfig}\n"
+            f"  stop        Ctrl-C, or kill {os.getpid()}\n",
+            flush=True,
+        )
+        if self._prepared.options.browser and _has_display():
+            threading.Thread(target=_browse, args=(self._prepared.http_url,), daemon=True).start()
+
+    # -- end ------------------------------------------------------------------------------------
+
+    def _begin_stop(self, code: int) -> None:
+        """The first call ends everything in order, the second at once."""
+        if self._stopping is not None:
+            self._supervisor.kill()
+            os._exit(code or 1)
+        self._code = code
+        _exit_after(DEADLINE_SECONDS, self._supervisor)
+        self._stopping = self._loop.create_task(self._stop())
+
+    async def _stop(self) -> None:
+        try:
+            self._application.stopping = True
+            self._server.stop_listening()
+            self._port.end_streams()
+            self._fanout.close()
+            if self._inside is not None:
+                link, built = self._inside
+                await built.stop()
+                await asyncio.sleep(0)
+                link.close()
+            else:
+                await self._supervisor.stop()
+            deadline = self._loop.time() + LAST_ANSWERS_SECONDS
+            while self._server.busy() and self._loop.time() < deadline:
+                await asyncio.sleep(0.005)
+            await asyncio.sleep(0.01)
+        finally:
+            self._server.stop()
+
+
+def load_django() -> Any:
+    """Import Django and what the page and the product API need; runs in a thread."""
+    import django
+
+    django.setup()
+    from lifecycle.hosting import schema
+
+    schema.migrate_if_needed("default")
+    from lifecycle import asgi
+
+    return asgi.application
+
+
+def _share_one_heap() -> None:
+    """Views run in threads of their own; glibc would give each a heap and keep what it grew to."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, 1)
+        mallopt(M_TRIM_THRESHOLD, TRIM_BYTES)
+
+
+def _open_files() -> None:
+    """Take as many connections as the system allows, as Go's programs do."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _settle_memory() -> None:
+    """Everything imported by now stays for good: keep the collector off it."""
+    gc.collect()
+    gc.freeze()
+    memory.trim()
+    gc.set_threshold(GC_THRESHOLD, 20, 50)
+    gc.enable()
+
+
+def _write_atomically(path: Path, content: dict[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(content, indent=2) + "\n")
+    temporary.replace(path)
+
+
+def _exit_after(seconds: float, supervisor: supervision.Supervisor) -> None:
+    def end() -> None:
+        _say(f"not everything ended within {seconds:g} s; leaving")
+        supervisor.kill()
+        os._exit(1)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
+def _has_display() -> bool:
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _browse(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)
+
+
+def _say(line: str) -> None:
+    print(f"demo: {line}", file=sys.stderr, flush=True)

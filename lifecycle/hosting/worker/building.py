@@ -1,0 +1,99 @@
+"""What the worker drives: the clusters of a data directory, each on its host."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from apiserver_app.auth import pki
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.store.backend import ClusterState
+from apiserver_app.store.log import DatabaseBackend
+from lifecycle import catalog, controlplane
+from lifecycle.composition import Cluster, Inputs
+from lifecycle.hosting import apiserver
+from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
+from lifecycle.hosting.worker import auditlog, authfiles
+from lifecycle.hosting.worker.clock import parse_speed
+from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.hosting.worker.driver import Driver, Send
+from lifecycle.hosting.worker.outbound import Network
+
+DEFAULT_SEED = 1
+
+
+def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) -> Driver:
+    """The driver of the one cluster that `demo` serves. ValueError says what cannot be."""
+    now = time.time_ns() // 1000 // SECOND * SECOND
+    keys = pki.load(options.data_dir, now, [apiserver.service_address(options)])
+    given = apiserver.parse(options)
+    inputs = Inputs(
+        name=options.cluster,
+        seed=DEFAULT_SEED if options.seed is None else options.seed,
+        version=options.kubernetes_version,
+        profile=options.profile,
+        epoch=now,
+        nodes=options.nodes,
+        ca_pem=keys.ca.certificate.decode(),
+        ca_key=keys.ca.key,
+        service_account_key=keys.service_account_key,
+        flags=given,
+        options={
+            "kubelet": {"images": catalog.images()},
+            "kubeadm": True,
+            "manifests": {
+                controlplane.NODE: controlplane.manifests(options.kubernetes_version, given)
+            },
+        },
+    )
+    cluster = Cluster(inputs, DatabaseBackend(options.cluster))
+    _check_same(cluster, options)
+    mode, speed = parse_speed(options.speed)
+    host = ClusterHost(cluster, time.monotonic, mode=mode, speed=speed)
+    cluster.on_ready = lambda: host.staged.append(("ready", ready_info(cluster)))
+    cluster.on_bug = cluster.on_log = lambda line: host.staged.append(("log", line))
+    if inputs.flags.audit_log_path:
+        host.on_audit = auditlog.sink(
+            inputs.flags, lambda line: host.staged.append(("log", line)), lambda: host.kernel.now
+        )
+    driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
+    allowed = inputs.flags.outbound_allowed_addresses
+    cluster.outbound.network = Network(loop, host, driver.wake, allowed)
+    authfiles.Files(loop, host, driver.wake, apiserver.read).start()
+    return driver
+
+
+def ready_info(cluster: Cluster) -> dict[str, Any]:
+    return {
+        "cluster": cluster.name,
+        "version": cluster.state.version,
+        "nodes": cluster.inputs.nodes,
+        "seed": cluster.state.seed,
+        "epoch": cluster.state.epoch,
+        "seq": cluster.recorder.seq,
+    }
+
+
+def _check_same(cluster: Cluster, options: Options) -> None:
+    """A cluster goes on as what it was; other wishes are refused, not ignored."""
+    state = cluster.state
+    if cluster.is_new:
+        return
+    if state.version != options.kubernetes_version:
+        raise ValueError(
+            f"the data directory holds a cluster of Kubernetes {state.version}, not "
+            f"{options.kubernetes_version}; go on with {_wish(state)}, or choose another --data-dir"
+        )
+    if options.seed is not None and options.seed != state.seed:
+        raise ValueError(
+            f"the data directory holds a cluster with seed {state.seed}, not {options.seed}; "
+            "choose another --data-dir"
+        )
+
+
+def _wish(state: ClusterState) -> str:
+    """The option with which a cluster like that is started."""
+    if state.profile in profiles() and state.profile != DEFAULT_PROFILE:
+        return f"--profile {state.profile}"
+    return f"--kubernetes-version {state.version}"

@@ -1,0 +1,228 @@
+"""One cluster on its host: admits inputs, runs slices, commits, and only then lets answers out.
+
+A slice is one database transaction. Whatever the cluster says to the outside (answers, watch
+lines, trace records) waits in `staged` until the commit that makes it true. Four rules decide the
+order: outside requests are admitted inside a slice; they run before all else; a slice is cut once
+one of them is done; and after a burst of them the cluster's own work gets at least as long.
+
+All that depends on wall time happens at admission, and each admission is logged with its kernel
+step, so that the same inputs at the same steps give the same run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from apiserver_app.store.backend import InputRow, Segment
+from lifecycle.composition import Cluster
+from lifecycle.hosting.worker.clock import Clock, Wall
+from lifecycle.trace import storage
+
+LIVE_BYTES_MAX = 16 << 20  # records of one commit beyond this are left to the store
+CHUNK_STEPS = 64
+INSIDE_SHARE_SECONDS_MIN = 0.0005
+
+Message = tuple[Any, ...]
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class ClusterHost:
+    """Drives one Cluster. Everything here happens on the host's thread."""
+
+    def __init__(self, cluster: Cluster, wall: Wall, *, mode: str, speed: float) -> None:
+        self.cluster = cluster
+        self.kernel = cluster.kernel
+        self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed)
+        self.wall = wall
+        self.staged: list[Message] = []
+        self.commits = 0
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._inputs: list[InputRow] = []
+        self._input_count = cluster.state.control.get("inputs", 0)
+        self._outside_done = False
+        self._inside_owed = 0.0
+        self._state_sent: dict[str, Any] = {}
+        self.asking = 0  # calls to the network under way: virtual time does not leap past them
+        # takes the lines of the audit log, once what they tell of is durable
+        self.on_audit: Callable[[list[bytes]], None] = lambda lines: None
+        self.paused = False  # a worker that starts must boot, whatever was going on before
+
+    # -- inputs ---------------------------------------------------------------------------------
+
+    def offer(self, what: str, data: Any, start: Callable[[], Any]) -> None:
+        """An input from outside waits here until a slice admits it."""
+
+        def admit() -> None:
+            self.kernel.advance(self.clock.target())
+            self._log(what, data)
+            start()
+
+        self._inbox.append(admit)
+
+    def input_now(self, what: str, data: Any) -> None:
+        """Log an input that takes effect at once (a control action)."""
+        self._log(what, data)
+
+    def outside_done(self) -> None:
+        """An outside request got its answer: the slice ends so that the answer may leave."""
+        self._outside_done = True
+
+    def _log(self, what: str, data: Any) -> None:
+        self._input_count += 1
+        kernel = self.kernel
+        self._inputs.append(
+            InputRow(
+                self._input_count, kernel.steps, kernel.now, self.cluster.recorder.seq,
+                _encode((what, data)),
+            )
+        )  # fmt: skip
+
+    # -- slices ---------------------------------------------------------------------------------
+
+    def run_slice(self, budget_seconds: float, poll: Callable[[], None] | None = None) -> None:
+        """Work until the budget is spent, an outside request is done, or nothing is left."""
+        kernel, wall = self.kernel, self.wall
+        end = wall() + budget_seconds
+        self._outside_done = False
+        while True:
+            if poll is not None:
+                poll()
+            self._admit()
+            started = wall()
+            if kernel.has_outside():
+                while kernel.has_outside() and not kernel.frozen:
+                    kernel.run_ready(1)
+                self._inside_owed = max(wall() - started, INSIDE_SHARE_SECONDS_MIN)
+            else:
+                taken = kernel.run_ready(CHUNK_STEPS)
+                self._inside_owed -= wall() - started
+                if taken < CHUNK_STEPS and not self._fire():
+                    self._inside_owed = 0.0
+                    if kernel.frozen or not self._inbox:
+                        return
+            if kernel.frozen or self._outside_done or wall() >= end:
+                return
+
+    def _admit(self) -> None:
+        if self.kernel.frozen:
+            return
+        if self._inside_owed > 0 and self.kernel.has_ready():
+            return
+        while self._inbox:
+            self._inbox.popleft()()
+
+    def _fire(self) -> bool:
+        """Fire the next timer whose time has come, while nothing is ready."""
+        kernel = self.kernel
+        if kernel.frozen or kernel.has_ready():
+            return not kernel.frozen
+        stepping = bool(self.cluster.recorder.stepping)
+        if kernel.fire_timer(self.clock.target(), jump=self._jumps()):
+            return True
+        if stepping and not self.asking:
+            # nothing but housekeeping is left: that is the next step then
+            due = kernel.next_due(jump=False)
+            return due is not None and kernel.fire_timer(due, jump=True)
+        return False
+
+    def idle_seconds(self) -> float | None:
+        """How long nothing will happen by itself: 0 to run at once, None until an input comes."""
+        if self.kernel.frozen:
+            return None
+        if self._inbox:
+            return 0.0
+        due = self.kernel.next_due(jump=self._jumps())
+        if due is None:
+            return None
+        return 0.0 if due == 0 else self.clock.wall_seconds_until(due)
+
+    def _jumps(self) -> bool:
+        stepping = bool(self.cluster.recorder.stepping)
+        return (self.clock.jumps or stepping) and not self.asking
+
+    # -- commits --------------------------------------------------------------------------------
+
+    def commit(self, *, last: bool = False) -> list[Message]:
+        """Make the slice durable; what may leave now. The `last` one leaves nothing for later."""
+        cluster = self.cluster
+        store = cluster.store
+        batch = cluster.recorder.take(cluster.value_of)
+        volumes = cluster.nodes.claims.changed(whole=last)
+        if batch is None and not store.pending and not self._inputs and not volumes:
+            return self._released()
+        state = cluster.state
+        state.volumes = volumes
+        state.revision, state.compacted = store.revision, store.compacted
+        state.now, state.steps = self.kernel.now, self.kernel.steps
+        state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
+        members = self.cluster.etcd.members
+        state.control = {
+            "inputs": self._input_count, "members": members.all, "leader": members.led,
+        }  # fmt: skip
+        state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
+        rows, store.pending = store.pending, []
+        inputs, self._inputs = self._inputs, []
+        segment = None
+        if batch is not None:
+            data = storage.pack(batch.stored)
+            segment = Segment(batch.first, batch.last, batch.t, data)
+        store.backend.commit(state, rows, segment, inputs)
+        if batch is not None:
+            live = batch.live if len(batch.live) <= LIVE_BYTES_MAX else b""
+            self.staged.append(("trace", cluster.name, batch.first, batch.last, live))
+        return self._released()
+
+    def _released(self) -> list[Message]:
+        lines = self.cluster.audit_lines
+        if lines:
+            self.on_audit(list(lines))
+            lines.clear()
+        state = self.state()
+        if state != self._state_sent:
+            self._state_sent = state
+            self.staged.append(("state", self.cluster.name, state))
+        out, self.staged = self.staged, []
+        self.commits += 1
+        return out
+
+    # -- control --------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What the page shows of the clock; changes are sent as they happen."""
+        recorder = self.cluster.recorder
+        return {
+            "mode": "paused" if self.paused else self.clock.mode,
+            "speed": "max" if self.clock.jumps else self.clock.speed,
+            "frozen": self.kernel.frozen,
+            "apiserver": self.cluster.context.life.state,
+            "held": recorder.held if self.kernel.frozen else None,
+            "breakpoints": [
+                {"id": one.id, "kind": one.kind, **one.wanted} for one in recorder.breakpoints
+            ],
+        }
+
+    def pause(self) -> None:
+        self.paused = True
+        self.kernel.frozen = True
+
+    def resume(self) -> None:
+        self.paused = False
+        self._thaw("")
+
+    def step(self, unit: str) -> None:
+        """Go on to the next hop, or to the next begin or end of a request."""
+        self.paused = True
+        self._thaw(unit)
+
+    def set_speed(self, mode: str, speed: float) -> None:
+        self.clock.set(mode, speed)
+
+    def _thaw(self, stepping: str) -> None:
+        recorder = self.cluster.recorder
+        recorder.arm(stepping=stepping)
+        recorder.thaw()
+        self.clock.rebase()

@@ -1,0 +1,223 @@
+"""What the product may do to a cluster from outside: clock, breakpoints, roles, reading state.
+
+An action takes effect between two steps of the kernel and is recorded. A bad one is refused with
+one clear sentence and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apiserver_app.handlers import life as lives
+from apiserver_app.http import startup
+from apiserver_app.machinery.probe import KINDS
+from apiserver_app.registry import generic, watchcache
+from apiserver_app.store.errors import StoreError
+from lifecycle.etcdctl import worlds
+from lifecycle.hosting.worker import forms
+from lifecycle.hosting.worker.clock import parse_speed
+from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.trace.recorder import Breakpoint
+
+BREAKPOINTS_MAX = 32
+FAULT = "etcdserver: request timed out"
+FAULTS_MAX, FAULT_TIMES_MAX, FAULT_CHARACTERS_MAX = 16, 1000, 500
+CONSOLE_CHARACTERS_MAX = 65_536
+Args = dict[str, Any]
+
+
+class ControlError(Exception):
+    """The action was refused; the text says why."""
+
+
+class Controls:
+    """Control actions by name. Each answers the state of the clock, unless it answers more."""
+
+    def __init__(self, hosts: Mapping[str, ClusterHost]) -> None:
+        self._hosts = hosts
+        self._actions: dict[str, Callable[[ClusterHost, Args], Any]] = {
+            "state": lambda host, args: None,
+            "pause": self._pause,
+            "resume": self._resume,
+            "step": self._step,
+            "step_request": self._step_request,
+            "speed": self._speed,
+            "breakpoints": self._breakpoints,
+            "role": self._role,
+            "fault": self._fault,
+            "apiserver": self._apiserver,
+            "objects": self._objects,
+            "object_at": self._object_at,
+            "console": self._console,
+            "startup": self._startup,
+            "forms": self._forms,
+        }
+
+    def handle(self, cluster: str, action: str, args: Args) -> Args:
+        host = self._hosts.get(cluster)
+        if host is None:
+            raise ControlError(f'there is no cluster "{cluster}"')
+        do = self._actions.get(action)
+        if do is None:
+            known = ", ".join(sorted(self._actions))
+            raise ControlError(f'unknown action "{action}"; there are: {known}')
+        answer = do(host, args)
+        return {**self._state(host), **(answer or {})}
+
+    def _state(self, host: ClusterHost) -> Args:
+        cluster = host.cluster
+        state = cluster.state
+        return {
+            **host.state(),
+            "cluster": cluster.name,
+            "seq": cluster.recorder.seq,
+            "revision": cluster.store.revision,
+            "now": cluster.kernel.now - state.epoch,
+            "epoch": state.epoch,
+            "version": state.version,
+            "seed": state.seed,
+            "profile": state.profile,
+            "ready": cluster.ready,
+            "nodes": cluster.inputs.nodes,
+            "roles": {name: role.states() for name, role in cluster.roles.items()},
+        }
+
+    # -- the clock ------------------------------------------------------------------------------
+
+    def _pause(self, host: ClusterHost, args: Args) -> None:
+        self._told(host, "pause", {})
+        host.pause()
+
+    def _resume(self, host: ClusterHost, args: Args) -> None:
+        self._told(host, "resume", {})
+        host.resume()
+
+    def _step(self, host: ClusterHost, args: Args) -> None:
+        self._told(host, "step", {})
+        host.step("hop")
+
+    def _step_request(self, host: ClusterHost, args: Args) -> None:
+        self._told(host, "step_request", {})
+        host.step("request")
+
+    def _speed(self, host: ClusterHost, args: Args) -> None:
+        try:
+            mode, speed = parse_speed(args.get("speed"))
+        except ValueError as error:
+            raise ControlError(str(error)) from error
+        self._told(host, "speed", {"mode": mode, "speed": speed})
+        host.set_speed(mode, speed)
+        host.cluster.recorder.tell("clock", mode, speed, span=0)
+
+    def _breakpoints(self, host: ClusterHost, args: Args) -> None:
+        wanted = args.get("set")
+        if not isinstance(wanted, list) or len(wanted) > BREAKPOINTS_MAX:
+            raise ControlError(f"set must be a list of at most {BREAKPOINTS_MAX} breakpoints")
+        parsed = tuple(_breakpoint(one) for one in wanted)
+        self._told(host, "breakpoints", {"set": wanted})
+        recorder = host.cluster.recorder
+        recorder.arm(stepping=recorder.stepping, breakpoints=parsed)
+
+    # -- components -----------------------------------------------------------------------------
+
+    def _role(self, host: ClusterHost, args: Args) -> None:
+        name, do = str(args.get("role", "")), str(args.get("do", ""))
+        if name not in host.cluster.roles:
+            known = ", ".join(host.cluster.roles)
+            raise ControlError(f'there is no role "{name}"; there are: {known}')
+        component = str(args.get("component", ""))
+        self._told(host, "role", {"role": name, "do": do, "component": component})
+        try:
+            host.cluster.role(name, do, component=component)
+        except ValueError as error:
+            raise ControlError(str(error)) from error
+
+    def _apiserver(self, host: ClusterHost, args: Args) -> None:
+        """Stop the API server in order, or start it again."""
+        do, life = str(args.get("do", "")), host.cluster.context.life
+        act = {"start": life.start, "stop": life.stop}.get(do)
+        if act is None:
+            raise ControlError(f'the API server can be asked to start or stop, not to "{do}"')
+        if (life.state, do) not in lives.TRANSITIONS:
+            raise ControlError(f"cannot {do} the API server: it is {life.state}")
+        self._told(host, "apiserver", {"do": do})
+        act()
+
+    # -- etcd -----------------------------------------------------------------------------------
+
+    def _fault(self, host: ClusterHost, args: Args) -> None:
+        """Have etcd answer the next writes of a resource with an error; 0 times: no more faults."""
+        resource, op = str(args.get("resource", "")), str(args.get("op", ""))
+        message, times = str(args.get("message") or FAULT), args.get("times", 1)
+        if resource and resource not in host.cluster.resources.by_key:
+            raise ControlError(f'there is no resource "{resource}"')
+        if op and op not in generic.CALLS:
+            raise ControlError(f'op must be one of {", ".join(generic.CALLS)}, not "{op}"')
+        if not isinstance(times, int) or not 0 <= times <= FAULT_TIMES_MAX:
+            raise ControlError(f"times must be a number up to {FAULT_TIMES_MAX}")
+        faults = host.cluster.context.storage.faults
+        if times and len(faults) >= FAULTS_MAX:
+            raise ControlError(f"there are {FAULTS_MAX} faults already")
+        told = {"resource": resource, "op": op, "times": times, "message": message}
+        self._told(host, "fault", told)
+        if times:
+            faults.append(generic.Fault(message[:FAULT_CHARACTERS_MAX], resource, op, times))
+        else:
+            faults.clear()
+
+    def _console(self, host: ClusterHost, args: Args) -> Args:
+        """Run one etcdctl command line."""
+        line, stdin = str(args.get("command", "")), str(args.get("stdin", ""))
+        if len(line) + len(stdin) > CONSOLE_CHARACTERS_MAX:
+            raise ControlError(f"a command has at most {CONSOLE_CHARACTERS_MAX} characters")
+        self._told(host, "console", {"command": line, "stdin": stdin})
+        answer = worlds.console(host.cluster.etcd, line, stdin)
+        return {**answer, "revision": host.cluster.store.revision}
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def _objects(self, host: ClusterHost, args: Args) -> Args:
+        """Current objects under a prefix of the store."""
+        prefix = str(args.get("prefix", "/registry/"))
+        entries = host.cluster.store.range(prefix, limit=5000).entries
+        return {"objects": {one.key: watchcache.readable(one) for one in entries}}
+
+    def _object_at(self, host: ClusterHost, args: Args) -> Args:
+        key, revision = str(args.get("key", "")), args.get("revision")
+        if not isinstance(revision, int) or revision < 1:
+            raise ControlError("revision must be a number from 1 on")
+        try:
+            entry = host.cluster.store.get_at(key, revision)
+        except StoreError as error:
+            raise ControlError(str(error)) from error
+        return {"object": watchcache.readable(entry) if entry else None}
+
+    def _startup(self, host: ClusterHost, args: Args) -> Args:
+        """How the API server was built, with all its routes."""
+        cluster = host.cluster
+        return {"startup": startup.whole(cluster.context, cluster.inputs.flags)}
+
+    def _forms(self, host: ClusterHost, args: Args) -> Args:
+        """The bytes of a request, its object, and what etcd made of it."""
+        try:
+            return {"forms": forms.of_request(host.cluster, int(args.get("seq") or 0))}
+        except KeyError as error:
+            raise ControlError("no request begins with that record") from error
+
+    def _told(self, host: ClusterHost, action: str, detail: Args) -> None:
+        host.input_now("control", [action, detail])
+        host.cluster.recorder.tell("control", action, detail, span=0)
+
+
+def _breakpoint(one: Any) -> Breakpoint:
+    if not isinstance(one, dict) or not isinstance(one.get("kind"), str):
+        raise ControlError('a breakpoint is an object with "id" and "kind"')
+    if one["kind"] not in KINDS:
+        raise ControlError(f'unknown kind of record "{one["kind"]}"; there are: {", ".join(KINDS)}')
+    known = {*KINDS[one["kind"]], *KINDS["request"]}
+    wanted = {name: value for name, value in one.items() if name not in ("id", "kind")}
+    for name in wanted:
+        if name not in known:
+            raise ControlError(f'a {one["kind"]} record has no field "{name}"')
+    return Breakpoint(str(one.get("id") or one["kind"]), one["kind"], wanted)

@@ -1,0 +1,292 @@
+"""The worker side of the port: takes messages, drives the clusters in turn, sends what they say.
+
+It runs on an asyncio loop (the worker process's own, or the edge's with --single-process) and
+gives it back after every slice. One frame leaves for each commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from apiserver_app.http.server import Reply, Request
+from lifecycle.hosting import memory
+from lifecycle.hosting.worker import masking
+from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
+from lifecycle.hosting.worker.control import ControlError, Controls
+
+SLICE_SECONDS = 0.02
+# one process for all: the edge needs the loop back soon
+SLICE_SECONDS_SHARED = 0.002
+# objects made since the last collection: in a gap, and at any price
+YOUNG_IN_A_GAP, YOUNG_MAX = 20_000, 400_000
+SHARED_TURNS = 4  # turns of the loop that the edge gets between slices
+
+Send = Callable[[list[Message]], None]
+
+
+class Driver:
+    """Drives hosts on a loop. `poll`, when set, brings in messages that wait on the socket."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        hosts: dict[str, ClusterHost],
+        send: Send,
+        *,
+        shared: bool = False,
+    ) -> None:
+        self.loop = loop
+        self.hosts = hosts
+        self.send = send
+        self.poll: Callable[[], None] | None = None
+        self.stopped = False
+        self._slice = SLICE_SECONDS_SHARED if shared else SLICE_SECONDS
+        self._shared = shared
+        self._handle: asyncio.Handle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
+        self._controls = Controls(hosts)
+        self._driving = False
+        self._collects = False
+
+    def start(self) -> None:
+        """Boot every cluster and begin to drive."""
+        for host in self.hosts.values():
+            host.cluster.start()
+        self._collects = not self._shared
+        if self._collects:
+            gc.collect()
+            gc.freeze()
+            gc.disable()
+        self._soon()
+
+    def stop(self) -> None:
+        """End the open streams and commit what is left; nothing is driven afterwards."""
+        if self.stopped:
+            return
+        for host, reply in list(self._requests.values()):
+            if reply.switched:
+                reply.close(1001, "the server is stopping")
+            elif reply.streaming:
+                reply.body(b"", False)
+            host.outside_done()
+        self._flush(last=True)
+        self.stopped = True
+        for handle in (self._handle, self._timer):
+            if handle is not None:
+                handle.cancel()
+
+    def receive(self, messages: list[Message]) -> None:
+        """Messages from the edge. They take effect at the next slice."""
+        for message in messages:
+            kind = message[0]
+            if kind == "req":
+                self._request(*message[1:])
+            elif kind in ("data", "took"):
+                self._pass(kind, message[1], message[2])
+            elif kind == "cancel":
+                self._cancel(message[1])
+            elif kind == "ctl":
+                self._control(*message[1:])
+        if not self._driving:
+            self._soon()
+
+    def wake(self) -> None:
+        """Something was offered to a host from inside this process."""
+        if not self._driving:
+            self._soon()
+
+    # -- messages -------------------------------------------------------------------------------
+
+    def _request(
+        self,
+        number: int,
+        cluster: str,
+        method: str,
+        path: str,
+        query: str,
+        headers: Any,
+        body: bytes,
+        tls: Any,
+        address: str = "",
+    ) -> None:
+        host = self.hosts.get(cluster)
+        if host is None:
+            self.send([_no_cluster(number, cluster)])
+            return
+        reply = _Reply(self, host, number)
+        request = Request(method, path, query, headers, body, tls, address)
+        self._requests[number] = (host, reply)
+        kernel, server = host.kernel, host.cluster.server
+
+        def start() -> None:
+            if number in self._requests:
+                kernel.spawn(f"request {number}", server.serve(request, reply), lane=0, span=0)
+
+        told = masking.headers(headers), masking.body(path, body)
+        host.offer("request", [number, method, path, query, *told, tls], start)
+
+    def _pass(self, kind: str, number: int, what: bytes | str | int) -> None:
+        """What the client of an open stream sent, or how much it took: an input like a request."""
+        found = self._requests.get(number)
+        if found is not None:
+            host, reply = found
+            host.offer(kind, [number, what], lambda: reply.on(kind, what))
+
+    def _cancel(self, number: int) -> None:
+        found = self._requests.pop(number, None)
+        if found is not None:
+            found[0].input_now("cancel", [number])
+            found[1].on("cancel")
+
+    def _control(self, number: int, cluster: str, action: str, args: Any) -> None:
+        try:
+            result = self._controls.handle(cluster, action, args or {})
+        except ControlError as error:
+            self.send([("ctlr", number, False, {"error": str(error)})])
+            return
+        self._flush()
+        self.send([("ctlr", number, True, result)])
+
+    def finished(self, number: int) -> None:
+        self._requests.pop(number, None)
+
+    # -- driving --------------------------------------------------------------------------------
+
+    def _soon(self, turns: int = 0) -> None:
+        if self.stopped:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._handle is None:
+            self._handle = self.loop.call_soon(self._turn, turns)
+
+    def _turn(self, turns: int) -> None:
+        self._handle = None
+        if turns > 0:
+            self._soon(turns - 1)
+        else:
+            self.drive()
+
+    def drive(self) -> None:
+        """One slice of every cluster, its commit, and then whatever it said goes out."""
+        if self.stopped:
+            return
+        self._driving = True
+        try:
+            for host in self.hosts.values():
+                host.run_slice(self._slice, self.poll)
+        finally:
+            self._driving = False
+        self._flush()
+        idle = self._plan()
+        self._tidy(idle)
+
+    def _tidy(self, idle: bool) -> None:
+        """Collect garbage where nobody waits for it: young in the gaps, or when much has piled up.
+
+        What a collection finds alive lives long (caches, indexes) and is not looked at again.
+        """
+        if not self._collects:
+            return
+        if idle and gc.get_count()[0] > YOUNG_IN_A_GAP or gc.get_count()[0] > YOUNG_MAX:
+            gc.collect(1)
+            gc.freeze()
+            if idle:
+                memory.trim()
+
+    def _flush(self, *, last: bool = False) -> None:
+        for host in self.hosts.values():
+            messages = host.commit(last=last)
+            if messages:
+                self.send(messages)
+
+    def _plan(self) -> bool:
+        """Arrange the next slice; whether there is a gap before it."""
+        found = [host.idle_seconds() for host in self.hosts.values()]
+        waits = [seconds for seconds in found if seconds is not None]
+        if not waits:
+            return True
+        wait = min(waits)
+        if wait <= 0:
+            self._soon(SHARED_TURNS if self._shared else 0)
+            return False
+        if self._timer is None:
+            self._timer = self.loop.call_later(wait, self._wake_timer)
+        return True
+
+    def _wake_timer(self) -> None:
+        self._timer = None
+        self.drive()
+
+
+class _Reply(Reply):
+    """The answer of one request, staged until the commit that makes it true."""
+
+    def __init__(self, driver: Driver, host: ClusterHost, number: int) -> None:
+        self._driver = driver
+        self._host = host
+        self._number = number
+        self._listeners: dict[str, Callable[[Any], None]] = {}
+        self._begun = -1  # the commit that the head waits for
+        self.streaming = False
+        self.switched = False
+
+    def head(
+        self,
+        status: int,
+        headers: list[tuple[str, str]],
+        body: bytes,
+        *,
+        more: bool = False,
+        paced: bool = False,
+    ) -> None:
+        how = "paced" if paced else more
+        self._begun = self._host.commits
+        self._host.staged.append(("head", self._number, status, headers, how, body))
+        self.streaming = more
+        self._host.outside_done()
+        if not more:
+            self._driver.finished(self._number)
+
+    def switch(self, headers: list[tuple[str, str]]) -> None:
+        self._host.staged.append(("switch", self._number, headers))
+        self.streaming = self.switched = True
+        self._host.outside_done()
+
+    def body(self, data: bytes | str, more: bool) -> None:
+        # what leaves together with the head is not for the client to keep up with
+        how = "part" if more and self._begun == self._host.commits else more
+        self._host.staged.append(("body", self._number, data, how))
+        if not more:
+            self.streaming = False
+            self._driver.finished(self._number)
+
+    def close(self, code: int, reason: str) -> None:
+        self._host.staged.append(("close", self._number, code, reason))
+        self.streaming = self.switched = False
+        self._driver.finished(self._number)
+
+    def took(self, count: int) -> None:
+        self._host.staged.append(("took", self._number, count))
+
+    def listen(self, **calls: Callable[[Any], None]) -> None:
+        self._listeners.update(calls)
+
+    def on(self, what: str, data: Any = None) -> None:
+        """Tell the request's handler what its client did."""
+        listener = self._listeners.get(what)
+        if listener is not None:
+            listener(data)
+
+
+def _no_cluster(number: int, cluster: str) -> Message:
+    body = (
+        b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
+        b'"message":"there is no such cluster","reason":"NotFound","details":{},"code":404}\n'
+    )
+    return ("head", number, 404, [("Content-Type", "application/json")], False, body)

@@ -1,0 +1,167 @@
+"""The worker process: Django, the Channels worker consumers and the driver of the clusters.
+
+It serves one end of the socket pair and ends when the other end does: whatever happens to the edge,
+no worker stays behind. On the way out it commits once more. Anything uncaught in the loop ends the
+process, because the store is the only truth and a new worker continues from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import importlib
+import inspect
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from lifecycle.hosting import child
+from lifecycle.hosting.options import Options
+from lifecycle.hosting.port import frames, links
+
+EXIT_CRASH = 70
+LAST_COMMIT_SECONDS = 2.5
+DRIVER = (
+    "lifecycle.hosting.worker.building:build_driver"  # LIFECYCLE_DRIVER names another, for tests
+)
+
+
+class Owner:
+    """The clusters of this process as the Channels consumers know them.
+
+    A role that a cluster wants is asked for through the channel layer; what arrives for it becomes
+    an input of that cluster, taken at the next slice.
+    """
+
+    def __init__(self, driver: Any, loop: asyncio.AbstractEventLoop, layer: Any) -> None:
+        self._driver = driver
+        self._loop = loop
+        self._layer = layer
+        self._sending: set[asyncio.Task[None]] = set()
+        for cluster, host in driver.hosts.items():
+            for role in host.cluster.roles.values():
+                role.ask = functools.partial(self.ask, cluster)
+
+    def ask(self, cluster: str, role: str) -> None:
+        """Send role.start to whoever listens on the role's channel."""
+        message = {"type": "role.start", "cluster": cluster}
+        task = self._loop.create_task(self._layer.send(role, message))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    def role(self, cluster: str, role: str, action: str, **details: Any) -> None:
+        """Called by the consumers."""
+        host = self._driver.hosts[cluster]
+        host.offer(
+            "role",
+            [role, action, details],
+            lambda: host.cluster.role(role, action, **details),
+        )
+        self._driver.wake()
+
+
+class Built:
+    """The driver and the Channels worker beside it, on one loop."""
+
+    def __init__(self, driver: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self.driver = driver
+        self._loop = loop
+        self._listening: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Listen on the roles' channels, then boot the clusters."""
+        from channels.layers import get_channel_layer
+        from channels.worker import Worker
+
+        from controllers_app import consumers
+
+        layer = get_channel_layer()
+        application = consumers.application(Owner(self.driver, self._loop, layer))
+        listening = Worker(application, consumers.CHANNELS, layer).arun()
+        self._listening = self._loop.create_task(listening)
+        await _settled(self.driver.start())
+
+    async def stop(self) -> None:
+        """Commit what is left. Bounded by the caller's deadline."""
+        await _settled(self.driver.stop())
+        if self._listening is not None:
+            self._listening.cancel()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`manage.py demo-worker FD OPTIONS`, started by the edge only."""
+    gc.disable()  # nothing of what is imported now is garbage
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # the driver's slices call the store directly
+    end = socket.socket(fileno=int(arguments[0]))
+    options = Options.from_json(arguments[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the edge, which ends us
+    code = asyncio.run(_serve(end, options))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def prepare() -> None:
+    """Django and an up-to-date store. Blocks; nothing is served yet."""
+    import django
+
+    django.setup()
+    from lifecycle.hosting import schema
+
+    schema.migrate_if_needed("store")
+
+
+def build(options: Options, loop: asyncio.AbstractEventLoop, send: frames.Send) -> Built:
+    """The driver as the composition makes it. Raises ValueError for inputs that cannot be."""
+    module, name = os.environ.get("LIFECYCLE_DRIVER", DRIVER).split(":")
+    return Built(getattr(importlib.import_module(module), name)(options, loop, send), loop)
+
+
+async def _serve(end: socket.socket, options: Options) -> int:
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, over.set)
+    loop.set_exception_handler(_die_of_it)
+    outbox: list[links.SocketLink] = []
+    try:
+        prepare()
+        built = build(options, loop, lambda messages: outbox[0].send(messages))
+    except ValueError as error:
+        print(f"the cluster cannot be started: {error}", file=sys.stderr)
+        return child.EXIT_SAID
+    except Exception:
+        traceback.print_exc()
+        return EXIT_CRASH
+    outbox.append(await links.open_socket(end, built.driver.receive, over.set))
+    built.driver.poll = outbox[0].poll
+    await built.start()
+    await over.wait()
+    _exit_after(LAST_COMMIT_SECONDS)
+    await built.stop()
+    outbox[0].close()
+    await asyncio.sleep(0)
+    return 0
+
+
+def _die_of_it(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    loop.default_exception_handler(context)
+    if "handle" in context or "transport" in context:
+        sys.stderr.flush()
+        os._exit(EXIT_CRASH)
+
+
+def _exit_after(seconds: float) -> None:
+    timer = threading.Timer(seconds, os._exit, (EXIT_CRASH,))
+    timer.daemon = True
+    timer.start()
+
+
+async def _settled(result: Any) -> None:
+    if inspect.isawaitable(result):
+        await result

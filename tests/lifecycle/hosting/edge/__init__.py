@@ -1,0 +1,1 @@
+"""Tests of the edge, most of them on real sockets."""

@@ -1,0 +1,166 @@
+"""Upgrades at the edge: granted or refused by the worker, carried both ways, ended cleanly."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from lifecycle.hosting.edge.adapter import streams
+from lifecycle.hosting.port import edgeport
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo, WebSocket, rss_mib
+
+
+def eventually(demo: Demo, name: str, wanted: int) -> None:
+    end = time.monotonic() + WAIT_SECONDS
+    while demo.act("state")[name] != wanted:
+        assert time.monotonic() < end, (name, demo.act("state")[name], wanted)
+        time.sleep(0.02)
+
+
+class Raw:
+    """A client of a protocol that is only bytes."""
+
+    def __init__(self, demo: Demo, path: str) -> None:
+        self.socket = socket.create_connection(demo.authority, WAIT_SECONDS)
+        lines = (
+            f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: Upgrade",
+            "Upgrade: SPDY/3.1", "Content-Length: 0", "", "",
+        )  # fmt: skip
+        self.socket.sendall("\r\n".join(lines).encode())
+        self.file = self.socket.makefile("rb")
+        self.head = b""
+        while not self.head.endswith(b"\r\n\r\n"):
+            self.head += self.file.read(1)
+
+    def close(self) -> None:
+        self.file.close()
+        self.socket.close()
+
+
+def test_websocket_is_carried_both_ways_and_closed_with_the_workers_code(demo: Demo) -> None:
+    client = WebSocket(demo.authority, "/upgrade/echo", Sec_WebSocket_Protocol="v5, v4")
+    assert client.status == 101
+    assert client.headers["sec-websocket-protocol"] == "v5"
+    client.send(b"\x00\xffbytes")
+    assert client.frame() == (2, b"\x00\xffbytes")
+    client.send("täxt".encode(), opcode=1)
+    assert client.frame() == (1, "täxt".encode())
+    client.send(b"ping", opcode=9)
+    assert client.frame() == (10, b"ping")
+    client.send(b"stop")
+    assert client.close_code() == 1000
+    client.close()
+
+
+def test_refused_upgrade_has_its_whole_answer(demo: Demo) -> None:
+    client = WebSocket(demo.authority, "/upgrade/refused")
+    assert client.status == 403
+    assert json.loads(client.body()) == {"kind": "Status", "message": "not you"}
+    assert "date" in client.headers
+    client.close()
+
+
+def test_upgrade_works_below_a_clusters_prefix_and_over_tls(demo: Demo) -> None:
+    context = demo.tls("admin")
+    client = WebSocket(demo.tls_authority, "/clusters/demo/upgrade/echo", context)
+    assert client.status == 101
+    client.send(b"x" * 60000)
+    assert client.frame() == (2, b"x" * 60000)
+    client.close()
+
+
+def test_each_frame_over_tls_is_a_record_of_its_own(demo: Demo) -> None:
+    client = WebSocket(demo.tls_authority, "/clusters/demo/upgrade/echo", demo.tls("admin"))
+    client.send_together(b"one", b"two", b"three")
+    assert [client.record() for _ in range(3)] == [
+        b"\x82\x03one", b"\x82\x03two", b"\x82\x05three",
+    ]  # fmt: skip
+    client.close()
+
+
+def test_websocket_that_somebody_else_granted_is_carried_byte_for_byte(demo: Demo) -> None:
+    client = WebSocket(demo.authority, "/upgrade/echo", X_Granted="theirs")
+    assert (client.status, client.headers["sec-websocket-accept"]) == (101, "theirs")
+    client.send(b"ping", opcode=9)  # nobody here knows what it means
+    assert client.read(10) == b"\x89\x84" + bytes(4) + b"ping"
+    client.close()
+
+
+def test_any_other_protocol_gets_the_bare_transport(demo: Demo) -> None:
+    client = Raw(demo, "/upgrade/echo")
+    assert client.head.startswith(b"HTTP/1.1 101 Switching Protocols\r\n")
+    assert b"Upgrade: SPDY/3.1\r\n" in client.head and b"X-Version: 1\r\n" in client.head
+    client.socket.sendall(b"\x80\x03\x00")
+    assert client.file.read(3) == b"\x80\x03\x00"
+    client.socket.sendall(b"stop")
+    assert client.file.read() == b""
+    client.close()
+
+
+def test_client_that_vanishes_is_told_to_the_worker(demo: Demo) -> None:
+    before = demo.act("state")
+    socket_, raw = WebSocket(demo.authority, "/upgrade/echo"), Raw(demo, "/upgrade/echo")
+    eventually(demo, "switched", before["switched"] + 2)
+    socket_.close()
+    raw.close()
+    eventually(demo, "switched", before["switched"])
+    assert demo.act("state")["cancelled"] == before["cancelled"] + 2
+
+
+@pytest.mark.parametrize("kind", ["websocket", "raw"])
+def test_worker_that_does_not_listen_stops_the_client(demo: Demo, kind: str) -> None:
+    before = demo.act("state")["held"]
+    client: WebSocket | Raw
+    if kind == "raw":
+        client = Raw(demo, "/upgrade/deaf")
+        sender = client.socket
+    else:
+        client = WebSocket(demo.authority, "/upgrade/deaf")
+        sender = client._socket
+    sender.settimeout(1)
+    sent = 0
+    with pytest.raises(TimeoutError):
+        while sent < 100 << 20:
+            if isinstance(client, Raw):
+                client.socket.sendall(b"x" * 60000)
+            else:
+                client.send(b"x" * 60000)
+            sent += 60000
+    held = demo.act("state")["held"] - before
+    assert held <= edgeport.CLIENT_BYTES_MAX + streams.UNREAD_BYTES_MAX + (128 << 10)
+    client.close()
+
+
+def test_client_that_does_not_read_stops_the_worker(demo: Demo) -> None:
+    process = demo.process.pid
+    client = WebSocket(demo.authority, "/upgrade/flood")
+    before, rss = -1, rss_mib(process)
+    while (poured := int(demo.act("state")["poured"])) != before:
+        before = poured
+        time.sleep(0.3)
+    assert poured < 32 << 20
+    assert rss_mib(process) - rss < 16
+    for _ in range(400):  # it goes on once the client reads
+        assert len(client.frame()[1]) == 65536
+    client.close()
+
+
+def test_socket_for_another_site_is_refused(demo: Demo) -> None:
+    client = WebSocket(demo.authority, "/upgrade/echo", Origin="http://evil.example")
+    assert client.status == 403
+    assert json.loads(client.body())["message"] == "cross-origin request refused"
+    client.close()
+
+
+def test_end_of_the_worker_ends_streams(tmp_path: Path) -> None:
+    with Demo(tmp_path / "data") as demo:
+        client, raw = WebSocket(demo.authority, "/upgrade/echo"), Raw(demo, "/upgrade/echo")
+        demo.connect().request("GET", "/crash")
+        assert client.close_code() == 1011
+        assert raw.file.read() == b""
+        client.close()
+        raw.close()
