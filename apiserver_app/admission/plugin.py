@@ -189,6 +189,7 @@ class Plugin:
     concern = ""  # what it is about, one of the words above
     handles: tuple[str, ...] = (CREATE, UPDATE)
     resources: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()  # what it looks up in the caches to decide
     mutates = False
     validates = False
     # upstream file and function, shown on the page

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from apiserver_app.admission import matching
 from apiserver_app.admission.plugin import Attributes
-from apiserver_app.admission.webhooks.hooks import GROUP
 from apiserver_app.machinery import labels, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -53,8 +52,8 @@ class Source:
         compile_: Callable[[Object, str], Any],
         resource_of: ResourceOf,
     ) -> None:
-        self._policies = f"{policies}.{GROUP}"
-        self._bindings = f"{bindings}.{GROUP}"
+        self._policies = policies
+        self._bindings = bindings
         self._compile = compile_
         self._resource_of = resource_of
         self._generations = (-1, -1)

@@ -20,7 +20,7 @@ from apiserver_app.admission import plugins
 from apiserver_app.handlers import routes
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
-from apiserver_app.machinery import kinds
+from apiserver_app.machinery import gates, kinds, probe
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.kinds import upstream
 
@@ -75,6 +75,10 @@ def summary(cluster: ClusterContext, given: flags.Flags) -> Object:
     return {
         "authentication": authenticators.describe(cluster.authentication),
         "admission": plugins.described(cluster.chain.plugins),
+        "plugins": plugins.facts(cluster.chain.plugins),
+        "gates": gates.described(),
+        "costs": {kind: cost for kind, cost in probe.COSTS.items() if isinstance(cost, int)},
+        "kinds": {one.key: one.kind for one in cluster.resources.built_in},
         "version": cluster.version,
         "flags": _flags(given),
         "config": _config(cluster, given),

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from apiserver_app.machinery import gates
+
 # kind -> names of its fields, in the order in which they are given and stored
 KINDS: dict[str, tuple[str, ...]] = {
     # a request enters; its seq is the span of all that follows; parent is the caller's span
@@ -61,6 +63,18 @@ KINDS: dict[str, tuple[str, ...]] = {
     "control": ("action", "detail"),
     # the cluster froze at this hop
     "held": ("at", "breakpoint"),
+}
+
+# µs of virtual time that a hop takes: by kind, or by kind and its first field
+COSTS: dict[str, int | dict[str, int]] = {
+    "gate": {gate.name: gate.cost for gate in gates.GATES},
+    "plugin": 35,
+    "request": 150,
+    "response": 60,
+    "work": 120,
+    "done": 30,
+    "schedule": 180,
+    "kubelet": 100,
 }
 
 

@@ -24,6 +24,11 @@ _STATES = {
 class ApprovalController(DefinitionController):
     """Reconciles definitions: the condition KubernetesAPIApprovalPolicyConformant."""
 
+    source = (
+        "staging/src/k8s.io/apiextensions-apiserver/pkg/controller/apiapproval/"
+        "apiapproval_controller.go sync"
+    )
+
     async def reconcile(self, key: str) -> Result | None:
         definition = self.definitions.get(key)
         if definition is None:

@@ -14,6 +14,7 @@ from controllers_app.runtime.informer import Informer
 class DefinitionController(Controller):
     """A controller of definitions: keys are their names."""
 
+    resource = customkinds.DEFINITIONS
     workers = 1
 
     def __init__(self, ctx: Context) -> None:

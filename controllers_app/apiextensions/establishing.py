@@ -20,6 +20,11 @@ from controllers_app.runtime.controller import Result
 class EstablishingController(DefinitionController):
     """Reconciles definitions: the condition Established."""
 
+    source = (
+        "staging/src/k8s.io/apiextensions-apiserver/pkg/controller/establish/"
+        "establishing_controller.go sync"
+    )
+
     async def reconcile(self, key: str) -> Result | None:
         definition = self.definitions.get(key)
         if definition is None:

@@ -22,6 +22,9 @@ TERMINATING = "Terminating"
 class FinalizerController(DefinitionController):
     """Reconciles definitions that are being deleted."""
 
+    source = (
+        "staging/src/k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go sync"
+    )
     workers = 5
 
     def __init__(self, ctx: Context) -> None:

@@ -28,6 +28,10 @@ _REASONS = {
 class NamingController(DefinitionController):
     """Reconciles definitions: `status.acceptedNames` and the condition NamesAccepted."""
 
+    source = (
+        "staging/src/k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go sync"
+    )
+
     async def reconcile(self, key: str) -> Result | None:
         definition = self.definitions.get(key)
         if definition is None:

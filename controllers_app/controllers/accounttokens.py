@@ -21,6 +21,8 @@ NAME, UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account
 class AccountTokensController(Controller):
     """Reconciles Secrets, by key."""
 
+    resource = "secrets"
+    source = "pkg/controller/serviceaccount/tokens_controller.go syncSecret"
     retries_max = 10
 
     def __init__(self, ctx: Context) -> None:

@@ -25,6 +25,8 @@ PREFIX = "jws-kubeconfig-"
 class BootstrapSignerController(Controller):
     """Reconciles the one config map."""
 
+    resource = "configmaps"
+    source = "pkg/controller/bootstrap/bootstrapsigner.go signConfigMap"
     workers = 1
 
     def __init__(self, ctx: Context) -> None:

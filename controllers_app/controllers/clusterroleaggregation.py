@@ -19,6 +19,11 @@ _AGGREGATED = "aggregated"
 class ClusterRoleAggregationController(Controller):
     """Reconciles cluster roles that have an aggregationRule, by name."""
 
+    resource = ROLES
+    source = (
+        "pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go syncClusterRole"
+    )
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._roles = ctx.informers.informer(ROLES).index(_AGGREGATED, _is_aggregated)

@@ -53,6 +53,9 @@ class State:
 class CronJobController(Controller):
     """Reconciles cron jobs."""
 
+    resource = CRON_JOBS
+    source = "pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._jobs = ctx.informers.informer(job.JOBS).index_by_controller()

@@ -20,6 +20,9 @@ RETRY_SECONDS = 60
 class CsrApprovingController(Controller):
     """Reconciles certificate signing requests, by name."""
 
+    resource = csrrules.RESOURCE
+    source = "pkg/controller/certificates/approver/sarapprove.go handle"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._requests = ctx.informers.informer(csrrules.RESOURCE)

@@ -17,6 +17,9 @@ DECIDED_SECONDS, PENDING_SECONDS = 3600, 24 * 3600
 class CsrCleanerController(Controller):
     """Reconciles certificate signing requests, by name, at the moment when they are due."""
 
+    resource = csrrules.RESOURCE
+    source = "pkg/controller/certificates/cleaner/cleaner.go handle"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._requests = ctx.informers.informer(csrrules.RESOURCE)

@@ -19,6 +19,9 @@ from controllers_app.runtime.controller import Context, Controller, Result
 class CsrSigningController(Controller):
     """Reconciles certificate signing requests, by name."""
 
+    resource = csrrules.RESOURCE
+    source = "pkg/controller/certificates/signer/signer.go handle"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._authority = ctx.authority

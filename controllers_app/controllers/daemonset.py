@@ -57,6 +57,8 @@ class Plan:
 class DaemonSetController(Controller):
     """Reconciles daemon sets."""
 
+    resource = DAEMON_SETS
+    source = "pkg/controller/daemon/daemon_controller.go syncDaemonSet"
     workers = 2
 
     def __init__(self, ctx: Context) -> None:

@@ -24,6 +24,9 @@ PACE = (5, 30)  # reconciles of one deployment per second, and at once
 class DeploymentController(Controller):
     """Reconciles deployments."""
 
+    resource = DEPLOYMENTS
+    source = "pkg/controller/deployment/deployment_controller.go syncDeployment"
+    drawn_at_rest = True
     retries_max = RETRIES_MAX
 
     def __init__(self, ctx: Context) -> None:

@@ -31,6 +31,9 @@ _SCALED = {
 class DisruptionController(Controller):
     """Reconciles pod disruption budgets."""
 
+    resource = BUDGETS
+    source = "pkg/controller/disruption/disruption.go sync"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self.queue.pace(*PACE)

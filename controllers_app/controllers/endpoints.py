@@ -21,6 +21,7 @@ MANAGED_BY_SINCE = (1, 33)
 class EndpointsController(servicepods.ServiceController):
     """Reconciles services."""
 
+    source = "pkg/controller/endpoint/endpoints_controller.go syncService"
     retries_max = 15
 
     def __init__(self, ctx: Context) -> None:

@@ -30,6 +30,8 @@ Group = tuple[str, tuple[Any, ...]]
 class EndpointSliceController(servicepods.ServiceController):
     """Reconciles services."""
 
+    source = "pkg/controller/endpointslice/endpointslice_controller.go syncService"
+    drawn_at_rest = True
     retries_max = 15
 
     def __init__(self, ctx: Context) -> None:

@@ -17,6 +17,9 @@ from controllers_app.runtime.controller import Context, Controller, Result
 class EphemeralVolumeController(Controller):
     """Reconciles pods that have such volumes."""
 
+    resource = "pods"
+    source = "pkg/controller/volume/ephemeral/controller.go syncHandler"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._pods = ctx.informers.informer("pods").index("claim", persistentvolumes.of_pod)

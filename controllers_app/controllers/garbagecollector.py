@@ -31,6 +31,7 @@ IGNORED = ("events", "events.events.k8s.io")
 class GarbageCollectorController(Controller):
     """Reconciles objects of every kind; a key is `resource/namespace/name`."""
 
+    source = "pkg/controller/garbagecollector/garbagecollector.go"
     workers = 20
 
     def __init__(self, ctx: Context) -> None:

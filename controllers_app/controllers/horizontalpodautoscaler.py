@@ -78,6 +78,9 @@ class _Draft:
 class HorizontalPodAutoscalerController(Controller):
     """Reconciles horizontal pod autoscalers."""
 
+    resource = AUTOSCALERS
+    source = "pkg/controller/podautoscaler/horizontal.go reconcileAutoscaler"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._ctx = ctx

@@ -49,6 +49,9 @@ class State:
 class JobController(Controller):
     """Reconciles jobs."""
 
+    resource = JOBS
+    source = "pkg/controller/job/job_controller.go syncJob"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._rand = ctx.rand

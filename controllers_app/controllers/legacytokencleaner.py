@@ -28,6 +28,7 @@ _KEY = "tokens"  # the one key of the queue
 class LegacyTokenCleanerController(Controller):
     """Reconciles all token Secrets at once, every day."""
 
+    source = "pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go"
     workers = 1
 
     def __init__(self, ctx: Context) -> None:

@@ -19,6 +19,8 @@ from controllers_app.runtime.controller import Context, Controller, Result
 class LegacyTokensController(Controller):
     """Reconciles service accounts, by key."""
 
+    resource = "serviceaccounts"
+    source = "pkg/controller/serviceaccount/tokens_controller.go syncServiceAccount"
     retries_max = 10
 
     def __init__(self, ctx: Context) -> None:

@@ -52,6 +52,8 @@ class Remains:
 class NamespaceController(Controller):
     """Reconciles terminating namespaces, by name."""
 
+    resource = "namespaces"
+    source = "pkg/controller/namespace/namespace_controller.go syncNamespaceFromKey"
     workers = 10
 
     def __init__(self, ctx: Context) -> None:

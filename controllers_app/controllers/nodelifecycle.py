@@ -58,6 +58,8 @@ class _Pulse:
 class NodeLifecycleController(Controller):
     """Reconciles nodes, by name."""
 
+    resource = "nodes"
+    source = "pkg/controller/nodelifecycle/node_lifecycle_controller.go monitorNodeHealth"
     workers = 1
 
     def __init__(self, ctx: Context) -> None:

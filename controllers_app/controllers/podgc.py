@@ -22,6 +22,8 @@ FINISHED_MAX = 12_500
 class PodGcController(Controller):
     """Reconciles pods that a look around has found."""
 
+    resource = "pods"
+    source = "pkg/controller/podgc/gc_controller.go gc"
     workers = 1
 
     def __init__(self, ctx: Context) -> None:

@@ -17,6 +17,9 @@ RESOURCE = "validatingadmissionpolicies.admissionregistration.k8s.io"
 class PolicyStatusController(Controller):
     """Reconciles validating admission policies, by name."""
 
+    resource = RESOURCE
+    source = "pkg/controller/validatingadmissionpolicystatus/controller.go reconcile"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._check = ctx.check_types

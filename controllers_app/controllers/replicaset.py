@@ -42,6 +42,8 @@ class ReplicaSetController(Controller):
     """Reconciles the objects of `resource`, by default replica sets."""
 
     resource = "replicasets.apps"
+    source = "pkg/controller/replicaset/replica_set.go syncReplicaSet"
+    drawn_at_rest = True
     kind = "ReplicaSet"
 
     def __init__(self, ctx: Context) -> None:

@@ -15,6 +15,8 @@ class ReplicationControllerController(replicaset.ReplicaSetController):
     """Reconciles replication controllers."""
 
     resource = "replicationcontrollers"
+    source = "pkg/controller/replication/replication_controller.go"
+    drawn_at_rest = False
     kind = "ReplicationController"
 
     def selector_of(self, owner: Object) -> labels.Selector:

@@ -25,6 +25,9 @@ IGNORED = ("events", "events.events.k8s.io")
 class ResourceQuotaController(Controller):
     """Reconciles quotas; anything quotas count wakes those of its namespace."""
 
+    resource = QUOTAS
+    source = "pkg/controller/resourcequota/resource_quota_controller.go syncResourceQuota"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self.queue.pace(*PACE)

@@ -22,6 +22,9 @@ DESCRIPTION_TEXT = (
 class RootCaController(Controller):
     """Reconciles namespaces, by name."""
 
+    resource = "namespaces"
+    source = "pkg/controller/certificates/rootcacertpublisher/publisher.go syncNamespace"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._data = {"ca.crt": ctx.root_ca}

@@ -16,6 +16,9 @@ ENSURED = ("default",)
 class ServiceAccountController(Controller):
     """Reconciles namespaces, by name."""
 
+    resource = "namespaces"
+    source = "pkg/controller/serviceaccount/serviceaccounts_controller.go syncNamespace"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._namespaces = ctx.informers.informer("namespaces")

@@ -23,6 +23,8 @@ TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 class ServiceController(Controller):
     """Woken for a service when it changes, and when a pod that it selects does."""
 
+    resource = "services"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self.services = ctx.informers.informer("services").index_by_namespace()

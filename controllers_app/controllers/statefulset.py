@@ -39,6 +39,9 @@ class Sets:
 class StatefulSetController(Controller):
     """Reconciles stateful sets."""
 
+    resource = STATEFUL_SETS
+    source = "pkg/controller/statefulset/stateful_set.go sync"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._control = statefulpods.StatefulPods(ctx.client, ctx.recorder, ctx.informers)

@@ -22,6 +22,8 @@ FOREVER = -1.0
 class TaintEvictionController(Controller):
     """Reconciles pods on tainted nodes."""
 
+    resource = "pods"
+    source = "pkg/controller/tainteviction/taint_eviction.go processPodOnNode"
     workers = 8
 
     def __init__(self, ctx: Context) -> None:

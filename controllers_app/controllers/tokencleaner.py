@@ -14,6 +14,9 @@ from controllers_app.runtime.controller import Context, Controller, Result
 class TokenCleanerController(Controller):
     """Reconciles the Secrets of bootstrap tokens, by key."""
 
+    resource = "secrets"
+    source = "pkg/controller/bootstrap/tokencleaner.go evalSecret"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._secrets = ctx.informers.informer("secrets")

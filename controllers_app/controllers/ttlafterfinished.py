@@ -15,6 +15,9 @@ from controllers_app.runtime.controller import Context, Controller, Result
 class TtlAfterFinishedController(Controller):
     """Reconciles jobs that have a time to live."""
 
+    resource = jobs.JOBS
+    source = "pkg/controller/ttlafterfinished/ttlafterfinished_controller.go processJob"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._jobs = ctx.informers.informer(jobs.JOBS)

@@ -37,6 +37,9 @@ LOCAL_PATH = "rancher.io/local-path"
 class VolumeBinderController(Controller):
     """Reconciles claims (`namespace/name`) and volumes (`name`)."""
 
+    resource = CLAIMS
+    source = "pkg/controller/volume/persistentvolume/pv_controller.go syncClaim"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._minor = kinds.minor_of(ctx.version)

@@ -20,6 +20,9 @@ VOLUME_FINALIZER = "kubernetes.io/pv-protection"
 class ClaimProtectionController(Controller):
     """Reconciles claims that are being deleted."""
 
+    resource = persistentvolumes.CLAIMS
+    source = "pkg/controller/volume/pvcprotection/pvc_protection_controller.go processPVC"
+
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._claims = ctx.informers.informer(persistentvolumes.CLAIMS)
@@ -58,6 +61,9 @@ class ClaimProtectionController(Controller):
 
 class VolumeProtectionController(Controller):
     """Reconciles volumes that are being deleted."""
+
+    resource = persistentvolumes.VOLUMES
+    source = "pkg/controller/volume/pvprotection/pv_protection_controller.go processPV"
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)

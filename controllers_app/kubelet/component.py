@@ -8,6 +8,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from controllers_app.kubelet import steps
 from controllers_app.kubelet.kubelet import Kubelet, address_of
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
@@ -45,4 +46,6 @@ def build(
         )
         await kubelet.run()
 
-    return Component(kernel, probe, f"kubelet/{name}", main)
+    # one tells for all: a large cluster has thousands
+    facts = steps.facts() if number == 1 else None
+    return Component(kernel, probe, f"kubelet/{name}", main, facts)

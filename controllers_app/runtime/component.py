@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from controllers_app.runtime.taskgroup import TaskGroup
 
@@ -31,7 +32,9 @@ class IllegalTransition(Exception):
 class Component:
     """`main(group)` is the role; whatever it starts it spawns in the group."""
 
-    def __init__(self, kernel: Kernel, probe: Probe, name: str, main: Main) -> None:
+    def __init__(
+        self, kernel: Kernel, probe: Probe, name: str, main: Main, facts: Object | None = None
+    ) -> None:
         self.name = name
         self.state = "stopped"
         # told when a task of it ended by a programmer's error; the component has failed then
@@ -40,11 +43,12 @@ class Component:
         self._kernel = kernel
         self._probe = probe
         self._main = main
+        self._facts = facts or {}  # what the trace tells of it when it starts
         self._group: TaskGroup | None = None
 
     def start(self) -> None:
         self._move("start")
-        self._probe.tell("component", self.name, "starting", {}, span=0)
+        self._probe.tell("component", self.name, "starting", self._facts, span=0)
         group = TaskGroup(self._kernel, self.name)
         group.on_error = self._crashed
         self._group = group

@@ -64,6 +64,9 @@ class Context:
 class Controller:
     """One controller. Its constructor registers handlers with the informers it needs."""
 
+    resource = ""  # whose objects the keys of its queue name; empty when they name something else
+    source = ""  # upstream file and function
+    drawn_at_rest = False  # the map has a lane for it even when it has nothing to do
     # how many keys are worked on at a time
     workers = WORKERS
     # after so many failures in a row the key is given up until it changes; None: never
@@ -93,12 +96,22 @@ async def run(
 ) -> None:
     """Start the workers once the controller's caches are synced. Returns then; they go on."""
     await informers.synced(name)
-    probe.tell("component", name, "synced", {})
+    probe.tell("component", name, "synced", _facts(controller, informers.read_by(name)))
     work = Worker(kernel, probe, name, controller)
     for number in range(controller.workers):
         group.spawn(f"{name}/{number}", work.run())
     if type(controller).housekeep is not Controller.housekeep:
         group.spawn(f"{name}/housekeep", controller.housekeep(), background=True)
+
+
+def _facts(controller: Controller, reads: list[str]) -> Object:
+    """What the trace tells of a controller once it has started."""
+    facts: Object = {"source": controller.source, "reads": reads}
+    if controller.resource:
+        facts["resource"] = controller.resource
+    if controller.drawn_at_rest:
+        facts["drawn_at_rest"] = True
+    return facts
 
 
 class Worker:

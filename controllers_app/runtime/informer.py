@@ -355,6 +355,11 @@ class InformerFactory:
             for used in self._registrar.used.values():
                 used.pop(key, None)
 
+    def read_by(self, owner: str) -> list[str]:
+        """The resources whose caches the owner asked for, in that order."""
+        used = self._registrar.used.get(owner, {})
+        return list(dict.fromkeys(informer.resource for informer in used.values()))
+
     def start(self) -> None:
         """Run every informer that does not run yet."""
         for key, informer in self._informers.items():

@@ -53,8 +53,17 @@ def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: 
         made.shown = scheduler = Scheduler(kernel, probe, rand, client, group, version)
         await scheduler.run()
 
-    made = Component(kernel, probe, NAME, main)
+    made = Component(kernel, probe, NAME, main, _facts())
     return made
+
+
+def _facts() -> Object:
+    """What the trace tells of the scheduler when it starts."""
+    return {
+        "resource": "pods",
+        "source": "pkg/scheduler/schedule_one.go schedulePod",
+        "plugins": [framework.facts(kind) for kind in PLUGINS],
+    }
 
 
 class LeadershipLost(Exception):
@@ -115,7 +124,8 @@ class Scheduler:
             IDENTITY,
         )  # fmt: skip
         await elector.acquire()
-        self._probe.tell("component", NAME, "synced", {"nodes": len(self.cache.nodes)})
+        detail = {"nodes": len(self.cache.nodes), "reads": self._informers.read_by("")}
+        self._probe.tell("component", NAME, "synced", detail)
         self._group.spawn(f"{NAME}/lease", self._lead(elector), background=True)
         self._group.spawn(f"{NAME}/flush", self._flush(), background=True)
         while True:

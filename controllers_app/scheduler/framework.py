@@ -74,6 +74,7 @@ class Plugin:
     scores = False
     reserves = False
     source = ""
+    remedy = ""  # a command, or a part of a manifest, that helps a pod the plugin keeps from {node}
     wakes_on: tuple[str, ...] = NODE_EVENTS
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
@@ -125,6 +126,18 @@ class Plugin:
         """Whether the event may make a pod fit that this plugin turned down. Asked only about
         events it wakes on."""
         return True
+
+
+def facts(plugin: type[Plugin]) -> Object:
+    """What the trace tells of a plugin: its weight when it scores, upstream's file, its remedy."""
+    told: Object = {"name": plugin.name, "source": plugin.source}
+    if plugin.filters:
+        told["filters"] = True
+    if plugin.scores:
+        told["weight"] = plugin.weight
+    if plugin.remedy:
+        told["remedy"] = plugin.remedy
+    return told
 
 
 def normalize_to_max(scores: list[int], *, reverse: bool = False) -> list[int]:

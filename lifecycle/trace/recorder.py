@@ -12,31 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.probe import KINDS
-
-# µs of virtual time that a hop takes: by kind, or by kind and its first field
-COSTS: dict[str, int | dict[str, int]] = {
-    "gate": {
-        "authentication": 40,
-        "audit": 10,
-        "flowcontrol": 15,
-        "authorization": 50,
-        "routing": 10,
-        "decode": 90,
-        "mutating": 20,
-        "prepare": 30,
-        "validation": 80,
-        "validating": 20,
-        "etcd": 900,
-    },
-    "plugin": 35,
-    "request": 150,
-    "response": 60,
-    "work": 120,
-    "done": 30,
-    "schedule": 180,
-    "kubelet": 100,
-}
+from apiserver_app.machinery.probe import COSTS, KINDS
 
 # a record of these kinds opens a span and belongs to it itself
 OPENING = frozenset(("request", "work"))

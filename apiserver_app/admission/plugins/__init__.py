@@ -203,6 +203,20 @@ def described(plugins: Sequence[Plugin]) -> dict[str, list[list[str]]]:
     }
 
 
+def facts(plugins: Sequence[Plugin]) -> dict[str, dict[str, object]]:
+    """For the trace: what each plugin is asked about (everything when empty), what it reads from
+    the caches to decide, and its upstream file."""
+    out: dict[str, dict[str, object]] = {}
+    for one in plugins:
+        told: dict[str, object] = {"source": one.source}
+        if one.resources:
+            told["resources"] = list(one.resources)
+        if one.reads:
+            told["reads"] = list(one.reads)
+        out[one.name] = told
+    return out
+
+
 def _rows(version: str) -> list[Row]:
     now = release(version)
     return [row for row in PLUGINS if row.since <= now and (row.until is None or now < row.until)]

@@ -27,6 +27,7 @@ class DefaultIngressClass(Plugin):
     handles = (CREATE,)
     resources = ("ingresses.networking.k8s.io",)
     mutates = True
+    reads = (CLASSES,)
     source = "plugin/pkg/admission/network/defaultingressclass/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

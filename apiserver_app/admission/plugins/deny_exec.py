@@ -28,6 +28,7 @@ class DenyExecOnPrivileged(Plugin):
     handles = (CONNECT,)
     resources = ("pods/exec", "pods/attach")
     validates = True
+    reads = ("pods",)
     source = "plugin/pkg/admission/exec/admission.go"
 
     def validate(self, attributes: Attributes) -> Verdict:

@@ -36,6 +36,7 @@ class LimitRanger(Plugin):
     resources = ("pods", "pods/resize", "persistentvolumeclaims")
     mutates = True
     validates = True
+    reads = ("limitranges",)
     source = "plugin/pkg/admission/limitranger/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

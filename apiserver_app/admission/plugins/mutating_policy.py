@@ -29,7 +29,7 @@ from apiserver_app.admission.plugin import (
     forbidden,
 )
 from apiserver_app.admission.policies import Applied, ResourceOf
-from apiserver_app.admission.webhooks.hooks import is_exempt
+from apiserver_app.admission.webhooks.hooks import GROUP, is_exempt
 from apiserver_app.cel.environment import Compiled, Environment, compile_conditions
 from apiserver_app.machinery import meta, patches, typedvalues
 from apiserver_app.machinery.errors import ApiError
@@ -37,6 +37,8 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.types_schema import Field
 
 APPLY, JSON_PATCH = "ApplyConfiguration", "JSONPatch"
+POLICIES = f"mutatingadmissionpolicies.{GROUP}"
+BINDINGS = f"mutatingadmissionpolicybindings.{GROUP}"
 _NO_POLICY = Verdict("allow", "no policy matches")
 _TEST_FAILED = "testing value"
 
@@ -76,12 +78,11 @@ class MutatingAdmissionPolicy(Plugin):
     concern = EXTENSION
     handles = (CREATE, UPDATE, CONNECT)
     mutates = True
+    reads = (POLICIES, BINDINGS, "namespaces")
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/plugin.go"
 
     def __init__(self, resource_of: ResourceOf) -> None:
-        self._source = policies.Source(
-            "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", _compile, resource_of
-        )
+        self._source = policies.Source(POLICIES, BINDINGS, _compile, resource_of)
 
     @classmethod
     def make(cls, given: Given) -> Plugin:

@@ -30,6 +30,7 @@ class NamespaceLifecycle(Plugin):
     concern = CONSISTENCY
     handles = (CREATE, UPDATE, DELETE)
     mutates = True
+    reads = ("namespaces",)
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go"
 
     def __init__(self) -> None:

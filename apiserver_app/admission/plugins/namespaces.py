@@ -28,6 +28,7 @@ class NamespaceAutoProvision(Plugin):
     concern = CONSISTENCY
     handles = (CREATE,)
     mutates = True
+    reads = ("namespaces",)
     source = "plugin/pkg/admission/namespace/autoprovision/admission.go"
 
     def __init__(self, make_namespace: Callable[[str], Awaitable[None]]) -> None:
@@ -53,6 +54,7 @@ class NamespaceExists(Plugin):
     concern = CONSISTENCY
     handles = (CREATE, UPDATE, DELETE)
     validates = True
+    reads = ("namespaces",)
     source = "plugin/pkg/admission/namespace/exists/admission.go"
 
     def validate(self, attributes: Attributes) -> Verdict:

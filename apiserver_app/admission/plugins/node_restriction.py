@@ -56,6 +56,7 @@ class NodeRestriction(Plugin):
     concern = SECURITY
     handles = (CREATE, UPDATE, DELETE)
     mutates = True  # upstream asks it in the mutating phase; it changes nothing
+    reads = ("nodes", "pods", DRIVERS, "persistentvolumeclaims", "persistentvolumes")
     source = "plugin/pkg/admission/noderestriction/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

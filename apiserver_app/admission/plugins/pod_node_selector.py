@@ -35,6 +35,7 @@ class PodNodeSelector(Plugin):
     resources = ("pods",)
     mutates = True
     validates = True
+    reads = ("namespaces",)
     source = "plugin/pkg/admission/podnodeselector/admission.go"
 
     def __init__(self, selectors: Mapping[str, str]) -> None:

@@ -38,6 +38,7 @@ class PodPreset(Plugin):
     handles = (CREATE,)
     resources = ("pods",)
     mutates = True
+    reads = (PRESETS,)
     source = "plugin/pkg/admission/podpreset/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

@@ -69,6 +69,7 @@ class PodSecurity(Plugin):
     concern = SECURITY
     resources = ("pods", "pods/ephemeralcontainers", "pods/resize", "namespaces", *_TEMPLATES)
     validates = True
+    reads = ("namespaces", "pods")
     source = "staging/src/k8s.io/pod-security-admission/admission/admission.go"
 
     def __init__(self, configuration: Object | None = None) -> None:

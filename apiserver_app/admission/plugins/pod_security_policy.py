@@ -38,6 +38,7 @@ class PodSecurityPolicy(Plugin):
     resources = ("pods",)
     mutates = True
     validates = True
+    reads = (POLICIES,)
     source = "plugin/pkg/admission/security/podsecuritypolicy/admission.go"
 
     def __init__(self, permits: Permits) -> None:

@@ -36,6 +36,7 @@ class PodTolerationRestriction(Plugin):
     resources = ("pods",)
     mutates = True
     validates = True
+    reads = ("namespaces",)
     source = "plugin/pkg/admission/podtolerationrestriction/admission.go"
 
     def __init__(self, defaults: Sequence[Object] = (), whitelist: Sequence[Object] = ()) -> None:

@@ -25,6 +25,7 @@ class PodTopologyLabels(Plugin):
     handles = (CREATE,)
     resources = ("pods/binding",)
     mutates = True
+    reads = ("nodes",)
     source = "plugin/pkg/admission/podtopologylabels/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

@@ -34,6 +34,7 @@ class Priority(Plugin):
     resources = ("pods", CLASSES)
     mutates = True
     validates = True
+    reads = (CLASSES,)
     source = "plugin/pkg/admission/priority/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

@@ -49,6 +49,7 @@ class ResourceQuota(Plugin):
     concern = RESOURCES
     handles = (CREATE, UPDATE)
     validates = True
+    reads = ("resourcequotas",)
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go"
 
     def __init__(self, limited: Sequence[Object] = ()) -> None:

@@ -29,6 +29,7 @@ class RuntimeClass(Plugin):
     resources = ("pods",)
     mutates = True
     validates = True
+    reads = (CLASSES,)
     source = "plugin/pkg/admission/runtimeclass/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

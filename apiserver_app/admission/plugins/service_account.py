@@ -56,6 +56,7 @@ class ServiceAccount(Plugin):
     resources = ("pods", "pods/ephemeralcontainers")
     mutates = True
     validates = True
+    reads = ("serviceaccounts",)
     source = "plugin/pkg/admission/serviceaccount/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:

@@ -44,6 +44,7 @@ class DefaultStorageClass(Plugin):
     handles = (CREATE,)
     resources = ("persistentvolumeclaims",)
     mutates = True
+    reads = (CLASSES,)
     source = "plugin/pkg/admission/storage/storageclass/setdefault/admission.go"
 
     def admit(self, attributes: Attributes) -> Verdict:
@@ -105,6 +106,7 @@ class PersistentVolumeClaimResize(Plugin):
     handles = (UPDATE,)
     resources = ("persistentvolumeclaims",)
     validates = True
+    reads = (CLASSES,)
     source = "plugin/pkg/admission/storage/persistentvolume/resize/admission.go"
 
     def validate(self, attributes: Attributes) -> Verdict:

@@ -27,7 +27,7 @@ from apiserver_app.admission.plugin import (
     forbidden,
 )
 from apiserver_app.admission.policies import Applied, ResourceOf
-from apiserver_app.admission.webhooks.hooks import is_exempt
+from apiserver_app.admission.webhooks.hooks import GROUP, is_exempt
 from apiserver_app.cel.environment import Compiled, Environment, compile_conditions
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
@@ -38,6 +38,8 @@ ANNOTATION_BYTES_MAX = 10 * 1024
 FAILURES_MAX = 50
 FAILURES_KEY = "validation.policy.admission.k8s.io/validation_failure"
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413, "Invalid": 422}
+POLICIES = f"validatingadmissionpolicies.{GROUP}"
+BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
 _NO_POLICY = Verdict("allow", "no policy matches")
 
 
@@ -76,13 +78,11 @@ class ValidatingAdmissionPolicy(Plugin):
     concern = EXTENSION
     handles = EVERY
     validates = True
+    reads = (POLICIES, BINDINGS, "namespaces")
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go"
 
     def __init__(self, resource_of: ResourceOf) -> None:
-        self._source = policies.Source(
-            "validatingadmissionpolicies", "validatingadmissionpolicybindings", _compile,
-            resource_of,
-        )  # fmt: skip
+        self._source = policies.Source(POLICIES, BINDINGS, _compile, resource_of)
 
     @classmethod
     def make(cls, given: Given) -> Plugin:

@@ -59,6 +59,7 @@ class MutatingAdmissionWebhook(_Webhooks):
     concern = EXTENSION
     mutates = True
     configurations = f"mutatingwebhookconfigurations.{GROUP}"
+    reads = (configurations, "namespaces")
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/plugin.go"
 
     def admit(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:
@@ -145,6 +146,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
     concern = EXTENSION
     validates = True
     configurations = f"validatingwebhookconfigurations.{GROUP}"
+    reads = (configurations, "namespaces")
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/validating/plugin.go"
 
     def validate(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:

@@ -20,6 +20,7 @@ class NodeUnschedulable(Plugin):
     name = "NodeUnschedulable"
     filters = True
     source = "pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go"
+    remedy = "kubectl uncordon {node}"
 
     def can_refuse(self, state: Any, pod: PodInfo, cache: Cache) -> bool:
         return cache.closed_nodes > 0

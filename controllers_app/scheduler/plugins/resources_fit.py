@@ -29,6 +29,7 @@ class NodeResourcesFit(Plugin):
     scores = True
     wakes_on = (*NODE_EVENTS, POD_DELETED, POD_UPDATED)
     source = "pkg/scheduler/framework/plugins/noderesources/fit.go"
+    remedy = "resources:\n  requests: …"
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         have, used = node.allocatable, node.requested

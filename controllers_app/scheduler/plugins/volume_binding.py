@@ -56,6 +56,7 @@ class VolumeBinding(VolumePlugin):
         framework.CLASS_UPDATED,
     )  # fmt: skip
     source = "pkg/scheduler/framework/plugins/volumebinding/volume_binding.go"
+    remedy = "kubectl describe pvc"
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
         if not pod.claims:
