@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from apiserver_app.apis import servicenet
 from apiserver_app.auth import bootstrap
-from apiserver_app.machinery import errors, meta, servicenet
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 
 

@@ -19,7 +19,9 @@ from types import MappingProxyType
 from typing import Any
 
 from apiserver_app.admission import config
-from apiserver_app.machinery import features, kinds, kubeconfigs, runtimeconfig, servicenet
+from apiserver_app.apis import servicenet
+from apiserver_app.egress import kubeconfigs
+from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
 
 
 class FileText(str):

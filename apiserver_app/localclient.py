@@ -20,7 +20,7 @@ from apiserver_app.machinery import client, errors, kernel
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.pipeline import Pipeline
-from apiserver_app.registry import convert
+from apiserver_app.registry.conversion import convert
 from apiserver_app.registry.generic import Selection
 from apiserver_app.registry.watchcache import Change, Subscription
 

@@ -36,9 +36,10 @@ from apiserver_app.handlers import (
 )
 from apiserver_app.handlers.call import TRACEPARENT, Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext, Place
-from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import probe as probes
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.registry import generic
 from apiserver_app.registry.generic import Selection

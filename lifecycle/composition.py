@@ -25,6 +25,7 @@ from apiserver_app.auth import issuer, protocols, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
+from apiserver_app.egress import carriers, outbound
 from apiserver_app.flowcontrol import classify, estimating, producing, statuses
 from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.handlers import means, reloading
@@ -32,21 +33,18 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths, startup
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
-from apiserver_app.machinery import (
-    carriers,
-    errors,
-    features,
-    kinds,
-    outbound,
-    runtimeconfig,
-    types,
-)
+from apiserver_app.machinery import errors
 from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.types import scheme
 from apiserver_app.pipeline import Pipeline
-from apiserver_app.registry import apiservices, generic, ranges, served, watchcache
+from apiserver_app.registry import generic, watchcache
 from apiserver_app.registry import kinds as strategies
+from apiserver_app.registry.apiextensions import served
+from apiserver_app.registry.apiregistration import apiservices
+from apiserver_app.registry.core.service import ranges
 from apiserver_app.store import etcd
 from apiserver_app.store.backend import Backend, ClusterState
 from controllers_app.apiextensions import component as extensions
@@ -257,7 +255,7 @@ class Cluster:
             cache=self.cache,
             storage=storage,
             resources=self.resources,
-            types=types.Types(state.version),
+            types=scheme.Types(state.version),
             strategies=strategies.strategies(self.resources.all),
             authentication=authentication,
             authorization=authorization,

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from apiserver_app.http import exposition
-from apiserver_app.http.exposition import Page
+from apiserver_app.http.metrics import exposition
+from apiserver_app.http.metrics.exposition import Page
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet.servers import Server
 from controllers_app.runtime.workqueue import WorkQueue
 from controllers_app.scheduler.component import PROFILE, Scheduler

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from apiserver_app.auth import bootstrap
 from apiserver_app.handlers import allocations
 from apiserver_app.http import startup
-from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import masterleases
 

@@ -12,7 +12,7 @@ from typing import Any
 from apiserver_app.handlers.life import Life
 from apiserver_app.http.server import Headers, Request, Server
 from apiserver_app.machinery.kernel import Kernel, Signal
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 
 BYTES_MAX = 4 << 20
 

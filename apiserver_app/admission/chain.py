@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from apiserver_app.admission.plugin import Attributes, Later, Ops, Plugin, Verdict
-from apiserver_app.machinery import patches
 from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.patch import jsonpatch
 
 MUTATING, VALIDATING = "mutating", "validating"
 SKIPPED_WHY = "not for this kind or operation"
@@ -144,7 +144,7 @@ def _apply(attributes: Attributes, ops: Ops) -> None:
     """Carry out a plugin's patch. Values are copied: the trace keeps the patch as it was."""
     assert attributes.obj is not None, "nothing to change on delete and connect"
     own = [{**op, "value": _copy(op["value"])} if "value" in op else op for op in ops]
-    patches.apply_in_place(attributes.obj, own)
+    jsonpatch.apply_in_place(attributes.obj, own)
 
 
 def _copy(value: Any) -> Any:

@@ -100,7 +100,9 @@ def _is_legacy(document: Object) -> bool:
 
 
 def _parsed(text: str) -> Object:
-    from apiserver_app.machinery import yamlbody  # only who has such a file needs YAML here
+    from apiserver_app.machinery.serializer import (
+        yamlbody,  # only who has such a file needs YAML here
+    )
 
     try:
         value, _ = yamlbody.load(text.encode())

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apiserver_app.admission.plugin import Attributes
-from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.syntax import labels
 
 
 def matched(match: Object, attributes: Attributes) -> ResourceInfo | None:

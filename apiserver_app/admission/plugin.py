@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from apiserver_app.admission.config import Configuration
 from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.egress.outbound import Outbound
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
-from apiserver_app.machinery.outbound import Outbound
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
-from apiserver_app.machinery.types_schema import Field
+from apiserver_app.machinery.types.schema import Field
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 EVERY = (CREATE, UPDATE, DELETE, CONNECT)

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from apiserver_app.admission import matching
 from apiserver_app.admission.plugin import Attributes
-from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.syntax import labels
 
 NO_PARAMS = "no params found for policy binding with `Deny` parameterNotFoundAction"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from apiserver_app.apis.podresources import every_container
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError, GoText
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.podresources import every_container
 
 MUST, NON_ROOT, MAY = "MustRunAs", "MustRunAsNonRoot", "MayRunAs"
 _HOSTS = (("hostNetwork", "network"), ("hostPID", "PID"), ("hostIPC", "IPC"))

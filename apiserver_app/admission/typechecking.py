@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from apiserver_app.machinery.kinds import Resources
+from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.types import Types
-from apiserver_app.machinery.types_schema import Field, Schema
+from apiserver_app.machinery.types.schema import Field, Schema
+from apiserver_app.machinery.types.scheme import Types
 
 if TYPE_CHECKING:
     from apiserver_app.cel.types import Type

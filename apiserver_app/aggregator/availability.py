@@ -16,15 +16,21 @@ from dataclasses import dataclass
 import orjson
 
 from apiserver_app.aggregator import identity
+from apiserver_app.egress import outbound as out
+from apiserver_app.egress.serviceroutes import SERVICE_NAME
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery import outbound as out
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.reader import Reader
-from apiserver_app.machinery.serviceroutes import SERVICE_NAME
-from apiserver_app.registry.apiservices import KEY, Found, Remote, Services, condition_of
+from apiserver_app.registry.apiregistration.apiservices import (
+    KEY,
+    Found,
+    Remote,
+    Services,
+    condition_of,
+)
 
 NAME = "apiservice-status-remote-available-controller"
 SERVICES, SLICES = "services", "endpointslices.discovery.k8s.io"

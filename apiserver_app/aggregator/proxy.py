@@ -12,13 +12,16 @@ from __future__ import annotations
 import urllib.parse
 
 from apiserver_app.aggregator import identity
+from apiserver_app.egress import outbound as out
+from apiserver_app.egress import serviceroutes
 from apiserver_app.handlers import passing, routes
 from apiserver_app.handlers.call import TRACEPARENT, Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, httpwire, kinds, serviceroutes
-from apiserver_app.machinery import outbound as out
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.apiservices import Remote
+from apiserver_app.machinery.net import httpwire
+from apiserver_app.registry.apiregistration.apiservices import Remote
 
 SECONDS_MAX = 60.0  # --request-timeout
 _PATH_MAX = 200  # of it, in the trace

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kinds import Resources
+from apiserver_app.machinery.kinds import customresources
+from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.reader import Reader
-from apiserver_app.registry.apiservices import CUSTOM_PRIORITIES, KEY, OWN_GROUP
+from apiserver_app.registry.apiregistration.apiservices import CUSTOM_PRIORITIES, KEY, OWN_GROUP
 
 LABEL = "kube-aggregator.kubernetes.io/automanaged"
 ON_START, ALWAYS = "onstart", "true"
@@ -68,7 +69,7 @@ async def ensure(client: Client, resources: Resources, reader: Reader) -> None:
 
 async def follow_definitions(client: Client, reader: Reader) -> None:
     """Reconcile whenever a definition changes."""
-    watch = await client.watch(customkinds.DEFINITIONS)
+    watch = await client.watch(customresources.DEFINITIONS)
     await reconcile_definitions(client, reader)
     while await watch.next() is not None:
         await reconcile_definitions(client, reader)
@@ -76,7 +77,7 @@ async def follow_definitions(client: Client, reader: Reader) -> None:
 
 async def reconcile_definitions(client: Client, reader: Reader) -> None:
     wanted: dict[str, Object] = {}
-    for definition in reader.list(customkinds.DEFINITIONS):
+    for definition in reader.list(customresources.DEFINITIONS):
         group = definition["spec"]["group"]
         for version in definition["spec"].get("versions") or ():
             if version.get("served"):

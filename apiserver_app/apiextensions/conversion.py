@@ -16,7 +16,8 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.machinery import errors, meta, outbound
+from apiserver_app.egress import outbound
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 
 KEPT_MAX = 2048

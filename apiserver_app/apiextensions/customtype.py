@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from apiserver_app.apiextensions import defaulting, embedded, pruning, structural
 from apiserver_app.apiextensions.conversion import Webhook
-from apiserver_app.apiextensions.embedded import DecodeMetadata
-from apiserver_app.apiextensions.structural import Node, Schema
-from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.apiextensions.schema import defaulting, embedded, pruning, structural
+from apiserver_app.apiextensions.schema.embedded import DecodeMetadata
+from apiserver_app.apiextensions.schema.structural import Node, Schema
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.types import Unfit
+from apiserver_app.machinery.types.scheme import Unfit
 
 if TYPE_CHECKING:
-    from apiserver_app.apiextensions.rules import Rules
+    from apiserver_app.apiextensions.schema.rules import Rules
 
 READ_MAX = 1024  # objects remembered in the form in which they are served
 DEPTH_MAX = 128  # of objects inside of objects
@@ -72,13 +73,13 @@ class CustomType:
     def refresh(self, definition: Object) -> None:
         """The definition's conditions changed, and nothing that was compiled."""
         self.definition = definition
-        self.listed = customkinds.is_true(definition, "Established")
-        self.terminating = customkinds.is_true(definition, "Terminating")
+        self.listed = customresources.is_true(definition, "Established")
+        self.terminating = customresources.is_true(definition, "Terminating")
 
     @property
     def verbs(self) -> tuple[str, ...]:
         """What discovery lists."""
-        return customkinds.VERBS_TERMINATING if self.terminating else customkinds.VERBS
+        return customresources.VERBS_TERMINATING if self.terminating else customresources.VERBS
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -91,7 +92,7 @@ class CustomType:
 
     def settled_at(self) -> int:
         """When, in µs since 1970, creates are let through."""
-        found = customkinds.condition(self.definition, "Established")
+        found = customresources.condition(self.definition, "Established")
         since = (found or {}).get("lastTransitionTime")
         return meta.parse_time(since) + SETTLE_SECONDS * 1_000_000 if since else 0
 
@@ -118,7 +119,7 @@ class CustomType:
     ) -> tuple[list[FieldError], list[str]]:
         """The findings of the schema's rules, and what is only warned of. `version` is that of
         Kubernetes, which decides what the language knows."""
-        from apiserver_app.apiextensions import rules
+        from apiserver_app.apiextensions.schema import rules
 
         if self._rules is None:
             self._rules = rules.Rules(self.node, version)
@@ -216,10 +217,10 @@ def _warnings(definition: Object, version: Object, info: ResourceInfo) -> tuple[
         return (str(version["deprecationWarning"]),)
     spec = definition["spec"]
     kind = spec["names"]["kind"]
-    rank = customkinds.version_rank
+    rank = customresources.version_rank
     better = [
         one["name"]
-        for one in customkinds.versions(definition)
+        for one in customresources.versions(definition)
         if one.get("served") and not one.get("deprecated")
         and rank(one["name"]) > rank(info.version)
     ]  # fmt: skip

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver_app.auth.protocols import Attributes
-from apiserver_app.machinery import errors, names
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
 
 LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 RECEIVED, STARTED, COMPLETE, PANIC = (

@@ -15,8 +15,8 @@ import orjson
 
 from apiserver_app.auditing.backends import Truncation
 from apiserver_app.auditing.policy import API_VERSION
+from apiserver_app.egress import kubeconfigs, outbound
 from apiserver_app.flags import Flags
-from apiserver_app.machinery import kubeconfigs, outbound
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe

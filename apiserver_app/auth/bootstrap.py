@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from apiserver_app.apis import servicenet
 from apiserver_app.auth.data import cast, cluster_roles, controller_roles, flow_control
 from apiserver_app.auth.data import joining as joins
 from apiserver_app.auth.data.notation import rules
-from apiserver_app.machinery import meta, servicenet
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 
 SECURE_PORT = 6443

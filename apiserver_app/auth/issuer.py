@@ -15,7 +15,7 @@ from typing import Any
 
 from apiserver_app.auth import jws
 from apiserver_app.auth.data import cast
-from apiserver_app.machinery.outbound import Answer, Call
+from apiserver_app.egress.outbound import Answer, Call
 
 URL = "https://issuer.classroom.example"
 CLIENT_ID = "kubernetes"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from apiserver_app.machinery import outbound
+from apiserver_app.egress import outbound
+from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.machinery.errors import go_value
-from apiserver_app.machinery.kubeconfigs import Target
 from apiserver_app.machinery.meta import Object
 
 # DefaultAuthWebhookRetryBackoff: five tries, 0.5 s apart and growing by half

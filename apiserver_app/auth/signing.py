@@ -12,10 +12,11 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
+from apiserver_app.apis import certificates
+from apiserver_app.apis.certificates import SigningError
 from apiserver_app.auth import tokens as jwt
-from apiserver_app.machinery import meta, signing
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import go_value
-from apiserver_app.machinery.signing import SigningError
 
 SECONDS_MAX = 8760 * 3600  # --cluster-signing-duration
 SECONDS_MIN = 600
@@ -73,7 +74,7 @@ class ClusterAuthority:
             raise SigningError("the cluster has no key of its CA")
         ca = x509.load_pem_x509_certificate(self._ca_pem.encode())
         key: Any = serialization.load_pem_private_key(self._ca_key, None)
-        asked = x509.load_pem_x509_csr(signing.pem_of(request))
+        asked = x509.load_pem_x509_csr(certificates.pem_of(request))
         if not asked.is_signature_valid:
             raise SigningError("x509: ECDSA verification failure")
         start, end = _times(seconds, now, ca.not_valid_after_utc)

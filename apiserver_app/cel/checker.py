@@ -13,8 +13,8 @@ from apiserver_app.cel import types
 from apiserver_app.cel.errors import Issue
 from apiserver_app.cel.functions import FUNCTIONS, Function, Overload
 from apiserver_app.cel.functions import type_name as value_type
-from apiserver_app.cel.lexer import KEYWORDS
-from apiserver_app.cel.tree import (
+from apiserver_app.cel.syntax.lexer import KEYWORDS
+from apiserver_app.cel.syntax.tree import (
     Bind,
     Call,
     Const,

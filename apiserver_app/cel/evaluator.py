@@ -17,7 +17,7 @@ from apiserver_app.cel.errors import CostExceeded, EvaluationError
 from apiserver_app.cel.folds import FOLDS, decided
 from apiserver_app.cel.functions import FUNCTIONS, NO_OVERLOAD, Function
 from apiserver_app.cel.library import regex
-from apiserver_app.cel.tree import (
+from apiserver_app.cel.syntax.tree import (
     Bind,
     Call,
     Const,

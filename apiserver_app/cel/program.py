@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import apiserver_app.cel.library  # noqa: F401  declares the functions
-from apiserver_app.cel import parser, schema
+from apiserver_app.cel import schema
 from apiserver_app.cel.checker import Checker
 from apiserver_app.cel.errors import (
     CompileError,
@@ -21,7 +21,8 @@ from apiserver_app.cel.errors import (
     ResultTypeError,
 )
 from apiserver_app.cel.evaluator import Env, Planner, Step
-from apiserver_app.cel.tree import Ident, Node, walk
+from apiserver_app.cel.syntax import parser
+from apiserver_app.cel.syntax.tree import Ident, Node, walk
 from apiserver_app.cel.types import DYN, Type
 from apiserver_app.cel.validators import literal_issues
 from apiserver_app.cel.values import plain
@@ -114,7 +115,7 @@ def estimated(
 ) -> int:
     """What an expression that compiles costs at worst; `size_at` says how much there can be at a
     place below a variable."""
-    from apiserver_app.cel.costs import Coster  # needed by those who write rules only
+    from apiserver_app.cel.cost.estimate import Coster  # needed by those who write rules only
 
     declared = {**types, **{name: schema.type_of(one) for name, one in schemas.items()}}
     tree, checker = _checked(expression, declared, {}, version)

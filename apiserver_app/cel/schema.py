@@ -15,7 +15,7 @@ from typing import Any
 
 from apiserver_app.cel import types
 from apiserver_app.cel.errors import EvaluationError
-from apiserver_app.cel.lexer import KEYWORDS
+from apiserver_app.cel.syntax.lexer import KEYWORDS
 from apiserver_app.cel.types import DYN, Type
 from apiserver_app.cel.values import MapList, SetList, duration, timestamp
 

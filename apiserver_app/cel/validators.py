@@ -12,7 +12,7 @@ from typing import Any
 from apiserver_app.cel.errors import EvaluationError, Issue
 from apiserver_app.cel.library import core, formatting
 from apiserver_app.cel.library.regex import compiled
-from apiserver_app.cel.tree import Call, Const, ListNode, MapNode, Node, walk
+from apiserver_app.cel.syntax.tree import Call, Const, ListNode, MapNode, Node, walk
 from apiserver_app.cel.types import Type, optional_item
 
 _VALIDATED = (1, 29)

@@ -22,10 +22,11 @@ from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Shape, deal
 from apiserver_app.flowcontrol.tallies import Tally
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import Place
-from apiserver_app.machinery import meta, names
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.syntax import names
 
 EXEMPT, CATCH_ALL = "exempt", "catch-all"
 LASTING = frozenset(("attach", "exec", "proxy", "log", "portforward"))

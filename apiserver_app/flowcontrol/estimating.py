@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from apiserver_app.handlers import readpath
 from apiserver_app.handlers.call import Call
-from apiserver_app.machinery import names
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.syntax import names
 
 WIDEST = 10
 OBJECTS_PER_SEAT = 100

@@ -15,7 +15,7 @@ from __future__ import annotations
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry.ranges import addresses_of
+from apiserver_app.registry.core.service.ranges import addresses_of
 
 SERVICES, ADDRESSES = "services", "ipaddresses.networking.k8s.io"
 REPAIR_SECONDS = 180

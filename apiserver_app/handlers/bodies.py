@@ -12,8 +12,9 @@ import orjson
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, jsonbody, protobuf
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.serializer import bodies, protobuf
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _BODIES = ("application/json", "application/yaml", _PROTOBUF)
@@ -43,11 +44,11 @@ def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
         raise errors.unsupported_media_type(kind, taken)
     if kind == _PROTOBUF:
         message = protobuf.decode(body)
-        if len(body) > jsonbody.PARTS_MAX:
-            jsonbody.check_parts(message)
+        if len(body) > bodies.PARTS_MAX:
+            bodies.check_parts(message)
         return message
     strict = call.param("fieldValidation") != "Ignore"
-    obj, call.duplicates = jsonbody.decode(body, kind, find_duplicates=strict, into=into)
+    obj, call.duplicates = bodies.decode(body, kind, find_duplicates=strict, into=into)
     if obj is None:
         return {}
     why = (
@@ -60,7 +61,7 @@ def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
             why = f"{errors.json_type(obj[name])} into Go struct field .{name} of type string"
     if why:
         why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {why}"
-        raise jsonbody.refusal(body, why, into)
+        raise bodies.refusal(body, why, into)
     return obj  # type: ignore[no-any-return]
 
 

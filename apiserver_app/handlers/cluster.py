@@ -11,26 +11,28 @@ from typing import Any, Protocol
 
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import Means
+from apiserver_app.apis import servicenet
 from apiserver_app.auditing.auditor import Auditor
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.egress.outbound import Outbound
 from apiserver_app.handlers.counters import Counters
 from apiserver_app.handlers.life import Life
-from apiserver_app.machinery import errors, fields, labels, servicenet
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
-from apiserver_app.machinery.kinds import Resources
+from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
-from apiserver_app.machinery.nodeapi import Nodes
-from apiserver_app.machinery.outbound import Outbound
+from apiserver_app.machinery.net.nodeapi import Nodes
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
-from apiserver_app.machinery.types import Types
-from apiserver_app.registry.apiservices import Services
+from apiserver_app.machinery.syntax import fields, labels
+from apiserver_app.machinery.types.scheme import Types
+from apiserver_app.registry.apiregistration.apiservices import Services
+from apiserver_app.registry.core.service.ranges import Ranges
 from apiserver_app.registry.generic import Selection, Storage
-from apiserver_app.registry.ranges import Ranges
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.watchcache import WatchCache
 from apiserver_app.store.etcd import Etcd

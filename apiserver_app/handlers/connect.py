@@ -12,7 +12,7 @@ from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import NodeError
+from apiserver_app.machinery.net.nodeapi import NodeError
 
 PLAIN = "text/plain; charset=utf-8"
 _UNREACHED = ("error dialing backend: ", 'Get "')  # the kubelet did not answer at all

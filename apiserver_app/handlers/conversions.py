@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver_app.apiextensions import conversion
+from apiserver_app.egress import outbound
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import outbound
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 

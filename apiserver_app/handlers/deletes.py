@@ -11,8 +11,9 @@ from apiserver_app.handlers import allocations, conversions, gates, listoptions
 from apiserver_app.handlers import options as given
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import generic
 
@@ -98,7 +99,7 @@ async def finish(
     marked = _marked(cluster, old, grace, finalizers)
     if info.key == "namespaces":
         marked = _terminating(cluster, old, finalizers)
-    elif info.key == customkinds.DEFINITIONS and not meta.is_deleting(old):
+    elif info.key == customresources.DEFINITIONS and not meta.is_deleting(old):
         marked = _pending(cluster, old)
     if marked is not None:
         stored = old
@@ -212,15 +213,15 @@ def _pending(cluster: ClusterContext, old: Object) -> Object:
     """
     now = meta.rfc3339(cluster.kernel.now)
     finalizers = list(old["metadata"].get("finalizers") or ())
-    if customkinds.CLEANUP not in finalizers:
-        finalizers.append(customkinds.CLEANUP)
+    if customresources.CLEANUP not in finalizers:
+        finalizers.append(customresources.CLEANUP)
     metadata = {**old["metadata"], "deletionTimestamp": now, "finalizers": finalizers}
     wanted = {
         "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
         "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will "
         "begin soon",
     }  # fmt: skip
-    return customkinds.with_condition({**old, "metadata": metadata}, wanted, now)
+    return customresources.with_condition({**old, "metadata": metadata}, wanted, now)
 
 
 def _terminating(cluster: ClusterContext, old: Object, finalizers: list[str]) -> Object | None:

@@ -11,8 +11,9 @@ from apiserver_app.admission.plugin import CREATE
 from apiserver_app.handlers import bodies, deletes, gates, options
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, labels, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 
 BUDGETS = "poddisruptionbudgets.policy"
 DISRUPTED_PODS_MAX = 2000

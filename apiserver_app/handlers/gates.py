@@ -17,9 +17,10 @@ from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers import bodies, options, patching
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import client, errors, managedfields, meta, patches
+from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.patch import jsonpatch, managedfields
 from apiserver_app.registry import generic
 from apiserver_app.registry.strategy import Context, Strategy
 
@@ -52,7 +53,7 @@ async def decode(
     set_: list[Object] = []
     if old is None and call.verb != "update":
         if info.storage != "events":  # many, and nobody asks what was filled in
-            set_ = patches.diff(raw, obj)
+            set_ = jsonpatch.diff(raw, obj)
         track(cluster, call, info, obj, None)
     verdict = "change" if set_ else "allow"
     word = f"{len(set_)} default{'s' if len(set_) != 1 else ''} set" if set_ else "well formed"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from apiserver_app.admission.plugin import Means
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import typedvalues
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.types_schema import Field
-from apiserver_app.registry import convert
+from apiserver_app.machinery.patch import typedvalues
+from apiserver_app.machinery.types.schema import Field
+from apiserver_app.registry.conversion import convert
 
 
 def build(cluster: ClusterContext) -> Means:

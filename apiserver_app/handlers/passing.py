@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import httpwire
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import Connection
+from apiserver_app.machinery.net import httpwire
+from apiserver_app.machinery.net.nodeapi import Connection
 
 HEAD_SECONDS_MAX = 60  # until the answer begins
 # of the answer: of this connection only, or said by this server itself

@@ -15,9 +15,11 @@ import orjson
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import client, errors, jsonbody, patches, strategic
+from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.patch import jsonpatch, strategic
+from apiserver_app.machinery.serializer import bodies
 
 _PATCHES = (
     client.JSON_PATCH,
@@ -61,18 +63,18 @@ def patched(cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object
     """What the patch makes of the stored object; not yet decoded, never the stored object."""
     patch = call.patch
     if call.content_type == client.JSON_PATCH:
-        made = patches.json_patched(old, patch)
+        made = jsonpatch.json_patched(old, patch)
         if not isinstance(made, dict):
             raise _invalid(orjson.dumps(made).decode(), _NO_TYPE)
-        if jsonbody.is_deep(made):
+        if bodies.is_deep(made):
             raise errors.bad_request("json: exceeded max depth")
         if len(patch) > 1:  # copies of copies
-            jsonbody.check_parts(made)
+            bodies.check_parts(made)
         return made
     if call.content_type == client.MERGE_PATCH:
         if isinstance(patch, list):
             raise _invalid(orjson.dumps(patch).decode(), _NO_TYPE)
-        return patches.merge(old, patch)
+        return jsonpatch.merge(old, patch)
     merged = strategic.merge(old, patch, cluster.types.schema(info.definition))
     # the type is known, whatever the patch says of it
     return {**merged, "kind": old["kind"], "apiVersion": old["apiVersion"]}
@@ -153,7 +155,7 @@ def _is_strict(call: Call) -> bool:
 
 def _decoded(call: Call, body: bytes, prefix: str) -> Any:
     try:
-        value, call.duplicates = jsonbody.decode(
+        value, call.duplicates = bodies.decode(
             body, "application/json", find_duplicates=_is_strict(call)
         )
     except ApiError as error:
@@ -227,9 +229,9 @@ def _strategic_patch(call: Call, body: bytes) -> Any:
 
 def _apply_patch(call: Call, body: bytes) -> Any:
     try:
-        patch, _ = jsonbody.decode(body, jsonbody.YAML)
-        if _is_strict(call) and (body[:1] != b"{" or jsonbody.duplicates(body)):
-            call.duplicates = jsonbody.decode(body, jsonbody.YAML, find_duplicates=True)[1]
+        patch, _ = bodies.decode(body, bodies.YAML)
+        if _is_strict(call) and (body[:1] != b"{" or bodies.duplicates(body)):
+            call.duplicates = bodies.decode(body, bodies.YAML, find_duplicates=True)[1]
     except ApiError as error:
         raise errors.bad_request(f"error decoding YAML: {error.message}") from error
     if patch is None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from apiserver_app.handlers import connect, listoptions
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, features, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.kinds import features
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import Lines, LogOptions, NodeError
+from apiserver_app.machinery.net.nodeapi import Lines, LogOptions, NodeError
 
 _NOT_NEGATIVE = "must be greater than or equal to 0"
 _POSITIVE = "must be greater than 0"

@@ -16,10 +16,12 @@ from typing import NamedTuple
 from apiserver_app.handlers import connect, passing
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, httpwire, meta, names
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, NodeError
+from apiserver_app.machinery.net import httpwire
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, NodeError
+from apiserver_app.machinery.syntax import names
 
 KUBELET_PORT = "10250"
 _PATH_MAX = 200  # of it, in the trace

@@ -21,8 +21,9 @@ from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.handlers.counters import Counters
-from apiserver_app.machinery import errors, kinds
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND, Kernel, Lock, Task
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 

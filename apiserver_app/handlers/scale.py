@@ -10,8 +10,9 @@ from typing import Any
 from apiserver_app.handlers import bodies, gates, patching, writes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import client, errors, labels, meta
+from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.syntax import labels
 
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 

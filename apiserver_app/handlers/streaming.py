@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from apiserver_app.handlers import connect, gates, upgrades
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, kinds, names
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import Connection, NodeError, Process
+from apiserver_app.machinery.net.nodeapi import Connection, NodeError, Process
+from apiserver_app.machinery.syntax import names
 
 # since when `create` is needed for a WebSocket, too, which comes as a GET
 _CHECKS_CREATE = 35

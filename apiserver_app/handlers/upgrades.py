@@ -14,7 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apiserver_app.machinery import errors, kinds
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kinds import kinds
 
 WEBSOCKET, SPDY, TUNNEL = "websocket", "spdy", "tunnel"
 SPDY_VERSION = "SPDY/3.1"

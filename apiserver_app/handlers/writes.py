@@ -26,14 +26,10 @@ from apiserver_app.handlers import (
 )
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import (
-    client,
-    errors,
-    managedfields,
-    meta,
-)
+from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import objectmeta
+from apiserver_app.machinery.patch import managedfields
+from apiserver_app.registry.validation import objectmeta
 
 REVISED = "resourceVersion should not be set on objects to be created"
 

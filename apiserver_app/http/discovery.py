@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from apiserver_app.http import encode, negotiation
 from apiserver_app.http.negotiation import Accepted
-from apiserver_app.machinery import errors, kinds
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry.apiservices import Services
+from apiserver_app.registry.apiregistration.apiservices import Services
 
 _GO_VERSIONS = {25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7", 29: "go1.21.7",
                 30: "go1.22.2", 31: "go1.22.5", 32: "go1.23.3", 33: "go1.24.2"}  # fmt: skip

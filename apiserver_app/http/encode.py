@@ -15,8 +15,8 @@ import orjson
 import yaml
 
 from apiserver_app.http.negotiation import Accepted
-from apiserver_app.machinery import protoencode, yamlbody
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.serializer import protoencode, yamlbody
 
 _TYPES = {
     kind: f'{{"type":"{kind}","object":'.encode()

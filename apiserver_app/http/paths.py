@@ -10,16 +10,11 @@ import orjson
 from apiserver_app.handlers import life
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import (
-    debug,
-    discovery,
-    exposition,
-    health,
-    metrics,
-    negotiation,
-    openapi,
-)
-from apiserver_app.machinery import errors, kinds
+from apiserver_app.http import debug, discovery, health, negotiation
+from apiserver_app.http.metrics import exposition, metrics
+from apiserver_app.http.openapi import documents
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kinds import kinds
 
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
@@ -38,7 +33,7 @@ class PathHandler:
         self._discovery = discovery.Discovery(
             cluster.resources, f"{cluster.net.apiserver}:443", cluster.services
         )
-        self._openapi = openapi.OpenApi(cluster.resources, cluster.services)
+        self._openapi = documents.OpenApi(cluster.resources, cluster.services)
 
     def handle(self, call: Call) -> Outcome | None:
         """The document at a path, or None when there is none."""

@@ -21,9 +21,10 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import encode, negotiation
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.http.tables import table as tables
-from apiserver_app.machinery import errors, protoencode
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import convert
+from apiserver_app.machinery.serializer import protoencode
+from apiserver_app.registry.conversion import convert
 
 Headers = list[tuple[str, str]]
 

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import render, requestinfo, sessions, statuses, streams
+from apiserver_app.http import render, requestinfo, statuses, watches
+from apiserver_app.http.streaming import sessions
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential, ResourceInfo, TlsPeer
 from apiserver_app.pipeline import Pipeline
@@ -96,7 +97,7 @@ class Server:
             if outcome.selection is not None:
                 selection = outcome.selection
                 common = self._headers(call)
-                streams.open_watch(self.cluster, call, selection, accepted, reply, common)
+                watches.open_watch(self.cluster, call, selection, accepted, reply, common)
                 return
             status, more, body = render.outcome(self.cluster, call, outcome, accepted)
             if request.method == "HEAD":

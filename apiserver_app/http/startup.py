@@ -20,9 +20,10 @@ from apiserver_app.admission import plugins
 from apiserver_app.handlers import routes
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
-from apiserver_app.machinery import gates, kinds, probe
+from apiserver_app.machinery import gates, probe
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry.kinds import upstream
+from apiserver_app.registry import upstream
 
 # (name, its group, the first minor version that has it), in the order of installation
 PROVIDERS: tuple[tuple[str, str, int], ...] = (

@@ -20,10 +20,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from apiserver_app.machinery import errors, fields, gojson, labels, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import convert, emptylists
+from apiserver_app.machinery.serializer import gojson
+from apiserver_app.machinery.syntax import fields, labels
+from apiserver_app.registry.conversion import convert, protobuflists
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
 from apiserver_app.store import etcd
@@ -278,8 +280,8 @@ class Storage:
         self._check_unchanged(info, key, name, prev)
         kept = convert.to_stored(info, obj)
         value = encode(kept)
-        if emptylists.MARK in value:
-            obj = emptylists.without(info, obj)
+        if protobuflists.MARK in value:
+            obj = protobuflists.without(info, obj)
             kept = convert.to_stored(info, obj)
             value = encode(kept)
         if len(value) > REQUEST_BYTES_MAX:

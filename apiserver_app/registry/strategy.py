@@ -1,6 +1,6 @@
 """What a kind may decide about itself; the generic store does the rest.
 
-A kind with behaviour subclasses Strategy in registry/kinds/<kind>.py and overrides what differs.
+A kind with behaviour subclasses Strategy in registry/<group>/<kind>.py and overrides what differs.
 Objects given to `default` and `prepare_*` are fresh copies: change them in place. `old` never.
 `validate*` returns every finding, not the first. Nothing here awaits, and nothing reads a clock:
 what it needs is in the Context.
@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import errors, servicenet
+from apiserver_app.apis import servicenet
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
-from apiserver_app.registry import objectmeta
+from apiserver_app.registry.validation import objectmeta
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ apiapproval_controller.go.
 
 from __future__ import annotations
 
-from apiserver_app.machinery import customkinds
+from apiserver_app.machinery.kinds import customresources
 from controllers_app.apiextensions.definitions import DefinitionController
 from controllers_app.runtime.controller import Result
 
@@ -33,9 +33,9 @@ class ApprovalController(DefinitionController):
         definition = self.definitions.get(key)
         if definition is None:
             return Result("is gone")
-        if not customkinds.is_protected_group(definition["spec"]["group"]):
+        if not customresources.is_protected_group(definition["spec"]["group"]):
             return Result("its group needs no review")
-        state, why = customkinds.approval(definition)
+        state, why = customresources.approval(definition)
         status, reason = _STATES[state]
         changed = self.with_condition(definition, CONDITION, status, reason, why)
         if changed != definition and await self.write_status(changed) is None:

@@ -5,7 +5,8 @@ Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apihelpers/help
 
 from __future__ import annotations
 
-from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object
 from controllers_app.runtime.controller import Context, Controller
 from controllers_app.runtime.informer import Informer
@@ -14,12 +15,12 @@ from controllers_app.runtime.informer import Informer
 class DefinitionController(Controller):
     """A controller of definitions: keys are their names."""
 
-    resource = customkinds.DEFINITIONS
+    resource = customresources.DEFINITIONS
     workers = 1
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self.definitions: Informer = ctx.informers.informer(customkinds.DEFINITIONS)
+        self.definitions: Informer = ctx.informers.informer(customresources.DEFINITIONS)
         self.definitions.handle(self._changed, self._updated, self._changed)
 
     def with_condition(self, definition: Object, kind: str, status: str, reason: str,
@@ -27,14 +28,14 @@ class DefinitionController(Controller):
         """A copy with that condition, as of now."""
         wanted = {"type": kind, "status": status, "reason": reason, "message": message}
         now = meta.rfc3339(self.kernel.now)
-        return customkinds.with_condition(definition, wanted, now)
+        return customresources.with_condition(definition, wanted, now)
 
     async def write_status(self, definition: Object) -> Object | None:
         """The definition as stored; None when it is gone or changed: then another key comes."""
         name = meta.name_of(definition)
         try:
             return await self.client.update(
-                customkinds.DEFINITIONS, "", name, definition, subresource="status"
+                customresources.DEFINITIONS, "", name, definition, subresource="status"
             )
         except errors.ApiError as error:
             if error.code not in (404, 409):

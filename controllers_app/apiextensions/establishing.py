@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from apiserver_app.machinery import customkinds
+from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object
 from controllers_app.apiextensions.definitions import DefinitionController
 from controllers_app.runtime.controller import Result
@@ -29,9 +29,9 @@ class EstablishingController(DefinitionController):
         definition = self.definitions.get(key)
         if definition is None:
             return Result("is gone")
-        if customkinds.is_true(definition, "Established"):
+        if customresources.is_true(definition, "Established"):
             return Result("is established")
-        if not customkinds.is_true(definition, "NamesAccepted"):
+        if not customresources.is_true(definition, "NamesAccepted"):
             return Result("its names are not accepted yet")
         if _has_bad_bundle(definition):
             status, reason = "False", "InvalidCABundle"

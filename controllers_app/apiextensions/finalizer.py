@@ -9,7 +9,8 @@ crd_finalizer.go.
 
 from __future__ import annotations
 
-from apiserver_app.machinery import customkinds, errors, meta
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object
 from controllers_app.apiextensions.definitions import DefinitionController
 from controllers_app.runtime.controller import Context, Result
@@ -36,7 +37,7 @@ class FinalizerController(DefinitionController):
         if definition is None:
             return Result("is gone")
         finalizers = definition["metadata"].get("finalizers") or ()
-        if not meta.is_deleting(definition) or customkinds.CLEANUP not in finalizers:
+        if not meta.is_deleting(definition) or customresources.CLEANUP not in finalizers:
             return Result("is not being deleted: does nothing")
         begun = self.with_condition(
             definition, TERMINATING, "True", *self._progress(key, definition)
@@ -45,14 +46,14 @@ class FinalizerController(DefinitionController):
         if stored is None:
             return Result("changed meanwhile")
         reason, message = "NeverEstablished", "resource was never established"
-        if customkinds.is_true(stored, "Established"):
+        if customresources.is_true(stored, "Established"):
             left = await self._delete_instances(stored)
             if left:
                 return Result(f"waits for {left} objects", LOOK_SECONDS, background=True)
             reason, message = "InstanceDeletionCompleted", "removed all instances"
         self._since.pop(key, None)
         done = self.with_condition(stored, TERMINATING, "False", reason, message)
-        finalizers = [one for one in finalizers if one != customkinds.CLEANUP]
+        finalizers = [one for one in finalizers if one != customresources.CLEANUP]
         done["metadata"] = {**done["metadata"], "finalizers": finalizers}
         await self.write_status(done)
         return Result(f"{message}: lets it go")
@@ -69,7 +70,7 @@ class FinalizerController(DefinitionController):
 
     async def _delete_instances(self, definition: Object) -> int:
         """Delete what there is; how many objects are still there then."""
-        infos = customkinds.resources(definition)
+        infos = customresources.resources(definition)
         if not infos:  # no version is served: there is no way to ask for what is stored
             return 0
         resource = infos[0].key

@@ -8,40 +8,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controllers_app.controllers import (
-    accounttokens,
-    bootstrapsigner,
     clusterroleaggregation,
-    cronjob,
-    csrapproving,
-    csrcleaner,
-    csrsigning,
-    daemonset,
-    deployment,
     disruption,
-    endpoints,
-    endpointslice,
-    ephemeralvolume,
     garbagecollector,
-    horizontalpodautoscaler,
-    job,
-    legacytokencleaner,
-    legacytokens,
     namespace,
-    nodelifecycle,
     podgc,
-    policystatus,
     replicaset,
     replicationcontroller,
     resourcequota,
-    rootca,
-    serviceaccount,
-    statefulset,
     tainteviction,
-    tokencleaner,
     ttlafterfinished,
-    volumebinder,
-    volumeprotection,
+    validatingadmissionpolicystatus,
 )
+from controllers_app.controllers.bootstrap import bootstrapsigner, tokencleaner
+from controllers_app.controllers.certificates import approving, cleaner, rootca, signing
+from controllers_app.controllers.cronjob import cronjob
+from controllers_app.controllers.daemonset import daemonset
+from controllers_app.controllers.deployment import deployment
+from controllers_app.controllers.endpoints import endpoints, endpointslice
+from controllers_app.controllers.job import job
+from controllers_app.controllers.nodelifecycle import nodelifecycle
+from controllers_app.controllers.podautoscaler import horizontalpodautoscaler
+from controllers_app.controllers.serviceaccount import (
+    legacytokencleaner,
+    legacytokens,
+    serviceaccount,
+    tokens,
+)
+from controllers_app.controllers.statefulset import statefulset
+from controllers_app.controllers.volume import ephemeral, persistentvolume, protection
 from controllers_app.runtime.controller import Factory
 
 ACCOUNT = "system:serviceaccount:kube-system:"
@@ -106,22 +101,18 @@ CONTROLLERS = (
     Entry(
         "volumebinder",
         "persistent-volume-binder",
-        volumebinder.VolumeBinderController,
+        persistentvolume.VolumeBinderController,
         source="persistentvolume-controller",
     ),
     Entry(
         "ephemeralvolume",
         "ephemeral-volume-controller",
-        ephemeralvolume.EphemeralVolumeController,
+        ephemeral.EphemeralVolumeController,
         since=23,
         source="ephemeral_volume",
     ),
-    Entry(
-        "claimprotection", "pvc-protection-controller", volumeprotection.ClaimProtectionController
-    ),
-    Entry(
-        "volumeprotection", "pv-protection-controller", volumeprotection.VolumeProtectionController
-    ),
+    Entry("claimprotection", "pvc-protection-controller", protection.ClaimProtectionController),
+    Entry("volumeprotection", "pv-protection-controller", protection.VolumeProtectionController),
     Entry("nodelifecycle", "node-controller", nodelifecycle.NodeLifecycleController),
     Entry("tainteviction", "node-controller", tainteviction.TaintEvictionController),
     Entry("podgc", "pod-garbage-collector", podgc.PodGcController),
@@ -131,13 +122,13 @@ CONTROLLERS = (
     Entry(
         "policystatus",
         "validatingadmissionpolicy-status-controller",
-        policystatus.PolicyStatusController,
+        validatingadmissionpolicystatus.PolicyStatusController,
         since=30,
     ),
-    Entry("accounttokens", "", accounttokens.AccountTokensController),
-    Entry("csrsigning", "certificate-controller", csrsigning.CsrSigningController),
-    Entry("csrapproving", "certificate-controller", csrapproving.CsrApprovingController),
-    Entry("csrcleaner", "certificate-controller", csrcleaner.CsrCleanerController),
+    Entry("accounttokens", "", tokens.AccountTokensController),
+    Entry("csrsigning", "certificate-controller", signing.CsrSigningController),
+    Entry("csrapproving", "certificate-controller", approving.CsrApprovingController),
+    Entry("csrcleaner", "certificate-controller", cleaner.CsrCleanerController),
     Entry("bootstrapsigner", "bootstrap-signer", bootstrapsigner.BootstrapSignerController),
     Entry("tokencleaner", "token-cleaner", tokencleaner.TokenCleanerController),
     Entry("legacytokens", "", legacytokens.LegacyTokensController, until=23),

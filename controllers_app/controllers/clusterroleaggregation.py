@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 from controllers_app.runtime.controller import Context, Controller, Result
 
 ROLES = "clusterroles.rbac.authorization.k8s.io"

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.machinery import errors, labels, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import deployment_rules, podstate
+from apiserver_app.machinery.syntax import labels
+from controllers_app.controllers.deployment import rules
+from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
 
 BUDGETS = "poddisruptionbudgets.policy"
@@ -80,7 +82,7 @@ class DisruptionController(Controller):
         spec = budget["spec"]
         if spec.get("maxUnavailable") is not None:
             expected = self._expected(pods)
-            lost = deployment_rules.scaled_value(spec["maxUnavailable"], expected, up=True)
+            lost = rules.scaled_value(spec["maxUnavailable"], expected, up=True)
             return expected, max(0, expected - lost)
         least: Any = spec.get("minAvailable")
         if isinstance(least, int):
@@ -88,7 +90,7 @@ class DisruptionController(Controller):
         expected = self._expected(pods)
         if least is None:
             return expected, 0
-        return expected, deployment_rules.scaled_value(least, expected, up=True)
+        return expected, rules.scaled_value(least, expected, up=True)
 
     def _expected(self, pods: list[Object]) -> int:
         """The sum of what the pods' controllers want."""
@@ -100,7 +102,7 @@ class DisruptionController(Controller):
             owner = self._owner(meta.namespace_of(pod), controller)
             if owner is None:
                 raise errors.internal(f"found no controllers for pod {meta.name_of(pod)!r}")
-            owners[meta.uid_of(owner)] = deployment_rules.wanted(owner)
+            owners[meta.uid_of(owner)] = rules.wanted(owner)
         return sum(owners.values())
 
     def _owner(self, namespace: str, controller: Object) -> Object | None:

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import MERGE_PATCH, STRATEGIC_PATCH
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.customresources import CustomResourceInformers

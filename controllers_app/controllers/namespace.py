@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from apiserver_app.machinery import customkinds, errors, kinds, meta
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kinds import customresources, kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.controller import Context, Controller, Result
 
@@ -61,7 +62,7 @@ class NamespaceController(Controller):
         self._namespaces = ctx.informers.informer("namespaces")
         self._namespaces.handle(self._changed, self._updated)
         self._resources = _deletable(kinds.resources(ctx.version, ctx.config))
-        self._definitions = ctx.informers.informer(customkinds.DEFINITIONS)
+        self._definitions = ctx.informers.informer(customresources.DEFINITIONS)
 
     async def reconcile(self, key: str) -> Result | None:
         try:
@@ -95,7 +96,7 @@ class NamespaceController(Controller):
     async def _delete_content(self, namespace: str) -> Remains:
         """Pods first: what else there is (a network policy, say) may protect them to the end."""
         remains = Remains()
-        custom = [info for info in customkinds.established(self._definitions.list())
+        custom = [info for info in customresources.established(self._definitions.list())
                   if info.namespaced]  # fmt: skip
         pods = [info for info in self._resources if info.key == "pods"]
         others = [info for info in (*self._resources, *custom) if info.key != "pods"]

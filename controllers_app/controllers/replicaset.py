@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apiserver_app.machinery import errors, labels, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import ownership, podcontrol, podstate
+from apiserver_app.machinery.syntax import labels
+from controllers_app.controllers.workload import ownership, podcontrol, podstate
 from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.expectations import Expectations

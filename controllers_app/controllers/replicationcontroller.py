@@ -6,8 +6,8 @@ set controller in the same way.
 
 from __future__ import annotations
 
-from apiserver_app.machinery import labels
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers import replicaset
 
 

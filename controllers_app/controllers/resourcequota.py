@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.machinery import kinds, meta, quotas
+from apiserver_app.apis import quotas
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.quantity import ZERO
-from controllers_app.controllers import podstate
+from apiserver_app.machinery.syntax.quantity import ZERO
+from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.customresources import CustomResourceInformers
 from controllers_app.runtime.informer import Informer

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import podstate
+from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
 
 FOREVER = -1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import job as jobs
+from controllers_app.controllers.job import job as jobs
 from controllers_app.runtime.controller import Context, Controller, Result
 
 

@@ -7,7 +7,7 @@ length. What the server is otherwise, it answers by its own `talk`.
 from __future__ import annotations
 
 from apiserver_app.machinery.kernel import Kernel, Mailbox
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet import clocktext
 from controllers_app.kubelet.servers import Bound
 

@@ -10,8 +10,9 @@ import base64
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from apiserver_app.machinery import meta, quantity
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import quantity
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _DIVISORS = {"cpu": "1", "memory": "1", "ephemeral-storage": "1"}

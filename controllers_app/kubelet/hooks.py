@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpRequest
 from controllers_app.kubelet import polls, servers
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import STDOUT
+from apiserver_app.machinery.net.nodeapi import STDOUT
 
 PREFIX = "simulation.lifecycle/"
 NEVER = float("inf")

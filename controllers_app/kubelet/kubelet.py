@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Lock
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from apiserver_app.machinery import meta, quantity
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.syntax import quantity
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.images import Behaviour

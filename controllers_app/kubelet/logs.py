@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
-from apiserver_app.machinery.nodeapi import STDERR, STDOUT, LogOptions
+from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT, LogOptions
 
 BYTES_MAX = 256 * 1024  # of one instance; what is older is rotated away
 ENTRIES_MAX = 4096

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from apiserver_app.machinery import errors, labels, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, NodeError
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, NodeError
+from apiserver_app.machinery.syntax import labels
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell

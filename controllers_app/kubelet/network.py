@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from apiserver_app.machinery import meta, servicenet
+from apiserver_app.apis import servicenet
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet import servers
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apiserver_app.machinery import errors, meta, quantity
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import quantity
 from controllers_app.kubelet.images import Behaviour, repository
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import (
+from apiserver_app.machinery.net.nodeapi import (
     Connection,
     HttpAnswer,
     HttpRequest,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpRequest
 from controllers_app.kubelet import images, probes, programs, servers
 from controllers_app.kubelet.images import NEVER, Behaviour
 from controllers_app.kubelet.shell import tools

@@ -13,7 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from apiserver_app.machinery.kernel import Cancelled, Signal, Task
-from apiserver_app.machinery.nodeapi import STDERR, STDOUT
+from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT
 from controllers_app.kubelet import mounts
 from controllers_app.kubelet.shell.ends import (
     KILLED,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import orjson
 
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 
 NAME_CHARACTERS_MAX = 10
 SIDECAR: Object = {"name": "sidecar", "image": "lifecycle.example/sidecar:1.0"}

@@ -20,7 +20,7 @@ import orjson
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
-from apiserver_app.machinery.nodeapi import STDERR, STDOUT, HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT, HttpAnswer, HttpRequest
 from controllers_app.kubelet import clocktext, images, metricsserver, samplehooks, sockets
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from apiserver_app.machinery.kernel import Kernel, Mailbox, Signal
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 
 BACKLOG_MAX = 64  # connections that wait to be taken; more are refused
 BYTES_MAX = 1 << 20  # that a program leaves unread, and of an answer

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from apiserver_app.apis.certificates import Authority
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Cancelled, Kernel
+from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
-from apiserver_app.machinery.runtimeconfig import RuntimeConfig
-from apiserver_app.machinery.signing import Authority
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup

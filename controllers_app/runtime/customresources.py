@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from apiserver_app.machinery import customkinds, kinds, meta
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds import customresources, kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.informer import Informer, InformerFactory
 
@@ -31,14 +32,14 @@ class CustomResourceInformers:
         self._gone = gone
         self._owner = informers.owner
         self._known: dict[str, ResourceInfo] = {}
-        definitions = informers.informer(customkinds.DEFINITIONS)
+        definitions = informers.informer(customresources.DEFINITIONS)
         definitions.handle(self._changed, self._updated, self._deleted)
 
     def _changed(self, definition: Object, revision: int) -> None:
         name = meta.name_of(definition)
         infos: tuple[ResourceInfo, ...] = ()
-        if customkinds.is_true(definition, "Established"):
-            infos = customkinds.resources(definition)
+        if customresources.is_true(definition, "Established"):
+            infos = customresources.resources(definition)
         self._resources.serve(name, infos)
         if infos and name not in self._known:
             self._known[name] = infos[0]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from apiserver_app.machinery import labels, meta, quantity
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels, quantity
 from controllers_app.runtime import events
 
 CLAIMS = "persistentvolumeclaims"

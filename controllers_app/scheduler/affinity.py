@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from apiserver_app.machinery import labels as selectors
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels as selectors
 from controllers_app.scheduler.nodeinfo import Group, NodeInfo, PodInfo
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from apiserver_app.machinery import labels, meta
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 from controllers_app.runtime.informer import InformerFactory
 
 SELECTORS_MAX = 1024

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import meta, quantity
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import quantity
 from controllers_app.runtime import persistentvolumes
 from controllers_app.scheduler import affinity as affinities
 

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-from apiserver_app.machinery import kinds, yamlbody
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.serializer import yamlbody
 
 OBJECTS_MAX = 200
 QUERY = "fieldManager=page&fieldValidation=Strict"

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.machinery import protoencode
+from apiserver_app.machinery.serializer import protoencode
 from lifecycle.etcdctl.server import Shown
 
 # numbers of the fields that answers have in etcdserverpb

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from apiserver_app.machinery import errors, meta, protobuf, protoencode
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
-from apiserver_app.registry import generic, masterleases, ranges, watchcache
+from apiserver_app.machinery.serializer import protobuf, protoencode
+from apiserver_app.registry import generic, masterleases, watchcache
+from apiserver_app.registry.core.service import ranges
 from apiserver_app.store.etcd import Entry
 
 if TYPE_CHECKING:

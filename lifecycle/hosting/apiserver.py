@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from apiserver_app import flags
+from apiserver_app.apis import servicenet
 from apiserver_app.auth import issuer
-from apiserver_app.machinery import servicenet
 from lifecycle.hosting.options import Options
 
 

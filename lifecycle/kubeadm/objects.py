@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from apiserver_app.apis.servicenet import ServiceNet
 from apiserver_app.auth.bootstrap import ADVERTISED_IP, SECURE_PORT
 from apiserver_app.auth.data.notation import rules
-from apiserver_app.machinery import kinds
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.servicenet import ServiceNet
 from lifecycle.kubeadm import texts
 
 Item = tuple[str, str, Object]  # resource key, namespace, object

@@ -14,12 +14,14 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterable
 
+from apiserver_app.apis import servicenet
+from apiserver_app.apis.servicenet import ServiceNet
 from apiserver_app.auth import bootstrap
-from apiserver_app.machinery import errors, kinds, meta, servicenet
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.servicenet import ServiceNet
 from lifecycle.kubeadm import objects
 from lifecycle.kubeadm.objects import Item
 

@@ -7,7 +7,7 @@ cmd/kubeadm/app/phases/addons/dns/manifests.go.
 
 from __future__ import annotations
 
-from apiserver_app.machinery import kinds
+from apiserver_app.machinery.kinds import kinds
 from controllers_app.kubelet.network import DOMAIN
 
 POD_CIDR = "10.244.0.0/16"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.nodeapi import (
+from apiserver_app.machinery.net.nodeapi import (
     STDERR,
     STDOUT,
     HttpAnswer,

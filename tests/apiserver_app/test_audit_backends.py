@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from apiserver_app import flags
-from apiserver_app.machinery import outbound
+from apiserver_app.egress import outbound
 from apiserver_app.machinery.kernel import SECOND
 from lifecycle.hosting.worker import auditlog
 from lifecycle.trace.scripted import Session, default_inputs

@@ -9,9 +9,9 @@ import pytest
 
 from apiserver_app import flags
 from apiserver_app.http import startup
-from apiserver_app.machinery import kinds
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import ResourceInfo
-from apiserver_app.registry.kinds import upstream
+from apiserver_app.registry import upstream
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import bare_session, pod
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 from pathlib import Path
 
-from apiserver_app.machinery import protobuf, protoencode
+from apiserver_app.machinery.serializer import protobuf, protoencode
 from tests.conformance.api import Api
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo

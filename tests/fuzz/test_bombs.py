@@ -7,7 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from apiserver_app.machinery import errors, jsonbody
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.serializer import bodies
 from lifecycle.trace.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
@@ -100,7 +101,7 @@ def test_what_copies_make_of_an_object_is_bounded_too(session: Session) -> None:
 def too_large(answer: Answer) -> None:
     assert (answer.status, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
     assert answer.json()["message"] == (
-        f"Request entity too large: limit is {jsonbody.PARTS_MAX} objects and lists"
+        f"Request entity too large: limit is {bodies.PARTS_MAX} objects and lists"
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.machinery import protobuf, yamlbody
-from apiserver_app.machinery.kinds import Resources
+from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.serializer import protobuf, yamlbody
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import MERGE, bare_session
 from tests.fuzz import whole

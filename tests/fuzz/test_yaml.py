@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from apiserver_app.http import encode
-from apiserver_app.machinery import yamlbody
+from apiserver_app.machinery.serializer import yamlbody
 from tests.conftest import FUZZ
 
 # what plain words and punctuation are made of

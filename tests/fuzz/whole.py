@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from apiserver_app.machinery.meta import ResourceInfo
-from apiserver_app.machinery.types_schema import Field
+from apiserver_app.machinery.types.schema import Field
 from lifecycle.trace.scripted import Session
 from tests.controllers_app.controllers.test_certificates import request_of
 

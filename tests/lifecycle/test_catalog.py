@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from apiserver_app.machinery.nodeapi import STDERR, STDOUT
+from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT
 from controllers_app.kubelet import images, servers
 from controllers_app.kubelet.images import Behaviour, Catalog
 from lifecycle import catalog

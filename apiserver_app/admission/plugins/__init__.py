@@ -63,7 +63,7 @@ from apiserver_app.admission.plugins.webhooks import (
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
 )
-from apiserver_app.machinery import features
+from apiserver_app.machinery.kinds import features
 
 Release = tuple[int, int]
 

@@ -15,9 +15,9 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
+from apiserver_app.apis.podresources import every_container
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.podresources import every_container
 
 ALWAYS = "Always"
 

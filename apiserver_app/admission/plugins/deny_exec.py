@@ -15,8 +15,8 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
+from apiserver_app.apis.podresources import every_container
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.podresources import every_container
 
 _HOSTS = (("hostNetwork", "host network"), ("hostPID", "host pid"), ("hostIPC", "host ipc"))
 _REFUSED = "cannot exec into or attach to a container using"

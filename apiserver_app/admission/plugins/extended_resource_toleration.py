@@ -6,7 +6,7 @@ Models kubernetes plugin/pkg/admission/extendedresourcetoleration/admission.go.
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import DEFAULTING, SKIP, Attributes, Ops, Plugin, Verdict
-from apiserver_app.machinery.podresources import every_container, is_extended
+from apiserver_app.apis.podresources import every_container, is_extended
 
 
 class ExtendedResourceToleration(Plugin):

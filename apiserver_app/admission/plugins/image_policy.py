@@ -17,7 +17,8 @@ import orjson
 from apiserver_app.admission.config import ConfigurationError
 from apiserver_app.admission.plugin import SECURITY, Attributes, Given, Plugin, Verdict, forbidden
 from apiserver_app.admission.webhooks import calls
-from apiserver_app.machinery import kubeconfigs, meta, outbound
+from apiserver_app.egress import kubeconfigs, outbound
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 

@@ -20,9 +20,9 @@ from apiserver_app.admission.plugin import (
     Plugin,
     Verdict,
 )
+from apiserver_app.apis.podresources import every_container
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.patches import escape
-from apiserver_app.machinery.podresources import every_container
+from apiserver_app.machinery.patch.jsonpatch import escape
 
 ANNOTATION = "kubernetes.io/initial-resources"
 PERCENTILE = 90

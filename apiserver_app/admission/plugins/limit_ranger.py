@@ -17,11 +17,11 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
+from apiserver_app.apis.podresources import Amounts, amounts, pod_total
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.patches import escape
-from apiserver_app.machinery.podresources import Amounts, amounts, pod_total
-from apiserver_app.machinery.quantity import ZERO, Quantity
+from apiserver_app.machinery.patch.jsonpatch import escape
+from apiserver_app.machinery.syntax.quantity import ZERO, Quantity
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 _NONE = Verdict("allow", "no LimitRange here")

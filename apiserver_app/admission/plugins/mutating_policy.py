@@ -31,10 +31,11 @@ from apiserver_app.admission.plugin import (
 from apiserver_app.admission.policies import Applied, ResourceOf
 from apiserver_app.admission.webhooks.hooks import GROUP, is_exempt
 from apiserver_app.cel.environment import Compiled, Environment, compile_conditions
-from apiserver_app.machinery import meta, patches, typedvalues
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.types_schema import Field
+from apiserver_app.machinery.patch import jsonpatch, typedvalues
+from apiserver_app.machinery.types.schema import Field
 
 APPLY, JSON_PATCH = "ApplyConfiguration", "JSONPatch"
 POLICIES = f"mutatingadmissionpolicies.{GROUP}"
@@ -98,7 +99,7 @@ class MutatingAdmissionPolicy(Plugin):
     async def _admit(self, attributes: Attributes) -> Verdict:
         before = attributes.obj
         kept = attributes.remembered.setdefault(self.name, _Remembered())
-        if attributes.round and not patches.same(kept.output, before):
+        if attributes.round and not jsonpatch.same(kept.output, before):
             kept.require()
         run = _Run(attributes, kept)
         for applied in self._source.applied(attributes):
@@ -106,7 +107,7 @@ class MutatingAdmissionPolicy(Plugin):
         kept.output = run.obj
         if run.findings:
             raise _refusal(attributes, run.findings)
-        ops = [] if run.obj is before else patches.diff(before, run.obj)
+        ops = [] if run.obj is before else jsonpatch.diff(before, run.obj)
         if not run.evaluated:
             return _NO_POLICY
         names = ", ".join(dict.fromkeys(run.evaluated))
@@ -170,7 +171,7 @@ class _Run:
             except _Unusable as error:
                 note["error"] = str(error)
                 self._found(applied, str(error), "Invalid")
-        if self.obj is not before and not patches.same(self.obj, before):
+        if self.obj is not before and not jsonpatch.same(self.obj, before):
             self._kept.require()
             self._attributes.reinvoke = True
         if policy.get("reinvocationPolicy") == "IfNeeded":
@@ -239,7 +240,7 @@ def _applied(value: Any, live: Object, root: Field | None) -> Object:
     _check_names(value, ("Object",))
     patch = {**plain(value), "apiVersion": live.get("apiVersion"), "kind": live.get("kind")}
     if root is None:
-        return patches.merge(live, patch)
+        return jsonpatch.merge(live, patch)
     wrong = typedvalues.findings(root, patch)
     if wrong:
         text = "error applying patch: failed to convert patch object to typed object: "
@@ -282,7 +283,7 @@ def _patched(value: Any, live: Object) -> Object:
             _check_names(made["value"], (made["value"].type_name,))
         ops.append({name: plain(item) for name, item in made.items()})
     try:
-        return patches.apply_json_patch(live, ops)
+        return jsonpatch.apply_json_patch(live, ops)
     except ApiError as error:
         why = str(error.__cause__ or error.message)
         if _TEST_FAILED in why:

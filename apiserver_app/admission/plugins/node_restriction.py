@@ -20,9 +20,10 @@ from apiserver_app.admission.plugin import (
     release,
 )
 from apiserver_app.admission.plugins.certificates import REQUESTS, common_name
-from apiserver_app.machinery import errors, meta, podrefs
+from apiserver_app.apis import podrefs
+from apiserver_app.apis.nodeidentity import node_name
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import go_value
-from apiserver_app.machinery.identity import node_name
 from apiserver_app.machinery.meta import Object
 
 MIRROR = "kubernetes.io/config.mirror"

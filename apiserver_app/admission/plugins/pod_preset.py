@@ -20,8 +20,10 @@ from apiserver_app.admission.plugin import (
     Plugin,
     Verdict,
 )
-from apiserver_app.machinery import labels, meta, patches
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.patch import jsonpatch
+from apiserver_app.machinery.syntax import labels
 
 PRESETS = "podpresets.settings.k8s.io"
 PREFIX = "podpreset.admission.kubernetes.io"
@@ -67,7 +69,7 @@ class PodPreset(Plugin):
         for preset in presets:
             key = f"{PREFIX}/podpreset-{meta.name_of(preset)}"
             noted[key] = preset["metadata"].get("resourceVersion", "")
-        ops: Ops = patches.diff(pod, made)
+        ops: Ops = jsonpatch.diff(pod, made)
         return Verdict("change", f"gets what {names} say", ops)
 
 

@@ -25,8 +25,9 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
-from apiserver_app.machinery import meta, patches
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.patch import jsonpatch
 
 POLICIES = "podsecuritypolicies.policy"
 ANNOTATION = "kubernetes.io/psp"
@@ -57,7 +58,7 @@ class PodSecurityPolicy(Plugin):
             raise self._refusal(attributes, why)
         found = copy.deepcopy(found)
         found["metadata"].setdefault("annotations", {})[ANNOTATION] = policy
-        return Verdict("change", f"fits {policy}", patches.diff(pod, found))
+        return Verdict("change", f"fits {policy}", jsonpatch.diff(pod, found))
 
     async def validate(self, attributes: Attributes) -> Verdict:
         pod = attributes.obj

@@ -19,9 +19,9 @@ from apiserver_app.admission.plugin import (
     Plugin,
     Verdict,
 )
+from apiserver_app.apis.podresources import every_container
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.podresources import every_container
 
 DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"

@@ -21,10 +21,11 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
-from apiserver_app.machinery import meta, quotas
+from apiserver_app.apis import quotas
+from apiserver_app.apis.podresources import Amounts, add, amounts
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.podresources import Amounts, add, amounts
-from apiserver_app.machinery.quantity import ZERO, Quantity
+from apiserver_app.machinery.syntax.quantity import ZERO, Quantity
 
 _NONE = Verdict("allow", "no ResourceQuota here")
 _UNTOUCHED = Verdict("allow", "no ResourceQuota counts this")

@@ -16,7 +16,7 @@ from apiserver_app.admission.plugin import (
     forbidden,
 )
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.quantity import parse
+from apiserver_app.machinery.syntax.quantity import parse
 
 CLASSES = "runtimeclasses.node.k8s.io"
 _NONE = Verdict("allow", "no runtime class")

@@ -6,7 +6,7 @@ Models kubernetes plugin/pkg/admission/securitycontext/scdeny/admission.go.
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import SECURITY, SKIP, Attributes, Plugin, Verdict, forbidden
-from apiserver_app.machinery.podresources import every_container
+from apiserver_app.apis.podresources import every_container
 
 _POD_FIELDS = ("supplementalGroups", "seLinuxOptions", "runAsUser", "fsGroup")
 _CONTAINER_FIELDS = ("seLinuxOptions", "runAsUser")

@@ -19,7 +19,8 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
-from apiserver_app.machinery import meta, podrefs
+from apiserver_app.apis import podrefs
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 
 DEFAULT = "default"

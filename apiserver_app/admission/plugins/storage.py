@@ -24,7 +24,7 @@ from apiserver_app.admission.plugin import (
 )
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.quantity import parse
+from apiserver_app.machinery.syntax.quantity import parse
 
 CLASSES = "storageclasses.storage.k8s.io"
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"

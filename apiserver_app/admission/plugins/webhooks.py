@@ -19,9 +19,10 @@ from apiserver_app.admission.plugin import EVERY, EXTENSION, Attributes, Means, 
 from apiserver_app.admission.webhooks import calls
 from apiserver_app.admission.webhooks import hooks as configured
 from apiserver_app.admission.webhooks.hooks import GROUP, Hook, Invocation
-from apiserver_app.machinery import errors, patches
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.patch import jsonpatch
 
 _NO_WEBHOOK = Verdict("allow", "no webhook configuration matches")
 _MUTATION, _PATCH = "mutation.webhook.admission.k8s.io/", "patch.webhook.admission.k8s.io/"
@@ -69,7 +70,7 @@ class MutatingAdmissionWebhook(_Webhooks):
     async def _dispatch(self, hooks: tuple[Hook, ...], attributes: Attributes) -> Verdict:
         before = obj = attributes.obj
         kept = attributes.remembered.setdefault(self.name, _Remembered())
-        if attributes.round and not patches.same(kept.output, before):
+        if attributes.round and not jsonpatch.same(kept.output, before):
             kept.require()
         for index, hook in enumerate(hooks):
             invocation = await configured.invocation(hook, index, attributes, obj)
@@ -86,7 +87,7 @@ class MutatingAdmissionWebhook(_Webhooks):
         if not attributes.calls:
             return _NO_WEBHOOK
         why = _said(attributes.calls)
-        ops = [] if obj is before else patches.diff(before, obj)
+        ops = [] if obj is before else jsonpatch.diff(before, obj)
         return Verdict("change" if ops else "allow", why, ops)
 
 
@@ -105,7 +106,7 @@ async def _mutate(
         note["verdict"] = "allow"
         if said.patch:
             patched = _patched(hook, attributes, info, shown, said.patch)
-            mutated = not patches.same(shown, patched)
+            mutated = not jsonpatch.same(shown, patched)
             note["patch"] = said.patch
             _annotate(attributes, _PATCH + place, hook, patch=said.patch, patchType="JSONPatch")
             if mutated:
@@ -132,7 +133,7 @@ def _patched(
             "supported for this operation"
         )
     try:
-        made = patches.apply_json_patch(obj, patch)
+        made = jsonpatch.apply_json_patch(obj, patch)
     except ApiError as error:
         raise errors.internal(str(error.__cause__ or error.message)) from error
     try:

@@ -18,7 +18,8 @@ import orjson
 from apiserver_app.admission.plugin import Attributes
 from apiserver_app.admission.webhooks import review
 from apiserver_app.admission.webhooks.hooks import Invocation
-from apiserver_app.machinery import errors, outbound
+from apiserver_app.egress import outbound
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 
 SHOWN_CHARACTERS_MAX = 4096

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from apiserver_app.admission import matching
 from apiserver_app.admission.plugin import CREATE, UPDATE, Attributes
 from apiserver_app.admission.webhooks import conditions
-from apiserver_app.machinery import errors, labels, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.syntax import labels
 
 GROUP = "admissionregistration.k8s.io"
 # what no webhook may hold up, so that a broken one can be taken away

@@ -18,9 +18,11 @@ from apiserver_app import cel
 from apiserver_app.auth import jws
 from apiserver_app.auth.authn.claims import ClaimMappings, Evaluate, Rule
 from apiserver_app.auth.authn.oidc import Settings
-from apiserver_app.machinery import errors, names, yamlbody
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.serializer import yamlbody
+from apiserver_app.machinery.syntax import names
 
 if TYPE_CHECKING:
     from apiserver_app.cel.types import Type
@@ -400,7 +402,7 @@ def _type_of(variable: str) -> Type:
 
 def _looks_at(expression: str, claim: str) -> bool:
     """Whether it selects that claim of `claims`."""
-    from apiserver_app.cel import parser, tree
+    from apiserver_app.cel.syntax import parser, tree
 
     return any(
         isinstance(node, tree.Select)

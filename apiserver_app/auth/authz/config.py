@@ -18,10 +18,12 @@ from apiserver_app.auth import reviewing
 from apiserver_app.auth.authz import union, webhook
 from apiserver_app.auth.authz.abac import Abac
 from apiserver_app.auth.protocols import Authorizer
-from apiserver_app.machinery import errors, kubeconfigs, names
+from apiserver_app.egress import kubeconfigs
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError, go_value
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.syntax import names
 
 MODES = ("Node", "RBAC", "ABAC", "Webhook", "AlwaysAllow", "AlwaysDeny")
 DEFAULT_MODES = ("Node", "RBAC")

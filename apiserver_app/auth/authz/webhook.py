@@ -16,11 +16,12 @@ import orjson
 
 from apiserver_app.auth import reviewing
 from apiserver_app.auth.protocols import Attributes, Rules, Try
-from apiserver_app.machinery import fields, labels, outbound
+from apiserver_app.egress import outbound
+from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND
-from apiserver_app.machinery.kubeconfigs import Target
 from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.syntax import fields, labels
 
 SOURCE = "staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go"
 CACHE_MAX = 8192

@@ -12,8 +12,8 @@ from typing import Any
 from apiserver_app.cel.checks import Ask, Check, Decision
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare
-from apiserver_app.machinery import names
 from apiserver_app.machinery.meta import User
+from apiserver_app.machinery.syntax import names
 
 CHECK_COST = 350_000
 

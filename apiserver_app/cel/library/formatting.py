@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, type_name
 from apiserver_app.cel.library.strings import ESCAPES
-from apiserver_app.cel.tree import ListNode, MapNode, Node
+from apiserver_app.cel.syntax.tree import ListNode, MapNode, Node
 from apiserver_app.cel.types import Type
 from apiserver_app.cel.values import Duration, Timestamp, double_text
 

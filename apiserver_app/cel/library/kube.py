@@ -11,8 +11,8 @@ from typing import Any
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, traversal
 from apiserver_app.cel.values import INT_MAX, INT_MIN
-from apiserver_app.machinery import quantity
-from apiserver_app.machinery.quantity import Quantity
+from apiserver_app.machinery.syntax import quantity
+from apiserver_app.machinery.syntax.quantity import Quantity
 
 _NUMBER = r"(?:0|[1-9]\d*)"
 _SEMVER = re.compile(

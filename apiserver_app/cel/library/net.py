@@ -10,7 +10,7 @@ from typing import Any
 
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, traversal
-from apiserver_app.machinery import gourl, netip
+from apiserver_app.machinery.net import gourl, netip
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface

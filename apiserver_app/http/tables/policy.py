@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.http.tables import cells, duration
-from apiserver_app.machinery import labels
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 
 
 def binding(obj: Object, now: int) -> list[Any]:

@@ -17,7 +17,8 @@ import orjson
 
 from apiserver_app.http import encode
 from apiserver_app.http.tables import customs, forms, pods, policy
-from apiserver_app.machinery import errors, kinds
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Custom, Object
 
 _COLUMNS_FILE = Path(__file__).with_name("columns.json")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet import environment, hostdisk, mounts, namespaces, servers
 from controllers_app.kubelet.network import Unreachable
 from controllers_app.kubelet.shell import builtins, tools

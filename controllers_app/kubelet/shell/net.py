@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet.network import Unreachable
 from controllers_app.kubelet.shell.interpreter import Call
 from controllers_app.kubelet.shell.options import options

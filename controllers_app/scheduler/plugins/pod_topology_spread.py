@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import labels
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
     NODE_ADDED,

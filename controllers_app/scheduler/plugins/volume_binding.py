@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver_app.machinery import meta, quantity
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import quantity
 from controllers_app.runtime import persistentvolumes
 from controllers_app.scheduler import framework, volumes
 from controllers_app.scheduler.cache import Cache

@@ -20,8 +20,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from apiserver_app.machinery import carriers, servercerts
-from apiserver_app.machinery.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
+from apiserver_app.egress import carriers, servercerts
+from apiserver_app.egress.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import orjson
 
 from apiserver_app.machinery.meta import Object, name_of
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, NodeError, Nodes
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, NodeError, Nodes
 from lifecycle.trace.scripted import Answer, Session
 from tests.apiserver_app.cluster import bare_session
 

@@ -6,7 +6,8 @@ import pytest
 
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import CREATE, DELETE, Attributes, Plugin, Verdict
-from apiserver_app.machinery import errors, patches
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.patch import jsonpatch
 from apiserver_app.machinery.rand import Rand
 from tests.apiserver_app.admission.conftest import ADMIN, NOW, RESOURCES, Cluster, pod
 from tests.apiserver_app.memory import MemoryReader, run
@@ -74,7 +75,7 @@ def test_the_patches_told_make_the_object(cluster: Cluster) -> None:
     before = pod()
     after = cluster.send("pods", before)
     for one in cluster.told:
-        before = patches.apply_json_patch(before, one.ops)
+        before = jsonpatch.apply_json_patch(before, one.ops)
 
     assert before == after
 

@@ -11,9 +11,9 @@ import yaml
 from apiserver_app.admission import config
 from apiserver_app.admission.plugin import Given
 from apiserver_app.admission.plugins.image_policy import ImagePolicyWebhook
-from apiserver_app.machinery.carriers import Arrived, Dial, Done, Opened
+from apiserver_app.egress.carriers import Arrived, Dial, Done, Opened
+from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.outbound import Answer, Call, CallFailed
 from lifecycle.trace.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import PODS, pod
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.http import openapi_custom
+from apiserver_app.http.openapi import customresources
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import DEFINITIONS, NAME, session_with_crontabs
 from tests.apiserver_app.cluster import MERGE
@@ -84,10 +84,10 @@ def test_version_2_has_custom_resources_too(session: Session) -> None:
 )
 def test_version_2_forbids_nothing_that_the_definition_allows(schema: Json, wanted: Json) -> None:
     whole = {"type": "object", "properties": {"spec": schema}}
-    assert openapi_custom.in_v2(whole)["properties"]["spec"] == wanted
+    assert customresources.in_v2(whole)["properties"]["spec"] == wanted
 
 
 def test_version_2_names_no_field_of_a_kind_that_keeps_all() -> None:
     gvk = {"x-kubernetes-group-version-kind": [{"group": "g", "kind": "K", "version": "v1"}]}
     whole = {"type": "object", KEEP: True, "properties": {"a": {"type": "string"}}, **gvk}
-    assert openapi_custom.in_v2(whole) == {"type": "object", **gvk}
+    assert customresources.in_v2(whole) == {"type": "object", **gvk}

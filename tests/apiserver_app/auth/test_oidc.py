@@ -16,8 +16,8 @@ from apiserver_app.auth.authn import oidc
 from apiserver_app.auth.authn.claims import ClaimMappings
 from apiserver_app.auth.data import cast
 from apiserver_app.auth.protocols import Try
+from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery import kernel
-from apiserver_app.machinery.outbound import Answer, Call, CallFailed
 from tests.apiserver_app.auth.conftest import NOW, result_of
 from tests.apiserver_app.memory import MemoryReader
 

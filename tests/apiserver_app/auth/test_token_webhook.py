@@ -10,8 +10,8 @@ import pytest
 from apiserver_app.auth.authn.webhook import Webhook
 from apiserver_app.auth.protocols import Try
 from apiserver_app.auth.reviewing import World
-from apiserver_app.machinery.kubeconfigs import Target
-from apiserver_app.machinery.outbound import Answer, Call, CallFailed
+from apiserver_app.egress.kubeconfigs import Target
+from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from tests.apiserver_app.auth.conftest import NOW, result_of
 
 OWN = ("https://kubernetes.default.svc.cluster.local",)

@@ -10,9 +10,9 @@ import pytest
 from apiserver_app.auth import reviewing
 from apiserver_app.auth.authz import config, union, webhook
 from apiserver_app.auth.protocols import Attributes, Decision
-from apiserver_app.machinery import outbound
+from apiserver_app.egress import outbound
+from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.machinery.kernel import SECOND
-from apiserver_app.machinery.kubeconfigs import Target
 from apiserver_app.machinery.meta import User
 from tests.apiserver_app.memory import MemoryReader, bootstrapped, run
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.machinery import jsonbody
+from apiserver_app.machinery.serializer import bodies
 from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import (
     APPLY,
@@ -84,7 +84,7 @@ def test_a_pattern_that_go_does_not_take_is_refused_with_the_definition() -> Non
     assert "isn't: error parsing regexp: invalid or unsupported Perl" in answer.json()["message"]
 
 
-@pytest.mark.parametrize("depth", [jsonbody.DEPTH_MAX, 200, 250, 900, 5000])
+@pytest.mark.parametrize("depth", [bodies.DEPTH_MAX, 200, 250, 900, 5000])
 @pytest.mark.parametrize("form", [None, MERGE, APPLY])
 def test_what_is_nested_too_deep_is_a_bad_request(
     session: Session, depth: int, form: dict[str, str] | None
@@ -100,7 +100,7 @@ def test_what_is_nested_too_deep_is_a_bad_request(
 
 
 def test_what_may_be_nested_is_stored_and_read_back(session: Session) -> None:
-    spec = nested(jsonbody.DEPTH_MAX - 10)
+    spec = nested(bodies.DEPTH_MAX - 10)
     assert session.request("POST", FREE, free("deep", spec=spec)).status == 201
     for accept in ("application/json", "application/yaml"):
         headers = {"accept": accept}

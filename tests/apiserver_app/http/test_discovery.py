@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from apiserver_app.http import discovery
-from apiserver_app.machinery import kinds
+from apiserver_app.machinery.kinds import kinds
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList,application/json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.apiserver_app.http.test_sessions import Lab
+from tests.apiserver_app.http.streaming.test_sessions import Lab
 
 
 @pytest.fixture(scope="module")

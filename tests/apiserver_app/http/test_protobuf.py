@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from apiserver_app.machinery import protobuf, protoencode
+from apiserver_app.machinery.serializer import protobuf, protoencode
 from lifecycle.trace.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
@@ -18,7 +18,7 @@ from tests.apiserver_app.cluster import (
     header,
     pod,
 )
-from tests.apiserver_app.machinery.test_protoencode import bare
+from tests.apiserver_app.machinery.serializer.test_protoencode import bare
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 ASKED = {"accept": PROTOBUF}

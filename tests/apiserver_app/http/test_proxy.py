@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.apiserver_app.cluster import PODS, header
-from tests.apiserver_app.http.test_sessions import Lab
+from tests.apiserver_app.http.streaming.test_sessions import Lab
 
 SERVICES = "/api/v1/namespaces/default/services"
 ENDPOINTS = "/api/v1/namespaces/default/endpoints"

@@ -12,8 +12,9 @@ from typing import Any
 import orjson
 import pytest
 
-from apiserver_app.http import discovery, openapi
-from apiserver_app.machinery import kinds, runtimeconfig
+from apiserver_app.http import discovery
+from apiserver_app.http.openapi import documents
+from apiserver_app.machinery.kinds import kinds, runtimeconfig
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 VERSION = "v1.33.1"
@@ -139,7 +140,7 @@ def parameters() -> Iterator[tuple[str, str, set[str]]]:
 def test_operations_take_upstreams_parameters() -> None:
     found: dict[tuple[str, str], set[str]] = {}
     for name in ("api/v1", "apis/apps/v1"):
-        for path, item in orjson.loads(openapi.build(VERSION, name))["paths"].items():
+        for path, item in orjson.loads(documents.build(VERSION, name))["paths"].items():
             for method in METHODS:
                 if method in item:
                     given = [*item.get("parameters", ()), *item[method].get("parameters", ())]
@@ -152,7 +153,7 @@ def test_operations_take_upstreams_parameters() -> None:
 
 
 def test_what_connects_says_so_and_has_each_method() -> None:
-    paths = orjson.loads(openapi.build(VERSION, "api/v1"))["paths"]
+    paths = orjson.loads(documents.build(VERSION, "api/v1"))["paths"]
     proxy = paths["/api/v1/nodes/{name}/proxy/{path}"]
     assert set(METHODS) <= set(proxy)
     assert proxy["get"]["operationId"] == "connectCoreV1GetNodeProxyWithPath"
@@ -163,7 +164,7 @@ def test_what_connects_says_so_and_has_each_method() -> None:
 
 
 def test_paths_that_are_no_resources_are_described_too() -> None:
-    served = openapi.OpenApi(kinds.Resources(VERSION))
+    served = documents.OpenApi(kinds.Resources(VERSION))
     index = served.answer("/openapi/v3", {}, {})
     assert index is not None
     names = orjson.loads(index[2])["paths"]
@@ -173,9 +174,9 @@ def test_paths_that_are_no_resources_are_described_too() -> None:
         ("openid/v1/jwks", "getServiceAccountIssuerOpenIDKeyset"),
     ):
         assert name in names
-        document = orjson.loads(openapi.build(VERSION, name))
+        document = orjson.loads(documents.build(VERSION, name))
         assert document["paths"][f"/{name}/"]["get"]["operationId"] == operation
     assert (
         "io.k8s.apimachinery.pkg.version.Info"
-        in orjson.loads(openapi.build(VERSION, "version"))["components"]["schemas"]
+        in orjson.loads(documents.build(VERSION, "version"))["components"]["schemas"]
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from controllers_app.controllers import autoscaler_limits as limits
-from controllers_app.controllers import autoscaler_replicas as replicas
-from controllers_app.controllers.autoscaler_metrics import Figure, NoMetrics
+from controllers_app.controllers.podautoscaler import limits
+from controllers_app.controllers.podautoscaler import replicacalculator as replicas
+from controllers_app.controllers.podautoscaler.metrics import Figure, NoMetrics
 from lifecycle import catalog
 from lifecycle.trace.scripted import Session, default_inputs
 

@@ -14,7 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from apiserver_app.auth import chains
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers import csrrules
+from controllers_app.controllers.certificates import rules
 from tests.controllers_app.controllers.lab import Lab
 
 CLIENT = ("digital signature", "key encipherment", "client auth")
@@ -34,7 +34,7 @@ def request_of(name: str, *groups: str, dns: str = "") -> str:
 def csr(
     name: str,
     request: str,
-    signer: str = csrrules.CLIENT,
+    signer: str = rules.CLIENT,
     usages: tuple[str, ...] = CLIENT,
     **spec: Any,
 ) -> Object:
@@ -47,14 +47,14 @@ def csr(
 
 
 def decide(lab: Lab, name: str, kind: str = "Approved") -> None:
-    found = lab.get(csrrules.RESOURCE, name, "")
+    found = lab.get(rules.RESOURCE, name, "")
     condition = {"type": kind, "status": "True", "reason": "Test", "message": "because"}
     changed = meta.with_path(found, ("status", "conditions"), [condition])
-    lab.call(lab.admin.update(csrrules.RESOURCE, "", name, changed, subresource="approval"))
+    lab.call(lab.admin.update(rules.RESOURCE, "", name, changed, subresource="approval"))
 
 
 def status(lab: Lab, name: str) -> Object:
-    found: Object = lab.get(csrrules.RESOURCE, name, "").get("status") or {}
+    found: Object = lab.get(rules.RESOURCE, name, "").get("status") or {}
     return found
 
 
@@ -63,7 +63,7 @@ def certificate(lab: Lab, name: str) -> x509.Certificate:
 
 
 def test_an_approved_client_request_gets_a_certificate_the_server_believes(lab: Lab) -> None:
-    lab.create(csrrules.RESOURCE, csr("ann", request_of("ann", "students")), "")
+    lab.create(rules.RESOURCE, csr("ann", request_of("ann", "students")), "")
     assert "certificate" not in status(lab, "ann")
 
     decide(lab, "ann")
@@ -82,7 +82,7 @@ def test_equal_clusters_sign_equally_and_short_certificates_last_as_long_as_aske
     lab: Lab,
 ) -> None:
     body = csr("short", request_of("ann"), expirationSeconds=600)
-    lab.create(csrrules.RESOURCE, body, "")
+    lab.create(rules.RESOURCE, body, "")
     decide(lab, "short")
 
     found = certificate(lab, "short")
@@ -95,31 +95,31 @@ def test_equal_clusters_sign_equally_and_short_certificates_last_as_long_as_aske
     ("name", "groups", "signer", "usages", "dns", "said"),
     [
         (
-            "ann", (), csrrules.CLIENT, SERVER, "",
+            "ann", (), rules.CLIENT, SERVER, "",
             "invalid usage for client certificate: server auth",
         ),
         (
-            "ann", (), csrrules.CLIENT, CLIENT[:2], "",
+            "ann", (), rules.CLIENT, CLIENT[:2], "",
             "missing required usage for client certificate: client auth",
         ),
         (
-            "ann", (), csrrules.KUBELET_CLIENT, CLIENT, "",
+            "ann", (), rules.KUBELET_CLIENT, CLIENT, "",
             "subject organization is not system:nodes",
         ),
         (
-            "ann", ("system:nodes",), csrrules.KUBELET_CLIENT, CLIENT, "",
+            "ann", ("system:nodes",), rules.KUBELET_CLIENT, CLIENT, "",
             "subject common name does not begin with system:node:",
         ),
         (
-            "system:node:a", ("system:nodes",), csrrules.KUBELET_CLIENT, CLIENT, "a.example",
+            "system:node:a", ("system:nodes",), rules.KUBELET_CLIENT, CLIENT, "a.example",
             "DNS subjectAltNames are not allowed",
         ),
         (
-            "system:node:a", ("system:nodes",), csrrules.KUBELET_CLIENT, SERVER, "",
+            "system:node:a", ("system:nodes",), rules.KUBELET_CLIENT, SERVER, "",
             "usages did not match [client auth digital signature key encipherment]",
         ),
         (
-            "system:node:a", ("system:nodes",), csrrules.KUBELET_SERVING, SERVER, "",
+            "system:node:a", ("system:nodes",), rules.KUBELET_SERVING, SERVER, "",
             "DNS or IP subjectAltName is required",
         ),
     ],
@@ -133,9 +133,7 @@ def test_a_request_that_breaks_its_signers_rules_fails(
     dns: str,
     said: str,
 ) -> None:
-    lab.create(
-        csrrules.RESOURCE, csr("bad", request_of(name, *groups, dns=dns), signer, usages), ""
-    )
+    lab.create(rules.RESOURCE, csr("bad", request_of(name, *groups, dns=dns), signer, usages), "")
     decide(lab, "bad")
 
     failed = status(lab, "bad")["conditions"][-1]
@@ -147,7 +145,7 @@ def test_a_request_that_breaks_its_signers_rules_fails(
 
 def test_a_serving_certificate_keeps_the_names_that_were_asked_for(lab: Lab) -> None:
     request = request_of("system:node:a", "system:nodes", dns="a.example")
-    lab.create(csrrules.RESOURCE, csr("serve", request, csrrules.KUBELET_SERVING, SERVER), "")
+    lab.create(rules.RESOURCE, csr("serve", request, rules.KUBELET_SERVING, SERVER), "")
     decide(lab, "serve")
 
     names = certificate(lab, "serve").extensions.get_extension_for_class(
@@ -174,9 +172,9 @@ def test_a_nodes_own_renewal_is_approved_after_a_review_and_a_strangers_is_not(l
     lab.create("clusterrolebindings.rbac.authorization.k8s.io", bind, "")
     request = request_of("system:node:a", "system:nodes")
     node = lab.cluster.client("system:node:a", "kubelet", ("system:nodes",))
-    body = csr("own", request, csrrules.KUBELET_CLIENT)
-    lab.call(node.create(csrrules.RESOURCE, "", body))
-    lab.create(csrrules.RESOURCE, csr("others", request, csrrules.KUBELET_CLIENT), "")
+    body = csr("own", request, rules.KUBELET_CLIENT)
+    lab.call(node.create(rules.RESOURCE, "", body))
+    lab.create(rules.RESOURCE, csr("others", request, rules.KUBELET_CLIENT), "")
 
     approved = status(lab, "own")["conditions"][0]
 
@@ -189,26 +187,26 @@ def test_a_nodes_own_renewal_is_approved_after_a_review_and_a_strangers_is_not(l
 
 def test_requests_go_an_hour_after_the_decision_and_a_day_without_one(lab: Lab) -> None:
     for name in ("denied", "issued", "waiting"):
-        lab.create(csrrules.RESOURCE, csr(name, request_of("ann")), "")
+        lab.create(rules.RESOURCE, csr(name, request_of("ann")), "")
     decide(lab, "denied", "Denied")
     decide(lab, "issued")
 
     lab.run(3500)
-    assert lab.names(csrrules.RESOURCE, "") == ["denied", "issued", "waiting"]
+    assert lab.names(rules.RESOURCE, "") == ["denied", "issued", "waiting"]
     lab.run(200)
-    assert lab.names(csrrules.RESOURCE, "") == ["waiting"]
+    assert lab.names(rules.RESOURCE, "") == ["waiting"]
     lab.kernel.advance(lab.kernel.now + 24 * 3600 * 1_000_000)
     lab.run(5)
-    assert lab.names(csrrules.RESOURCE, "") == []
+    assert lab.names(rules.RESOURCE, "") == []
 
 
 def test_who_signs_cannot_approve(lab: Lab) -> None:
-    lab.create(csrrules.RESOURCE, csr("sneaky", request_of("ann")), "")
-    found = lab.get(csrrules.RESOURCE, "sneaky", "")
+    lab.create(rules.RESOURCE, csr("sneaky", request_of("ann")), "")
+    found = lab.get(rules.RESOURCE, "sneaky", "")
     condition = {"type": "Approved", "status": "True", "reason": "Me"}
     changed = meta.with_path(found, ("status", "conditions"), [condition])
 
-    lab.call(lab.admin.update(csrrules.RESOURCE, "", "sneaky", changed, subresource="status"))
+    lab.call(lab.admin.update(rules.RESOURCE, "", "sneaky", changed, subresource="status"))
 
     assert "conditions" not in status(lab, "sneaky")
 
@@ -237,5 +235,5 @@ def test_who_signs_cannot_approve(lab: Lab) -> None:
 )
 def test_a_malformed_request_is_refused(lab: Lab, body: Object, said: str) -> None:
     with pytest.raises(errors.ApiError) as caught:
-        lab.create(csrrules.RESOURCE, body, "")
+        lab.create(rules.RESOURCE, body, "")
     assert said in caught.value.message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.machinery import meta
-from controllers_app.controllers import jobindexes
+from controllers_app.controllers.job import indexed
 from tests.controllers_app.controllers.lab import Lab
 
 
@@ -114,7 +114,7 @@ def test_each_index_has_its_own_pod_and_is_done_once(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.create("jobs.batch", job(completionMode="Indexed", completions=3, parallelism=3))
     pods = lab.all("pods")
-    assert sorted(meta.annotations_of(pod)[jobindexes.INDEX] for pod in pods) == ["0", "1", "2"]
+    assert sorted(meta.annotations_of(pod)[indexed.INDEX] for pod in pods) == ["0", "1", "2"]
     assert meta.name_of(pods[0]).startswith("pi-0-")
     assert pods[0]["spec"]["hostname"] == "pi-0"
     finish(lab, "Succeeded")
@@ -123,10 +123,10 @@ def test_each_index_has_its_own_pod_and_is_done_once(lab: Lab) -> None:
 
 
 def test_indexes_are_written_as_ranges() -> None:
-    assert jobindexes.add("0-2,5", 3) == "0-3,5"
-    assert jobindexes.add("0", 1) == "0,1"
-    assert jobindexes.count("0-3,7,9-10") == 7
-    assert jobindexes.free("0-1", [3], 5) == [2, 4]
+    assert indexed.add("0-2,5", 3) == "0-3,5"
+    assert indexed.add("0", 1) == "0,1"
+    assert indexed.count("0-3,7,9-10") == 7
+    assert indexed.free("0-1", [3], 5) == [2, 4]
 
 
 def test_pods_of_a_deleted_job_go_although_nobody_counts_them(lab: Lab) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
-from controllers_app.controllers import podstate
+from controllers_app.controllers.workload import podstate
 
 NOW = meta.parse_time("2025-01-01T12:00:00Z")
 

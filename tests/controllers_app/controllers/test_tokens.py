@@ -13,7 +13,7 @@ from apiserver_app.auth.authn.legacy_account import INVALID_SINCE, LAST_USED
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Credential, Object
 from apiserver_app.store.backend import MemoryBackend
-from controllers_app.controllers import bootstrapsigner
+from controllers_app.controllers.bootstrap import bootstrapsigner
 from lifecycle import composition
 from tests.controllers_app.controllers.lab import Lab
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from apiserver_app.machinery.nodeapi import HttpAnswer, HttpRequest, LogOptions, NodeError
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, LogOptions, NodeError
 from lifecycle.trace.scripted import Session
 from tests.controllers_app.podlab import get
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apiserver_app.machinery.nodeapi import NodeError
+from apiserver_app.machinery.net.nodeapi import NodeError
 from controllers_app.kubelet.shell import expand, syntax
 from lifecycle.trace.scripted import Session
 from tests.controllers_app.kubelet.nodelab import execute, run

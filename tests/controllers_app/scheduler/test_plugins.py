@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.machinery import labels
+from apiserver_app.machinery.syntax import labels
 from controllers_app.scheduler import framework
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import Plugin

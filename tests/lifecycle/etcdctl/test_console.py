@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from apiserver_app.machinery import protobuf
+from apiserver_app.machinery.serializer import protobuf
 from apiserver_app.store.backend import Backend, MemoryBackend
 from apiserver_app.store.log import DatabaseBackend
 from lifecycle.etcdctl import program, worlds

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from apiserver_app.http.tables import forms, table
-from apiserver_app.machinery import errors, kinds, meta
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kinds import kinds
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 NOW = meta.parse_time("2022-02-16T15:57:50Z")

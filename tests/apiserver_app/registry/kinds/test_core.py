@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.machinery import kinds as resources
+from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import kinds as registered
-from apiserver_app.registry.kinds import event
+from apiserver_app.registry.core import event
 from apiserver_app.registry.strategy import Strategy
 from tests.apiserver_app.registry.kinds import strategies
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.registry.kinds import godiff
+from apiserver_app.registry.validation import godiff
 
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 SOURCES = [

@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from apiserver_app.machinery import kinds as resources
+from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry import kinds, objectmeta
-from apiserver_app.registry.kinds import pemblocks
+from apiserver_app.registry import kinds
 from apiserver_app.registry.strategy import Strategy
+from apiserver_app.registry.validation import objectmeta, pemblocks
 from tests.apiserver_app.registry.kinds import strategies
 
 _ALL = kinds.strategies(resources.resources("1.33", (("api/all", "true"),)))

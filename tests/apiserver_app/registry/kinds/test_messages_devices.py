@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.machinery import kinds as resources
+from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry import kinds, objectmeta
+from apiserver_app.registry import kinds
 from apiserver_app.registry.strategy import Strategy
+from apiserver_app.registry.validation import objectmeta
 from tests.apiserver_app.registry.kinds import strategies
 
 VERSION = "1.34"

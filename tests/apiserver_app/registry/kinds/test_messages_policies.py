@@ -9,7 +9,8 @@ import pytest
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import kinds as registered
-from apiserver_app.registry.kinds import admissionpolicy, conditions
+from apiserver_app.registry.admissionregistration import admissionpolicy
+from apiserver_app.registry.validation import conditions
 from tests.apiserver_app.registry.kinds import strategies
 
 GROUP = "admissionregistration.k8s.io"

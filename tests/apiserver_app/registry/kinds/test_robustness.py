@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.machinery import kinds as resources
-from apiserver_app.machinery import types
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.types import scheme
 from apiserver_app.registry import kinds
 from tests.apiserver_app.registry.kinds import strategies
 
-_TYPES = types.Types(strategies.VERSION)
+_TYPES = scheme.Types(strategies.VERSION)
 _BY_KEY = dict(kinds.KINDS)
 _INFOS = [info for info in resources.resources(strategies.VERSION) if info.key in _BY_KEY]
 _CONTAINER: dict[str, Any] = {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import addresswarnings
+from apiserver_app.registry.validation import addresswarnings
 from tests.apiserver_app.registry.kinds import strategies
 
 OS = 'deprecated since v1.14; use "kubernetes.io/os" instead'

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.kinds import cronjob
+from apiserver_app.registry.batch import cronjob
 from tests.apiserver_app.registry.kinds import strategies
 
 GOLDEN = pathlib.Path(__file__).parents[3] / "golden"

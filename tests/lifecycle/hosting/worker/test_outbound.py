@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from apiserver_app.machinery.carriers import Dial, Line
-from apiserver_app.machinery.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
+from apiserver_app.egress.carriers import Dial, Line
+from apiserver_app.egress.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.hosting.worker.outbound import Network
 from tests import httpsserver

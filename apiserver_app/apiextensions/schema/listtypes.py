@@ -1,0 +1,62 @@
+"""Lists that are sets or maps hold nothing twice.
+
+Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/
+validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from apiserver_app.apiextensions.schema import govalues, structural
+from apiserver_app.apiextensions.schema.structural import Node
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+
+
+def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
+    """What stands twice in sets and maps of a value."""
+    found: list[FieldError] = []
+    if node is not None:
+        _validate(value, node, path, found)
+    return found
+
+
+def _validate(value: Any, node: Node, path: str, found: list[FieldError]) -> None:
+    if isinstance(value, list):
+        if node.list_type == "set":
+            for index in _twice(value):
+                found.append(errors.duplicate(f"{path}[{index}]", govalues.shown(value[index])))
+        elif node.list_type == "map":
+            _validate_keys(value, node.list_keys, path, found)
+    for item, child, at in structural.below(value, node, path):
+        _validate(item, child, at, found)
+
+
+def _validate_keys(
+    items: list[Any], names: Sequence[str], path: str, found: list[FieldError]
+) -> None:
+    for index, item in enumerate(items):
+        if item is not None and not isinstance(item, dict):
+            why = "must be an object for an array of list-type map"
+            shown = govalues.shown(item)
+            found.append(errors.invalid_value(f"{path}[{index}]", shown, why))
+            return
+    keys = [{name: item[name] for name in names if name in item} if item else {} for item in items]
+    for index in _twice(keys):
+        found.append(errors.duplicate(f"{path}[{index}]", govalues.shown(keys[index])))
+
+
+def _twice(items: Sequence[Any]) -> list[int]:
+    """Where something stands for the second time; a third is not told of."""
+    times: dict[bytes, int] = {}
+    found = []
+    for index, item in enumerate(items):
+        key = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        times[key] = times.get(key, 0) + 1
+        if times[key] == 2:
+            found.append(index)
+    return found

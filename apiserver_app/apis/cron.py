@@ -1,0 +1,198 @@
+"""Cron schedules: what a text says, and when it comes round next.
+
+Five fields (minute, hour, day of the month, month, day of the week), the shorthands `@daily` and
+the like, and `@every` with a duration. When both kinds of day are restricted, one of them is
+enough. Moments are seconds since 1970; the hours are those of the schedule's time zone, so that
+an hour which summer time leaves out never comes, and one that it repeats comes twice.
+
+Models github.com/robfig/cron/v3 (parser.go, spec.go, constantdelay.go).
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import zoneinfo
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.syntax import names
+
+# how far ahead a moment is looked for
+YEARS_MAX = 5
+
+_MONTHS = (
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+)  # fmt: skip
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_SHORTHANDS = {
+    "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}  # fmt: skip
+_EVERY = "@every "
+# least, most, words
+_FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {word: index + 1 for index, word in enumerate(_MONTHS)}),
+    (0, 6, {word: index for index, word in enumerate(_DAYS)}),
+)
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+_HOUR = 3600
+_DAY = 24 * _HOUR
+_ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class ScheduleError(ValueError):
+    """A text that is no schedule; the text of the error is the library's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The values of one field. `free`: it says `*`, which leaves the day to the other field."""
+
+    values: frozenset[int]
+    free: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When something comes round: by five fields in a zone, or every so many seconds."""
+
+    fields: tuple[Field, ...] = ()
+    every: int = 0
+    zone: datetime.tzinfo = datetime.UTC
+
+    def next(self, after: int) -> int | None:
+        """The first second it comes round after that one; None: not within YEARS_MAX years."""
+        if self.every:
+            return after + self.every
+        start = (_ZERO + datetime.timedelta(seconds=after + 1)).astimezone(self.zone)
+        date = start.date()
+        while date.year <= start.year + YEARS_MAX:
+            if date.month not in self.fields[3].values:
+                date = (date.replace(day=1) + datetime.timedelta(days=32)).replace(day=1)
+                continue
+            if self._has_day(date):
+                found = next((moment for moment in self._moments(date) if moment > after), None)
+                if found is not None:
+                    return found
+            date += datetime.timedelta(days=1)
+        return None
+
+    def _has_day(self, date: datetime.date) -> bool:
+        of_month, of_week = self.fields[2], self.fields[4]
+        by_month = date.day in of_month.values
+        by_week = date.isoweekday() % 7 in of_week.values
+        if of_month.free or of_week.free:
+            return by_month and by_week
+        return by_month or by_week
+
+    def _moments(self, date: datetime.date) -> Iterator[int]:
+        """Of one day of the zone's, in order. It may have 23 or 25 hours."""
+        midnight = datetime.datetime.combine(date, datetime.time(), self.zone)
+        begin = int((midnight - _ZERO).total_seconds())
+        for hour in range(begin, begin + _DAY + 2 * _HOUR, _HOUR):
+            local = (_ZERO + datetime.timedelta(seconds=hour)).astimezone(self.zone)
+            if local.date() == date and local.hour in self.fields[1].values:
+                yield from (hour + 60 * minute for minute in sorted(self.fields[0].values))
+
+
+def parse(text: str) -> Schedule:
+    """What a text says; a ScheduleError if it says nothing."""
+    if not text:
+        raise ScheduleError("empty spec string")
+    zone: datetime.tzinfo = datetime.UTC
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        head, _, rest = text.partition(" ")
+        zone, text = _zone(head.partition("=")[2]), rest.strip()
+    if text.startswith("@"):
+        if text.startswith(_EVERY):
+            return Schedule(every=_every(text))
+        if text not in _SHORTHANDS:
+            raise ScheduleError(f"unrecognized descriptor: {text}")
+        text = _SHORTHANDS[text]
+    parts = text.split()
+    if len(parts) != len(_FIELDS):
+        raise ScheduleError(f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]")
+    fields = tuple(_field(part, *rules) for part, rules in zip(parts, _FIELDS, strict=True))
+    return Schedule(fields=fields, zone=zone)
+
+
+def local(moment: int, zone: str) -> datetime.datetime:
+    """A moment by the clocks of a zone."""
+    return (_ZERO + datetime.timedelta(seconds=moment)).astimezone(_zone(zone))
+
+
+def _zone(name: str) -> datetime.tzinfo:
+    if name in ("", "UTC"):
+        return datetime.UTC
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, OSError, ValueError):
+        raise ScheduleError(f"provided bad location {name}: unknown time zone {name}") from None
+
+
+def _every(text: str) -> int:
+    """Whole seconds, at least one."""
+    said = text.removeprefix(_EVERY)
+    parts = _DURATION_PART.findall(said)
+    if not said or "".join(number + unit for number, unit in parts) != said:
+        quoted = errors.go_value(said)
+        raise ScheduleError(f"failed to parse duration {text}: time: invalid duration {quoted}")
+    return max(1, int(sum(float(number) * _UNITS[unit] for number, unit in parts)))
+
+
+def _field(part: str, least: int, most: int, words: Mapping[str, int]) -> Field:
+    values: set[int] = set()
+    free = False
+    for piece in part.split(","):
+        found, is_free = _piece(piece, least, most, words)
+        values.update(found)
+        free = free or is_free
+    return Field(frozenset(values), free)
+
+
+def _piece(piece: str, least: int, most: int, words: Mapping[str, int]) -> tuple[range, bool]:
+    """`*`, `?`, `a`, `a-b`, each with `/step`."""
+    span, slash, step = piece.partition("/")
+    if "/" in step:
+        raise ScheduleError(f"too many slashes: {piece}")
+    start, dash, end = span.partition("-")
+    if "-" in end:
+        raise ScheduleError(f"too many hyphens: {piece}")
+    size = 1
+    free = start in ("*", "?")
+    if free:
+        low, high = least, most
+    else:
+        low = _number(start, words)
+        high = _number(end, words) if dash else most if slash else low
+    if slash:
+        size = _number(step, {})
+        if size == 0:
+            raise ScheduleError(f"step of range should be a positive number: {piece}")
+    if low < least:
+        raise ScheduleError(f"beginning of range ({low}) below minimum ({least}): {piece}")
+    if high > most:
+        raise ScheduleError(f"end of range ({high}) above maximum ({most}): {piece}")
+    if low > high:
+        raise ScheduleError(f"beginning of range ({low}) beyond end of range ({high}): {piece}")
+    return range(low, high + 1, size), free and size == 1
+
+
+def _number(text: str, words: Mapping[str, int]) -> int:
+    if text.lower() in words:
+        return words[text.lower()]
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not names.is_number(digits):
+        why = f"strconv.Atoi: parsing {errors.go_value(text)}: invalid syntax"
+        raise ScheduleError(f"failed to parse int from {text}: {why}")
+    value = int(text)
+    if value < 0:
+        raise ScheduleError(f"negative number ({value}) not allowed: {text}")
+    return value

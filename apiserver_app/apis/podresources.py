@@ -1,0 +1,72 @@
+"""What a pod asks for as a whole: containers together, init containers one after the other.
+
+Models kubernetes staging/src/k8s.io/component-helpers/resource/helpers.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax.quantity import Quantity, parse
+
+Amounts = dict[str, Quantity]
+
+
+def amounts(resources: Mapping[str, object] | None) -> Amounts:
+    """A resource list with its quantities parsed."""
+    return {name: parse(str(text)) for name, text in (resources or {}).items()}
+
+
+def add(into: Amounts, more: Amounts) -> None:
+    for name, quantity in more.items():
+        into[name] = into[name] + quantity if name in into else quantity
+
+
+def pod_total(spec: Object, field: str, *, overhead: bool = False) -> Amounts:
+    """The pod's `requests` or `limits`: the sum of what runs together, or the largest init
+    container beside the sidecars started before it, whichever is more."""
+    total: Amounts = {}
+    for container in spec.get("containers") or ():
+        add(total, _of(container, field))
+    sidecars: Amounts = {}
+    largest: Amounts = {}
+    for container in spec.get("initContainers") or ():
+        wanted = _of(container, field)
+        if container.get("restartPolicy") == "Always":
+            add(total, wanted)
+            add(sidecars, wanted)
+            at_once = sidecars
+        else:
+            at_once = dict(wanted)
+            add(at_once, sidecars)
+        _raise_to(largest, at_once)
+    _raise_to(total, largest)
+    if overhead:
+        for name, quantity in amounts(spec.get("overhead")).items():
+            if field == "requests" or name in total:
+                add(total, {name: quantity})
+    return total
+
+
+def _of(container: Object, field: str) -> Amounts:
+    return amounts((container.get("resources") or {}).get(field))
+
+
+def _raise_to(into: Amounts, other: Amounts) -> None:
+    for name, quantity in other.items():
+        if name not in into or into[name] < quantity:
+            into[name] = quantity
+
+
+def every_container(spec: Object, *, ephemeral: bool = True) -> Iterator[tuple[str, Object]]:
+    """Each container with its place in the spec, "initContainers/0", in upstream's order."""
+    kinds = ("initContainers", "containers", "ephemeralContainers")
+    for kind in kinds if ephemeral else kinds[:2]:
+        for index, container in enumerate(spec.get(kind) or ()):
+            yield f"{kind}/{index}", container
+
+
+def is_extended(name: str) -> bool:
+    """Whether a resource is one that a device brings: it has a domain that is not Kubernetes'."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")

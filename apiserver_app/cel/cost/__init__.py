@@ -1,0 +1,1 @@
+"""What an expression costs: estimates before it runs, and the cost of each function."""

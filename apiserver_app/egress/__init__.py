@@ -1,0 +1,1 @@
+"""Calls that the API server makes to webhooks, identity providers and aggregated servers."""

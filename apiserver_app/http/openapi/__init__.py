@@ -1,0 +1,1 @@
+"""The OpenAPI v2 and v3 documents."""

@@ -1,0 +1,135 @@
+"""The schemas of OpenAPI documents, from the published definitions of a version.
+
+A document's definitions are read from the file when it is built and dropped again: only what a
+group version refers to is ever unpacked.
+
+Models kubernetes api/openapi-spec/v3 and kube-openapi pkg/builder3 (openapi.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+import orjson
+
+from apiserver_app.machinery.kinds import history
+from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.types import published
+
+Schema = dict[str, Any]
+
+KINDS = "x-kubernetes-group-version-kind"
+META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+V3_PREFIX = "#/components/schemas/"
+V2_PREFIX = "#/definitions/"
+
+_SOURCE_PREFIX = "#/$defs/"
+_INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_NESTED = frozenset(("items", "additionalProperties"))
+# only kubernetes-validate adds these: the values of apiVersion and kind
+_LEFT_OUT = frozenset(("enum",))
+
+
+class _Document(msgspec.Struct, gc=False):
+    defs: dict[str, msgspec.Raw] = msgspec.field(name="$defs")
+
+
+class Definitions:
+    """Every definition of a version, still as text. Short-lived: hold it while building only."""
+
+    def __init__(self, version: str) -> None:
+        self._raw: dict[str, msgspec.Raw] = {}
+        for path in published.paths_of(version):
+            self._raw |= msgspec.json.decode(path.read_bytes(), type=_Document).defs
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._raw
+
+    def names(self) -> Iterable[str]:
+        return self._raw
+
+    def load(self, name: str) -> Schema:
+        return orjson.loads(memoryview(self._raw[name]))  # type: ignore[no-any-return]
+
+
+def v3(definitions: Definitions, roots: Iterable[str]) -> dict[str, Schema]:
+    """The roots and all they refer to, in the form of OpenAPI 3, sorted by name."""
+    found: dict[str, Schema] = {}
+    waiting = [name for name in roots if name in definitions]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        seen: list[str] = []
+        found[name] = _V3_SPECIAL.get(name) or _convert(definitions.load(name), seen.append)
+        waiting += [other for other in seen if other not in found and other in definitions]
+    return {name: found[name] for name in sorted(found)}
+
+
+def name_kinds(found: dict[str, Schema], infos: Iterable[ResourceInfo]) -> dict[str, Schema]:
+    """With every kind that a schema is served as: an old version may share a newer one's, which
+    then requires no more than the old one did."""
+    for info in infos:
+        if info.stored_as and (info.group, info.version, info.plural) in history.GONE:
+            _relax(found, info.definition.rpartition(".")[0])
+        for tail in ("", "List"):
+            name, kind = info.definition + tail, info.kind + tail
+            if name not in found or info.custom is not None:
+                continue
+            kinds = found[name].setdefault(KINDS, [])
+            gvk = {"group": info.group, "version": info.version, "kind": kind}
+            if gvk not in kinds:
+                kinds.append(gvk)
+    return found
+
+
+def _relax(found: dict[str, Schema], package: str) -> None:
+    for name, fields in history.LENIENT.items():
+        if name.startswith(package) and name in found:
+            required = [one for one in found[name].get("required", ()) if one not in fields]
+            found[name]["required"] = required
+
+
+def reference(name: str) -> Schema:
+    return {"$ref": V3_PREFIX + name}
+
+
+def _convert(schema: Schema, see: Callable[[str], None]) -> Schema:
+    """One schema: nulls unwrapped, references renamed and wrapped where they have a description."""
+    out: Schema = {}
+    for key, value in schema.items():
+        if key == "type":
+            out[key] = value[0] if isinstance(value, list) else value
+        elif key == "properties":
+            out[key] = {name: _convert(value[name], see) for name in sorted(value)}
+        elif key in _NESTED and isinstance(value, dict):
+            out[key] = _convert(value, see)
+        elif key == "$ref":
+            name = value.removeprefix(_SOURCE_PREFIX)
+            see(name)
+            if len(schema) == 1:
+                out[key] = V3_PREFIX + name
+            else:
+                out["allOf"] = [reference(name)]
+        elif key not in _LEFT_OUT:
+            out[key] = value
+    return out
+
+
+_V3_SPECIAL: dict[str, Schema] = {
+    _INT_OR_STRING: {
+        "description": "IntOrString is a type that can hold an int32 or a string.  When used in "
+        "JSON or YAML marshalling and unmarshalling, it produces or consumes the inner type.  "
+        "This allows you to have, for example, a JSON field that can accept a name or number.",
+        "format": "int-or-string",
+        "oneOf": [{"type": "integer"}, {"type": "string"}],
+    },
+    _QUANTITY: {
+        "description": "Quantity is a fixed-point representation of a number. It is written as a "
+        "number with an optional suffix: 100m, 1.5, 128Mi, 2G.",
+        "oneOf": [{"type": "string"}, {"type": "number"}],
+    },
+}

@@ -1,0 +1,1 @@
+"""Connections that stay open: exec, attach, portforward and logs, over WebSocket or SPDY."""

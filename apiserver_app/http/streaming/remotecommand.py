@@ -1,0 +1,203 @@
+"""exec and attach: a process's streams over a WebSocket's channels, or over streams of SPDY.
+
+Both say how it ended on the error channel: as a Status from v4 on, as plain text before. What a
+client sends to the process is passed on as it comes, its end too; a client that leaves hangs up.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/util/proxy/{websocket,streamtranslator}.go and
+staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Protocol
+
+import orjson
+
+from apiserver_app.handlers import upgrades
+from apiserver_app.handlers.streaming import Session
+from apiserver_app.http.streaming import channels
+from apiserver_app.http.streaming.conduit import Conduit, Data, Gone, pieces
+from apiserver_app.machinery import errors
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT, NodeError, Process
+
+RESIZES_BYTES_MAX = 4096  # of sizes that are not whole yet
+_SILENT = ("v1", "v2", "v3", "channel", "base64")  # protocols before v4: no Status
+
+
+class Wire(Protocol):
+    """The client's side of a process."""
+
+    async def out(self, stream: str, data: bytes) -> None:
+        """Output; nothing to a stream that was not asked for."""
+        ...
+
+    async def status(self, body: bytes) -> None:
+        """How it ended, and nothing after it."""
+        ...
+
+    async def listen(self, process: Process) -> None:
+        """Pass on what the client sends until it sends no more. Raises Gone."""
+        ...
+
+    def rest(self, process: Process) -> None:
+        """Pass on what a client that is gone had sent before."""
+        ...
+
+
+async def serve(kernel: kernels.Kernel, session: Session, conduit: Conduit) -> Object:
+    """Carry one process to its end; what there is to tell of it."""
+    if session.upgrade.carrier == upgrades.SPDY:
+        from apiserver_app.http.streaming.spdy import remotecommand
+
+        wire: Wire = await remotecommand.accept(session, conduit)
+    else:
+        wire = _Channels(session, conduit)
+        await wire.out(STDOUT if session.stdout else STDERR, b"")
+    try:
+        process = await session.start()
+    except NodeError as error:
+        await wire.status(_failed(session, str(error)))
+        conduit.close()
+        return {"why": str(error)}
+    task = kernel.current
+    assert task is not None
+    listener = kernel.spawn(f"{session.kind}/client", _listen(kernel, task, wire, process))
+    try:
+        while (item := await process.read()) is not None:
+            stream, data = item
+            for piece in pieces(data):
+                await wire.out(stream, piece)
+        code = process.exit_code or 0
+        exited = session.kind == "exec" and code != 0
+        await wire.status(_exited(session, code) if exited else _succeeded(session))
+        conduit.close()
+        told: Object = {"why": "the process ended"}
+        return told | {"exit": code} if session.kind == "exec" else told
+    finally:
+        kernel.cancel(listener)
+        if process.exit_code is None:
+            wire.rest(process)
+            process.hang_up()
+
+
+async def _listen(kernel: kernels.Kernel, task: kernels.Task, wire: Wire, process: Process) -> None:
+    try:
+        await wire.listen(process)
+    except Gone:
+        kernel.cancel(task)
+
+
+class _Channels:
+    """A process over the channels of a WebSocket."""
+
+    def __init__(self, session: Session, conduit: Conduit) -> None:
+        self._protocol = session.upgrade.protocol
+        self._conduit = conduit
+        self._stdin = session.stdin
+        self._numbers: dict[str, int] = {}
+        self._sizes = Sizes()
+        if session.stdout:
+            self._numbers[STDOUT] = channels.STDOUT
+        if session.stderr:
+            self._numbers[STDERR] = channels.STDERR
+
+    async def out(self, stream: str, data: bytes) -> None:
+        number = self._numbers.get(stream)
+        if number is None:
+            if data:
+                return
+            number = channels.ERROR  # the empty message that says: it is open
+        await self._conduit.send(channels.encode(self._protocol, number, data))
+
+    async def status(self, body: bytes) -> None:
+        if body:
+            await self._conduit.send(channels.encode(self._protocol, channels.ERROR, body))
+
+    async def listen(self, process: Process) -> None:
+        while (raw := await self._conduit.receive()) is not None:
+            self._heard(raw, process)
+
+    def rest(self, process: Process) -> None:
+        for raw in self._conduit.rest():
+            self._heard(raw, process)
+
+    def _heard(self, raw: Data, process: Process) -> None:
+        message = channels.decode(self._protocol, raw)
+        if message is None:
+            return
+        if message.channel == channels.STDIN and self._stdin:
+            if message.closes:
+                process.close_stdin()
+            else:
+                process.write(message.data)
+        elif message.channel == channels.RESIZE:
+            for width, height in self._sizes.feed(message.data):
+                process.resize(width, height)
+
+
+class Sizes:
+    """Reads terminal sizes from a stream of JSON objects, however it was cut."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._decoder = json.JSONDecoder()
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Every size that is whole now. What is no size ends the stream of them."""
+        self._text += data.decode("utf-8", "replace")
+        while self._text:
+            try:
+                size, end = self._decoder.raw_decode(self._text)
+            except ValueError:
+                if len(self._text) > RESIZES_BYTES_MAX:
+                    self._text = ""
+                return
+            self._text = self._text[end:].lstrip()
+            if isinstance(size, dict):
+                width, height = size.get("Width", 0), size.get("Height", 0)
+                if isinstance(width, int) and isinstance(height, int):
+                    yield width, height
+
+
+# -- how it ended ---------------------------------------------------------------------------------
+
+
+def _succeeded(session: Session) -> bytes:
+    return b"" if _is_old(session) else b'{"metadata":{},"status":"Success"}'
+
+
+def _exited(session: Session, code: int) -> bytes:
+    said = f"command terminated with exit code {code}"
+    if not session.upgrade.translated:
+        said = f"error executing command, exit code {code}"
+    message = f"command terminated with non-zero exit code: {said}"
+    causes = [{"reason": "ExitCode", "message": str(code)}]
+    return _status(session, message, "NonZeroExitCode", {"causes": causes}, 0)
+
+
+def _failed(session: Session, text: str) -> bytes:
+    """What could not be started. The translation repeats what its kubelet said."""
+    early = not text.startswith(("error executing command", "error attaching to"))
+    if session.upgrade.translated:
+        text = f"unable to upgrade connection: {text}" if early else errors.internal(text).message
+    error = errors.internal(text)
+    return _status(session, error.message, error.reason, error.details, error.code)
+
+
+def _status(session: Session, message: str, reason: str, details: Object, code: int) -> bytes:
+    if _is_old(session):
+        return message.encode()
+    status: Object = {
+        "metadata": {}, "status": "Failure", "message": message, "reason": reason,
+        "details": details,
+    }  # fmt: skip
+    return orjson.dumps(status | ({"code": code} if code else {}))
+
+
+def _is_old(session: Session) -> bool:
+    protocol = session.upgrade.protocol
+    return not protocol or protocol.startswith(_SILENT)

@@ -1,0 +1,1 @@
+"""SPDY/3.1, for clients that do not speak WebSocket."""

@@ -1,0 +1,242 @@
+"""A watch as a stream of events: what is there already, what happens, bookmarks, and its end.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from apiserver_app.handlers import conversions, listoptions
+from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.http import encode, render
+from apiserver_app.http.negotiation import Accepted
+from apiserver_app.http.tables import table as tables
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry.conversion import convert
+from apiserver_app.registry.generic import Selection
+from apiserver_app.registry.watchcache import Change, Selects, Subscription
+
+if TYPE_CHECKING:
+    from apiserver_app.http.server import Reply
+
+BOOKMARK_SECONDS = 60
+BOOKMARK_BEFORE_END_SECONDS = 2
+# of a watch that names no end; upstream draws from 30 to 60 minutes
+WATCH_SECONDS_MIN, WATCH_SECONDS_SPREAD = 1800, 1800
+
+
+class Stream:
+    """One open watch of an outside client."""
+
+    def __init__(
+        self,
+        cluster: ClusterContext,
+        call: Call,
+        accepted: Accepted,
+        reply: Reply,
+        *,
+        after: int = 0,
+    ) -> None:
+        assert call.info is not None
+        self._cluster = cluster
+        self._info: ResourceInfo = call.info
+        self._call = call
+        self._accepted = accepted
+        self._reply = reply
+        self._after = after  # what it has seen already, or a revision yet to come
+        self._columns_sent = False
+        self._waiting: deque[tuple[str, Object]] = deque()  # for their conversion
+        self._timers: dict[str, int] = {}
+        self._deadline = 0
+        self.open = True
+        self.subscription: Subscription | None = None
+
+    def sink(self, kind: str, change: Change, obj: Object) -> None:
+        if change.revision <= self._after:
+            return
+        same = obj is change.obj and change.value is not None
+        value = change.value if same and not self._converts() else None
+        if self._asks(obj):
+            self._later(kind, obj)
+        else:
+            self.send(kind, obj, value)
+
+    def _asks(self, obj: Object) -> bool:
+        """Whether a webhook has to convert it first, or what came before it."""
+        custom = self._info.custom
+        if custom is None or custom.webhook is None:
+            return False
+        return bool(self._waiting) or custom.webhook.known(obj, self._info.api_version) is None
+
+    def _later(self, kind: str, obj: Object) -> None:
+        self._waiting.append((kind, obj))
+        if len(self._waiting) == 1:
+            name = f"watch {self._info.key}/conversion"
+            self._cluster.kernel.spawn(name, self._send_converted(), span=0)
+
+    async def _send_converted(self) -> None:
+        """What waits, in its order, once each is converted."""
+        while self._waiting and self.open:
+            kind, obj = self._waiting[0]
+            try:
+                await conversions.convert(self._cluster, self._info, [obj], self._info.api_version)
+            except errors.ApiError as error:
+                self.fail(error)
+                break
+            self.send(kind, obj)
+            self._waiting.popleft()
+        self._waiting.clear()
+
+    def send(self, kind: str, obj: Object, value: bytes | None = None) -> None:
+        if not self.open:
+            return
+        if value is not None and not self._accepted.is_protobuf:
+            self._reply.body(encode.watch_line(kind, value), True)
+            return
+        served = convert.to_served(self._info, obj)
+        if self._accepted.is_table:
+            self._reply.body(encode.watch_line(kind, self._table(served)), True)
+        else:
+            self._send(kind, served)
+
+    def _send(self, kind: str, obj: Object) -> None:
+        accepted = self._accepted
+        if accepted.convert and kind != "ERROR":
+            obj = render.partial(obj, accepted.convert_version)
+        self._reply.body(encode.watch_event(kind, obj, accepted), True)
+
+    def bookmark(self, *, initial_end: bool = False) -> None:
+        if not self.open:
+            return
+        revision = str(self._cluster.store.revision)
+        kind, version = self._info.kind, self._info.api_version
+        marked = encode.bookmarked(kind, version, revision, initial_end)
+        if self._accepted.is_table:
+            self._reply.body(encode.watch_line("BOOKMARK", self._table(marked, initial_end)), True)
+        else:
+            self._send("BOOKMARK", marked)
+
+    def initial(self, selection: Selection, selects: Selects | None) -> None:
+        """What is there already, as ADDED events."""
+        cluster = self._cluster
+        for entry in cluster.storage.entries(self._info, selection):
+            if entry.key in cluster.cache.unreadable:
+                continue
+            obj = cluster.cache.decoded(entry)
+            if (selects is None or selects(obj)) and self._asks(obj):
+                self._later("ADDED", obj)
+            elif selects is None or selects(obj):
+                self.send("ADDED", obj, None if self._converts() else entry.value)
+
+    def end_in(self, seconds: int, *, bookmarks: bool) -> None:
+        """End by itself after so long; until then a bookmark each minute and shortly before."""
+        self._deadline = self._cluster.kernel.now + seconds * SECOND
+        self._at("end", self._deadline, self.end)
+        if bookmarks:
+            self._next_bookmark()
+
+    def _next_bookmark(self) -> None:
+        now = self._cluster.kernel.now
+        due = now + BOOKMARK_SECONDS * SECOND
+        last = self._deadline - BOOKMARK_BEFORE_END_SECONDS * SECOND
+        self._at("bookmark", min(due, last) if last > now else due, self._regular_bookmark)
+
+    def _regular_bookmark(self, _argument: object) -> None:
+        self._timers.pop("bookmark")
+        self.bookmark()
+        self._next_bookmark()
+
+    def _at(self, name: str, due: int, call: Callable[[object], None]) -> None:
+        self._timers[name] = self._cluster.kernel.call_at(due, call, None, background=True)
+
+    def fail(self, error: errors.ApiError) -> None:
+        """The ERROR event, and the end."""
+        if self.open:
+            self._send("ERROR", error.status())
+        self.end()
+
+    def end(self, timer: object = ()) -> None:
+        """Nothing more will come: time is up (the timer says None), or it failed."""
+        if not self.open:
+            return
+        if timer is None:
+            del self._timers["end"]
+        self.close()
+        self._reply.body(b"", False)
+
+    def close(self) -> None:
+        """The client is gone: stop following, and leave no timer behind."""
+        self.open = False
+        if self._call.audit is not None:
+            self._call.audit.complete(self._cluster.kernel.now, annotations=self._call.annotations)
+        for handle in self._timers.values():
+            self._cluster.kernel.drop(handle)
+        self._timers.clear()
+        if self.subscription is not None:
+            self._cluster.cache.unsubscribe(self.subscription)
+
+    def _converts(self) -> bool:
+        return bool(self._accepted.convert) or convert.is_converted(self._info)
+
+    def _table(self, obj: Object, initial_end: bool = False) -> bytes:
+        """A Table of one row. The mark of the initial events' end is told with its metadata, even
+        to who wants no objects: the annotation stands there."""
+        info, included = self._info, tables.include_object(self._call.params)
+        first, self._columns_sent = not self._columns_sent, True
+        if initial_end and included == "None":
+            included = "Metadata"
+        return tables.one(
+            info.hub, obj, self._cluster.kernel.now, version=self._accepted.convert_version,
+            include_object=included, headers=first, custom=info.custom,
+            release=self._cluster.version,
+        )  # fmt: skip
+
+
+def open_watch(
+    cluster: ClusterContext,
+    call: Call,
+    selection: Selection,
+    accepted: Accepted,
+    reply: Reply,
+    headers: list[tuple[str, str]],
+) -> None:
+    """Answer the head, then follow until the client goes, time is up or the revision is gone."""
+    info = call.info
+    assert info is not None
+    options = listoptions.of_watch(call, cluster.version)
+    stream = Stream(cluster, call, accepted, reply, after=options.revision)
+    strategy = cluster.strategy(info)
+    selects = selection.selects(strategy)
+    asks = info.custom is not None and info.custom.webhook is not None
+    if selects is not None and convert.is_converted(info) and not asks:
+        plain = selects
+        selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
+    reply.head(200, [*headers, ("Content-Type", accepted.stream_type)], b"", more=True)
+    reply.listen(cancel=lambda _: stream.close())
+    subscription = Subscription(
+        call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,
+        node=selection.node() if info.storage == "pods" else None, named=call.name,
+        key=selection.key(info), outside=True, on_end=stream.end,
+    )  # fmt: skip
+    stream.subscription = subscription
+    if options.initial:
+        stream.initial(selection, selects)
+        cluster.cache.subscribe(subscription, None)
+        if options.initial_end:
+            stream.bookmark(initial_end=True)
+    else:
+        try:
+            cluster.cache.subscribe(subscription, options.revision or None)
+        except errors.ApiError as error:
+            stream.fail(error)
+            return
+    seconds = options.timeout_seconds
+    if not seconds:
+        seconds = WATCH_SECONDS_MIN + cluster.rand.below(WATCH_SECONDS_SPREAD)
+    stream.end_in(seconds, bookmarks=options.bookmarks)

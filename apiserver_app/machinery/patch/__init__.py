@@ -1,0 +1,1 @@
+"""Patches: JSON, merge, strategic, server-side apply; managedFields."""

@@ -1,0 +1,300 @@
+"""Values and sets of fields together, by type: check, merge, name the fields, take fields away.
+
+Only server-side apply needs these; they walk a schema and are not meant for every request.
+Nothing given is changed.
+
+Models sigs.k8s.io/structured-merge-diff typed/{validate,merge,tofieldset,remove}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import fieldsets
+from apiserver_app.machinery.types.fieldsets import LEAF, SELF, Trie
+from apiserver_app.machinery.types.fieldshapes import KeyedList
+from apiserver_app.machinery.types.schema import Field, Schema
+
+_RAW = Field("", "raw")
+_ABSENT: Any = object()
+_SCALARS: dict[str, tuple[type, ...]] = {
+    "string": (str,), "time": (str,), "microtime": (str,), "bytes": (str,),
+    "boolean": (bool,), "integer": (int, float), "number": (int, float),
+    "quantity": (str, int, float), "intorstring": (str, int, float),
+}  # fmt: skip
+
+
+def root(schema: Schema) -> Field:
+    """A whole object, as if it were a field."""
+    return Field("", "struct", schema.definition, _lookup=lambda _: schema)
+
+
+# -- check ----------------------------------------------------------------------------------------
+
+
+def findings(field: Field, value: Any) -> list[str]:
+    """What in a value does not fit its type, in upstream's words."""
+    found: list[str] = []
+    _check(field, value, "", found)
+    return found
+
+
+def _check(field: Field, value: Any, path: str, found: list[str]) -> None:
+    if value is None or field.kind == "raw":
+        return
+    if field.kind in ("struct", "map"):
+        if not isinstance(value, dict):
+            found.append(_at(path, f"expected map, got &{{{value}}}"))
+            return
+        for name, item in value.items():
+            if not _declares(field, name) and not (field.schema and field.schema.open):
+                found.append(_at(f"{path}.{name}", "field not declared in schema"))
+                return
+            _check(part(field, name), item, f"{path}.{name}", found)
+    elif field.kind == "list":
+        if isinstance(value, list):
+            _check_items(field, value, path, found)
+        else:
+            found.append(_at(path, f"expected list, got &{{{value}}}"))
+    else:
+        _check_scalar(field, value, path, found)
+
+
+def _check_items(field: Field, items: list[Any], path: str, found: list[str]) -> None:
+    seen: set[str] = set()
+    item_field = field.item or _RAW
+    for index, item in enumerate(items):
+        at = f"[{index}]"
+        if not field.atomic:
+            wrong = _wrong_key(field, item)
+            if wrong:
+                found.append(_at(path, f"element {index}: {wrong}"))
+                return
+            element = KeyedList(field.list_keys, None).element(item)
+            at = fieldsets.path_text((element,))
+            if element in seen:
+                found.append(_at(path, f"duplicate entries for key {at}"))
+            seen.add(element)
+        _check(item_field, item, path + at, found)
+
+
+def _wrong_key(field: Field, item: Any) -> str:
+    """Why an item cannot be told from the others; empty when it can."""
+    with_ = "with" if field.list_keys else "without"
+    if not field.list_keys:
+        if isinstance(item, dict):
+            return "associative list without keys has an element that's a map type"
+        if isinstance(item, list):
+            return "not supported: associative list with lists as elements"
+        return f"associative list {with_} keys has an element that's an explicit null" * (
+            item is None
+        )
+    if item is None:
+        return "associative list with keys may not have a null element"
+    if not isinstance(item, dict) or any(
+        isinstance(item.get(name), (dict, list)) for name in field.list_keys
+    ):
+        return "associative list with keys may not have non-map elements"
+    if KeyedList(field.list_keys, None).element(item) == "k:{}":
+        names = " ".join(f'"{name}"' for name in field.list_keys)
+        return (
+            f"associative list with keys has an element that omits all key fields [{names}] "
+            "(and doesn't have default values for any key fields)"
+        )
+    return ""
+
+
+def _check_scalar(field: Field, value: Any, path: str, found: list[str]) -> None:
+    wanted = _SCALARS.get(field.kind)
+    is_bool = isinstance(value, bool)
+    if wanted is None or (isinstance(value, wanted) and is_bool == (field.kind == "boolean")):
+        return
+    if field.kind in ("integer", "number"):
+        found.append(_at(path, f"expected numeric (int or float), got {_go_type(value)}"))
+    elif field.kind == "boolean":
+        found.append(_at(path, f"expected boolean, got &{{{value}}}"))
+    else:
+        shown = f"&value.valueUnstructured{{Value:{value}}}"
+        found.append(_at(path, f"expected string, got {shown}"))
+
+
+def _go_type(value: Any) -> str:
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    if isinstance(value, list):
+        return "[]interface {}"
+    return "bool" if isinstance(value, bool) else "string"
+
+
+def _at(path: str, message: str) -> str:
+    return f"{path}: {message}" if path else message
+
+
+# -- merge ----------------------------------------------------------------------------------------
+
+
+def merge(field: Field, old: Any, new: Any) -> Any:
+    """The old value with all that the new one says; items of lists in the new one's order."""
+    if _has_parts(field, old) and _has_parts(field, new):
+        if not new:
+            return old if old else new
+        out = dict(old or LEAF)
+        for name, value in new.items():
+            was = out.get(name, _ABSENT)
+            out[name] = value if was is _ABSENT else merge(part(field, name), was, value)
+        return out
+    if field.kind == "list" and not field.atomic:
+        return _merge_items(field, old or [], new) if new else (old or new)
+    return new
+
+
+def _merge_items(field: Field, old: list[Any], new: list[Any]) -> list[Any]:
+    keyed = KeyedList(field.list_keys, None)
+    left = [(keyed.element(item), item) for item in old]
+    right = [(keyed.element(item), item) for item in new]
+    mine = dict(right)
+    theirs: dict[str, Any] = {}
+    for element, item in left:
+        theirs[element] = _ABSENT if element in theirs else item
+    shared: Iterator[str] = (element for element, _ in right if element in theirs)
+    next_shared = next(shared, None)
+    out: list[Any] = []
+    taken: set[str] = set()
+    at = to = 0
+    while at < len(left) or to < len(right):
+        if at < len(left):
+            element, item = left[at]
+            if element not in mine:
+                out.append(item)
+                at += 1
+                continue
+            ahead = to < len(right) and element != right[to][0]
+            if ahead and next_shared is not None and element != next_shared:
+                at += 1  # it comes where the new order has it
+                continue
+            if not ahead or element in taken:
+                at += 1
+        if to < len(right):
+            element, item = right[to]
+            was = theirs.get(element, _ABSENT)
+            out.append(item if was is _ABSENT else merge(field.item or _RAW, was, item))
+            taken.add(element)
+            to += 1
+            if element == next_shared:
+                next_shared = next(shared, None)
+    return out
+
+
+# -- sets -----------------------------------------------------------------------------------------
+
+
+def to_set(field: Field, value: Any) -> Trie | None:
+    """The fields a value names: leaves and items, not the structs around them."""
+    if _has_parts(field, value):
+        return _set_of_parts(field, value or LEAF)
+    if field.kind == "list" and not field.atomic:
+        return _set_of_items(field, value or [])
+    return LEAF
+
+
+def _set_of_parts(field: Field, value: Object) -> Trie | None:
+    out: Trie = {}
+    for name, item in value.items():
+        named = to_set(part(field, name), item)
+        if item is None or item == {} or field.kind != "struct" or not _declares(field, name):
+            named = _with_self(named)
+        if named is not None:
+            out[fieldsets.field_element(name)] = named
+    return fieldsets.in_order(out) if out else None
+
+
+def _set_of_items(field: Field, items: list[Any]) -> Trie | None:
+    keyed = KeyedList(field.list_keys, None)
+    out: Trie = {}
+    for item in items:
+        element = keyed.element(item)
+        out[element] = LEAF if element in out else _with_self(to_set(field.item or _RAW, item))
+    return fieldsets.in_order(out) if out else None
+
+
+def _with_self(trie: Trie | None) -> Trie:
+    if not trie:
+        return LEAF
+    return trie if SELF in trie else {SELF: LEAF, **trie}
+
+
+def with_named_fields(field: Field, trie: Trie | None) -> Trie | None:
+    """The set and all declared fields on the way to its members."""
+    if not trie:
+        return trie
+    out: Trie = {}
+    for element, child in trie.items():
+        kind, _, name = element.partition(":")
+        if kind == "f":
+            grown = with_named_fields(part(field, name), child)
+            declared = field.kind == "struct" and _declares(field, name)
+            out[element] = _with_self(grown) if declared else grown
+        elif kind == "k" and field.kind == "list":
+            out[element] = with_named_fields(field.item or _RAW, child)
+        else:
+            out[element] = child
+    return out
+
+
+def without(field: Field, value: Any, gone: Trie | None) -> Any:
+    """A value without the fields and items of a set; None when nothing is left of it."""
+    if not gone:
+        return value
+    if isinstance(value, dict):
+        if field.atomic:
+            return None
+        out = {}
+        for name, item in value.items():
+            below = gone.get(fieldsets.field_element(name))
+            if below is None:
+                out[name] = item
+            elif not fieldsets.is_member(below):
+                out[name] = without(part(field, name), item, below)
+        return out or None
+    if not isinstance(value, list):
+        return value
+    if field.atomic or field.kind != "list":
+        return None
+    keyed = KeyedList(field.list_keys, None)
+    kept = []
+    for item in value:
+        below = gone.get(keyed.element(item))
+        if below is None:
+            kept.append(item)
+        elif not fieldsets.is_member(below):
+            kept.append(without(field.item or _RAW, item, below))
+    return kept or None
+
+
+# -- types ----------------------------------------------------------------------------------------
+
+
+def part(field: Field, name: str) -> Field:
+    """The type of a struct's field or of a map's value."""
+    if field.kind == "struct" and field.schema is not None:
+        return field.schema.field(name) or _RAW
+    return field.item or _RAW if field.kind == "map" else _RAW
+
+
+def _declares(field: Field, name: str) -> bool:
+    if field.kind != "struct" or field.schema is None:
+        return True
+    return name in field.schema.fields
+
+
+def _has_parts(field: Field, value: Any) -> bool:
+    """Whether a value is taken part by part: a struct or map that is not atomic, or its null."""
+    if field.kind == "raw":
+        return isinstance(value, dict)
+    return (
+        field.kind in ("struct", "map")
+        and not field.atomic
+        and (value is None or isinstance(value, dict))
+    )

@@ -1,0 +1,1 @@
+"""Request bodies and stored objects: JSON, YAML, protobuf."""

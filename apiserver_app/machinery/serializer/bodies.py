@@ -1,0 +1,176 @@
+"""Bodies of requests as values: JSON and YAML, refused in upstream's words when they are neither.
+
+Every refusal is a 400. Never decides what type a body is of.
+
+Models apimachinery pkg/runtime/serializer/json/json.go, apiserver pkg/endpoints/handlers/rest.go
+(summarizeData) and sigs.k8s.io/json (duplicate fields).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.serializer import gojson, yamlbody
+
+YAML = "application/yaml"
+DUPLICATES_MAX = 100
+PARTS_MAX = 50_000  # maps and lists in all; upstream has no bound but that of the body
+DEPTH_MAX = 100  # of maps and lists inside each other; upstream reads up to 10,000
+
+
+def decode(
+    body: bytes, content_type: str = "", *, find_duplicates: bool = False, into: str = ""
+) -> tuple[Any, list[str]]:
+    """The body's value, and a message for each field that it holds twice (the last one counts).
+
+    No content type means JSON. `into` is the kind the body should be of, for the refusal."""
+    if content_type.split(";", 1)[0].strip() == YAML:
+        if body[:1] == b"{" and not find_duplicates:  # JSON is YAML, and read far quicker
+            try:
+                return decode(body)
+            except errors.ApiError:
+                pass  # YAML says what is wrong, if anything is
+        try:
+            value, doubled = yamlbody.load(body, find_duplicates)
+        except yamlbody.YamlError as error:
+            raise refusal(body, f"error converting YAML to JSON: {error}", into) from error
+        if is_deep(value):
+            raise refusal(body, _DEEP, into)
+        check_parts(value)
+        return value, doubled
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise refusal(body, _json_error(body, into), into) from error
+    if body.count(b"{") + body.count(b"[") > DEPTH_MAX and is_deep(value):
+        raise refusal(body, f"couldn't get version/kind; {_DEEP}" if into else _DEEP, into)
+    if body.count(b"{") + body.count(b"[") + body.count(b"null") > PARTS_MAX:
+        check_parts(value)
+    if find_duplicates and len(_NAMED.findall(body)) != _keys(value):
+        return value, duplicates(body)
+    return value, []
+
+
+# each field of a JSON document ends its name so; a text that holds a quote and a colon does too
+_NAMED = re.compile(rb'"[ \t\r\n]*:')
+
+
+def _keys(value: Any) -> int:
+    """How many fields a value has in all: less than were given when one was given twice."""
+    return sum(len(one) for one in _parts(value) if one.__class__ is dict)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Each map and list of a value, itself first."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, (dict, list)):
+            yield one
+            items = one.values() if isinstance(one, dict) else one
+            left += [item for item in items if isinstance(item, (dict, list))]
+
+
+_DEEP = "json parse error: exceeded max depth"
+
+
+def is_deep(value: Any) -> bool:
+    """Whether more is inside each other than is kept: it could not be written back."""
+    level = [value]
+    for _ in range(DEPTH_MAX):
+        inside: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                inside += [item for item in one.values() if isinstance(item, (dict, list))]
+            elif isinstance(one, list):
+                inside += [item for item in one if isinstance(item, (dict, list))]
+        if not inside:
+            return False
+        level = inside
+    return True
+
+
+def check_parts(value: Any) -> None:
+    """Refuse what is small as bytes and large as objects. A list's null becomes an object, too."""
+    count = 0
+    for one in _parts(value):
+        count += 1 + (one.count(None) if isinstance(one, list) else 0)
+        if count > PARTS_MAX:
+            raise errors.too_many_values(PARTS_MAX)
+
+
+def refusal(body: bytes, why: str, into: str) -> errors.ApiError:
+    """The 400 for a body that cannot be read."""
+    if not into:
+        return errors.bad_request(why)
+    return errors.bad_request(
+        f"the object provided is unrecognized (must be of type {into}): {why} ({summary(body)})"
+    )
+
+
+def summary(body: bytes, length: int = 30) -> str:
+    """The beginning of a body as upstream quotes it."""
+    if not body:
+        return "<empty>"
+    more = " ..." if len(body) > length else ""
+    if body[:1] == b"{":
+        return body[:length].decode(errors="replace") + more
+    return body[:length].hex() + more
+
+
+def _json_error(body: bytes, into: str) -> str:
+    why = gojson.syntax_error(body)
+    if not why:
+        # Go takes these two; we do not keep what cannot be written back
+        try:
+            body.decode()
+            why = "invalid surrogate in string escape" if b"\\u" in body else "number out of range"
+            why = "exceeded max depth" if _is_deep(body) else why
+        except UnicodeDecodeError:
+            why = "invalid UTF-8 in string literal"
+    return f"couldn't get version/kind; json parse error: {why}" if into else why
+
+
+def _is_deep(body: bytes) -> bool:
+    return body.count(b"[") + body.count(b"{") > 1000
+
+
+def duplicates(body: bytes) -> list[str]:
+    """`duplicate field "metadata.name"` for each field given twice. The body is valid JSON."""
+    doubled: dict[int, list[str]] = {}
+    kept: list[dict[str, Any]] = []  # ids stay valid while the dicts live
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        out = dict(items)
+        if len(out) != len(items):
+            seen: set[str] = set()
+            again = [key for key, _ in items if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
+            doubled[id(out)] = list(dict.fromkeys(again))
+            kept.append(out)
+        return out
+
+    found: list[str] = []
+    try:
+        tree = json.loads(body, object_pairs_hook=pairs)
+        if doubled:
+            _locate(tree, "", doubled, found)
+    except RecursionError:  # deeper than any field of any type
+        return []
+    return found[:DUPLICATES_MAX]
+
+
+def _locate(value: Any, path: str, doubled: dict[int, list[str]], found: list[str]) -> None:
+    if isinstance(value, dict):
+        for key in doubled.get(id(value), ()):
+            found.append(f'duplicate field "{path}.{key}"' if path else f'duplicate field "{key}"')
+        for key, item in value.items():
+            _locate(item, f"{path}.{key}" if path else key, doubled, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _locate(item, f"{path}[{index}]", doubled, found)

@@ -1,0 +1,1 @@
+"""The small languages inside objects: names, label and field selectors, quantities."""

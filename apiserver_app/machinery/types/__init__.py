@@ -1,0 +1,1 @@
+"""The typed objects of a Kubernetes version: schemas, decoding, sets of fields."""

@@ -1,0 +1,357 @@
+"""Compiles a type into the function that decodes it: one pass, one lookup and one store a field.
+
+A compiled struct is a dict from field name to (place, plain type, converter). A value of the plain
+type that is not zero is stored as it is; anything else goes through the converter. Fields that
+hold structs are compiled when first met. Never walks a schema while decoding.
+
+Models sigs.k8s.io/json/internal/golang/encoding/json/decode.go and the zero value rules of Go's
+encoder (omitempty).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.types import scalars
+from apiserver_app.machinery.types.scalars import ABSENT, Convert, WrongType, wrong
+from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
+
+# place in Go's order, the type that needs no conversion, what converts the rest
+Entry = tuple[int, type | None, Convert]
+
+_OMITZERO_SINCE = 34  # metadata.creationTimestamp is left out when zero
+_ORDERS_MAX = 64  # field orders remembered a struct
+
+
+class Compiler:
+    """Compiled decoders by definition; `pruned` is empty unless the last decode dropped fields."""
+
+    def __init__(self, reader: SchemaReader, version: str) -> None:
+        self.decoders: dict[str, Convert] = {}
+        self.pruned: list[str] = []
+        self._reader = reader
+        self._minor = kinds.minor_of(version)
+
+    def compile(self, definition: str) -> Convert | None:
+        """The decoder of a struct; None when there is no such definition."""
+        if definition in self.decoders:
+            return self.decoders[definition]
+        schema = self._reader.get(definition)
+        if schema is None:
+            return None
+        fields: dict[str, Entry] = {}
+        always: list[tuple[str, Any, bool]] = []
+        for place, (name, field) in enumerate(schema.fields.items()):
+            fields[name] = self._entry(schema, fields, place, field)
+            if (zero := self._zero(field)) is not None:
+                always.append((name, *zero))
+        decode = _struct(schema.name, _go_name(definition), fields, tuple(always), self.pruned)
+        self.decoders[definition] = decode
+        return decode
+
+    # -- fields ------------------------------------------------------------------------------------
+
+    def _entry(self, schema: Schema, fields: dict[str, Entry], place: int, field: Field) -> Entry:
+        if field.kind in ("struct", "list", "map") or field.format.startswith("apiextensions."):
+            return self._later(schema, fields, place, field)
+        plain = {"string": str, "boolean": bool}.get(field.kind)
+        return place, plain, self._scalar(field, _go_type(field, schema), _keeps_zero(field))
+
+    def _later(self, schema: Schema, fields: dict[str, Entry], place: int, field: Field) -> Entry:
+        """An entry that compiles its converter at first use, so that rare types cost nothing and
+        types may hold themselves."""
+
+        def first(value: Any) -> Any:
+            if value is None:
+                return ABSENT
+            convert = self._converter(schema, field)
+            fields[field.name] = (place, None, convert)
+            return convert(value)
+
+        return place, None, first
+
+    def _converter(self, schema: Schema, field: Field) -> Convert:
+        if field.kind == "struct":
+            return self._decoder(field.definition)
+        if field.kind == "raw":
+            return self._either(field)
+        assert field.item is not None
+        go_type = _go_type(field, schema)
+        keep_empty = _keeps_zero(field)
+        if field.kind == "list":
+            return self._list(field.item, go_type, keep_empty)
+        return self._map(field.item, go_type, keep_empty)
+
+    def _decoder(self, definition: str) -> Convert:
+        decode = self.compile(definition)
+        # a reference to a definition the version does not have is kept as it is
+        return decode if decode is not None else scalars.anything
+
+    def _scalar(self, field: Field, go_type: str, keep_zero: bool) -> Convert:
+        kind = field.kind
+        if kind == "string":
+            return scalars.string(go_type, keep_zero)
+        if kind == "boolean":
+            return scalars.boolean(keep_zero)
+        if kind == "integer":
+            return scalars.integer(32 if field.format == "int32" else 64, keep_zero)
+        if kind == "number":
+            return scalars.number(keep_zero)
+        if kind == "intorstring":
+            return scalars.int_or_string(keep_zero and not _is_pointer(field))
+        if kind == "bytes":
+            return scalars.base64(keep_zero)
+        return _LEAVES.get(kind) or (
+            scalars.shared if field.format == "meta.v1.FieldsV1" else scalars.anything
+        )
+
+    # -- lists and maps ----------------------------------------------------------------------------
+
+    def _item(self, item: Field, go_type: str) -> Convert:
+        """Converts one element: null is the zero value there, and nothing is left out."""
+        if item.kind == "struct":
+            decode = self._decoder(item.definition)
+            return lambda value: decode({} if value is None else value)
+        if item.kind == "list":
+            assert item.item is not None
+            return _or_null(self._list(item.item, go_type, True))
+        if item.kind == "map":
+            assert item.item is not None
+            return _or_null(self._map(item.item, go_type, True))
+        if item.kind == "raw":
+            return self._either(item) if item.format.startswith("apiext") else scalars.copied
+        convert = self._scalar(item, go_type, True)
+        zero = _ZEROS.get(item.kind)
+        return lambda value: zero if value is None else convert(value)
+
+    def _list(self, item: Field, go_type: str, keep_empty: bool) -> Convert:
+        if item.kind == "string":
+            return _strings(go_type, keep_empty)
+        if item.kind == "struct":
+            return self._structs(item.definition, go_type, keep_empty)
+        each = self._item(item, go_type.removeprefix("[]"))
+
+        def convert(value: Any) -> Any:
+            if type(value) is list:
+                if value:
+                    return [each(element) for element in value]
+                return [] if keep_empty else ABSENT
+            if value is None:
+                return ABSENT
+            raise wrong(value, go_type)
+
+        return convert
+
+    def _structs(self, definition: str, go_type: str, keep_empty: bool) -> Convert:
+        decode = self._decoder(definition)
+
+        def convert(value: Any) -> Any:
+            if type(value) is list:
+                for element in value:
+                    if element is None:
+                        return [decode({} if one is None else one) for one in value]
+                if value or keep_empty:
+                    return [decode(element) for element in value]
+                return ABSENT
+            if value is None:
+                return ABSENT
+            raise wrong(value, go_type)
+
+        return convert
+
+    def _map(self, item: Field, go_type: str, keep_empty: bool) -> Convert:
+        plain = item.kind == "string"
+        each = self._item(item, go_type.removeprefix("map[string]"))
+
+        def convert(value: Any) -> Any:
+            if type(value) is not dict:
+                if value is None:
+                    return ABSENT
+                raise wrong(value, go_type)
+            if not value:
+                return {} if keep_empty else ABSENT
+            keys = sorted(value)
+            if not plain:
+                return {key: each(value[key]) for key in keys}
+            for text in value.values():
+                if type(text) is not str:
+                    return {key: each(value[key]) for key in keys}
+            if len(keys) == 1 or keys == list(value):
+                return value.copy()
+            return {key: value[key] for key in keys}
+
+        return convert
+
+    def _either(self, field: Field) -> Convert:
+        """The parts of a CustomResourceDefinition's schema that may be one of two things."""
+        package, _, name = field.format.rpartition(".")
+        if not name.startswith("JSONSchemaPropsOr"):
+            return scalars.anything if field.name else scalars.copied
+        decode = self._decoder(f"io.k8s.apiextensions-apiserver.pkg.apis.{package}.JSONSchemaProps")
+
+        def convert(value: Any) -> Any:
+            if isinstance(value, dict):
+                return decode(value)
+            if isinstance(value, list):
+                return [decode(one) if isinstance(one, dict) else one for one in value]
+            return ABSENT if value is None else value
+
+        return convert
+
+    def _zero(self, field: Field) -> tuple[Any, bool] | None:
+        """What is written for a field that is not there: (value, whether it is made by decoding an
+        empty struct); None when nothing is."""
+        go = field.go
+        if go is None or not go.always or not go.known:
+            return None
+        if field.name == "creationTimestamp" and self._minor >= _OMITZERO_SINCE:
+            return None
+        if field.kind == "struct":
+            return None, True
+        if field.kind in ("list", "map", "time", "microtime", "raw", "bytes"):
+            return None, False
+        return _ZEROS[field.kind], False
+
+
+_LEAVES: dict[str, Convert] = {
+    "quantity": scalars.quantity,
+    "time": scalars.time,
+    "microtime": scalars.micro_time,
+}
+_ZEROS: dict[str, Any] = {
+    "string": "", "boolean": False, "integer": 0, "number": 0, "quantity": "0", "intorstring": 0,
+}  # fmt: skip
+
+
+def _struct(
+    name: str,
+    go_type: str,
+    fields: dict[str, Entry],
+    always: tuple[tuple[str, Any, bool], ...],
+    pruned: list[str],
+) -> Convert:
+    """The decoder of one struct. This is the innermost loop of every write: keep it flat."""
+    place_of = {field: place for place, field in enumerate(fields)}.__getitem__
+    # the orders in which its fields have come -> Go's order of the same fields
+    orders: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def decode(obj: Any) -> Any:
+        if type(obj) is not dict:
+            if obj is None:
+                return ABSENT
+            raise wrong(obj, go_type)
+        out = {}
+        last = -1
+        in_order = True
+        key = ""
+        try:
+            for key, value in obj.items():
+                try:
+                    place, plain, convert = fields[key]
+                except KeyError:
+                    pruned.append(key)
+                    continue
+                if type(value) is plain and value:
+                    out[key] = value
+                else:
+                    value = convert(value)
+                    if value is ABSENT:
+                        continue
+                    out[key] = value
+                if place < last:
+                    in_order = False
+                last = place
+        except WrongType as error:
+            error.path.append(key)
+            if not error.struct:
+                error.struct = name
+            raise
+        for key, zero, is_struct in always:
+            if key not in out:
+                out[key] = fields[key][2]({}) if is_struct else zero
+                in_order = False
+        if in_order:
+            return out
+        came = tuple(out)
+        order = orders.get(came)
+        if order is None:
+            order = tuple(sorted(came, key=place_of))
+            if len(orders) < _ORDERS_MAX:
+                orders[came] = order
+        return {key: out[key] for key in order}
+
+    return decode
+
+
+def _or_null(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def _strings(go_type: str, keep_empty: bool) -> Convert:
+    element = go_type.removeprefix("[]")
+
+    def convert(value: Any) -> Any:
+        if type(value) is not list:
+            if value is None:
+                return ABSENT
+            raise wrong(value, go_type)
+        for item in value:
+            if type(item) is not str:
+                return [_text(one, element) for one in value]
+        return value[:] if value or keep_empty else ABSENT
+
+    return convert
+
+
+def _text(value: Any, go_type: str) -> str:
+    if value is None:
+        return ""
+    if type(value) is not str:
+        raise wrong(value, go_type, "string")
+    return value
+
+
+# -- what Go knows of a field ----------------------------------------------------------------------
+
+
+def _is_pointer(field: Field) -> bool:
+    return field.go is not None and field.go.pointer
+
+
+def _keeps_zero(field: Field) -> bool:
+    """Whether Go writes the field's zero value when it was given."""
+    go = field.go
+    if field.kind in ("list", "map", "bytes"):
+        return field.required or (go is not None and go.always)
+    if go is None or not go.known:
+        return True
+    return go.pointer or go.always
+
+
+def _go_name(definition: str) -> str:
+    return ".".join(definition.rsplit(".", 2)[1:])
+
+
+def _go_type(field: Field, schema: Schema) -> str:
+    """The Go type as an error message names it."""
+    named = field.go.go_type if field.go is not None else ""
+    if named:
+        return named if "." in named else f"{schema.version}.{named}"
+    kind = field.kind
+    if kind == "list" and field.item is not None:
+        return f"[]{_go_type(field.item, schema)}"
+    if kind == "map" and field.item is not None:
+        return f"map[string]{_go_type(field.item, schema)}"
+    if kind == "struct":
+        return _go_name(field.definition)
+    if kind == "integer":
+        return field.format or "int64"
+    return _GO_TYPES.get(kind) or field.format.split("/")[-1]
+
+
+_GO_TYPES = {
+    "string": "string", "boolean": "bool", "number": "float64", "bytes": "[]uint8",
+    "quantity": "resource.Quantity", "time": "v1.Time", "microtime": "v1.MicroTime",
+    "intorstring": "intstr.IntOrString",
+}  # fmt: skip

@@ -1,0 +1,86 @@
+"""What the published schemas leave out about the Go types: order, numbers, pointers, zero values.
+
+Read from `data/gofields.txt` (its format is described in `data/extract.py`). A message is parsed
+when first asked for. The table is of the newest version: fields only later versions have are
+skipped by whoever compares with a schema.
+
+Models kubernetes staging/src/k8s.io/api/*/*/{types.go,generated.proto}.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+from typing import NamedTuple
+
+_PREFIXES = (
+    ("io.k8s.api.", ""),
+    ("io.k8s.apimachinery.pkg.apis.", ""),
+    ("io.k8s.apimachinery.pkg.api.", ""),
+    ("io.k8s.apimachinery.pkg.util.", ""),
+    ("io.k8s.apimachinery.pkg.", ""),
+    ("io.k8s.apiextensions-apiserver.pkg.apis.", ""),
+    ("io.k8s.kube-aggregator.pkg.apis.", ""),
+)
+
+
+class GoField(NamedTuple):
+    """One field of a Go struct."""
+
+    number: int
+    name: str  # in JSON
+    type: str  # s b i l d y []x {}x @message
+    pointer: bool
+    always: bool  # written even when zero
+    inline: bool
+    known: bool  # whether pointer and always are known
+    go_type: str  # the Go type's own name, or empty
+
+
+@functools.lru_cache(maxsize=4096)
+def short(definition: str) -> str:
+    """`core.v1.Pod` of `io.k8s.api.core.v1.Pod`."""
+    for prefix, instead in _PREFIXES:
+        if definition.startswith(prefix):
+            return instead + definition[len(prefix) :]
+    return definition
+
+
+@functools.cache
+def _lines() -> dict[str, str]:
+    file = importlib.resources.files("apiserver_app.machinery.types.data") / "gofields.txt"
+    pairs = (line.partition("=") for line in file.read_text().splitlines())
+    return {name: fields for name, _, fields in pairs}
+
+
+@functools.lru_cache(maxsize=1024)
+def fields_of(message: str) -> tuple[GoField, ...] | None:
+    """The fields of a message in Go's order; None when the table does not have it."""
+    line = _lines().get(message)
+    if line is None:
+        return None
+    return tuple(_parse(text) for text in line.split(";") if text)
+
+
+def flat(message: str) -> tuple[GoField, ...]:
+    """Its fields with the inlined structs' in place, as JSON has them."""
+    out: list[GoField] = []
+    for field in fields_of(message) or ():
+        if field.inline:
+            out += flat(field.type[1:])
+        else:
+            out.append(field)
+    return tuple(out)
+
+
+def _parse(text: str) -> GoField:
+    number, name, rest = text.split(" ")
+    type_, _, go_type = rest.partition("~")
+    marks = ""
+    while type_[-1] in "*!^?":
+        marks += type_[-1]
+        type_ = type_[:-1]
+    return GoField(
+        int(number), name, type_, pointer="*" in marks, always="!" in marks,
+        inline="^" in marks, known="?" not in marks, go_type=go_type,
+    )  # fmt: skip

@@ -1,0 +1,158 @@
+"""The typed objects of one Kubernetes version: decoding, pruning and what patches ask of a type.
+
+`decode` makes of any JSON object what kube-apiserver would hold after decoding it: a new tree in
+Go's field order, unknown fields gone, nulls and empty values as Go writes them back. It sets no
+defaults and checks no meaning.
+
+Models sigs.k8s.io/json, apimachinery pkg/runtime/serializer/json/json.go and apiserver
+pkg/endpoints/handlers/rest.go (transformDecodeError).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import decoder, fieldshapes
+from apiserver_app.machinery.types.scalars import BadValue, WrongType
+from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
+
+MESSAGES_MAX = 100  # upstream reports no more unknown fields than this
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_ANY_KIND = "io.k8s.api.core.v1.ConfigMap"  # whose metadata is like every kind's
+
+# of a custom resource: a fresh object, and messages for what is unknown in it
+DecodeCustom = Callable[[Object], tuple[Object, list[str]]]
+
+
+class Unfit(ValueError):
+    """A value of another type than it must have; the text is what Go's decoder says."""
+
+
+class Types:
+    """Types of one version. Each is compiled when first used and then kept."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+        self._reader = SchemaReader(version)
+        self._compiler = decoder.Compiler(self._reader, version)
+        self._decoders = self._compiler.decoders
+        self._custom: dict[str, DecodeCustom] = {}
+
+    def decode(
+        self, definition: str, obj: Object, strictness: str = "Strict"
+    ) -> tuple[Object, list[str]]:
+        """A new pruned object in Go's field order, and upstream's message for each unknown field
+        (none when strictness is Ignore). `obj` is not changed, and shares nothing with the result
+        but `metadata.managedFields[].fieldsV1`. Raises 400 for a value of the wrong type."""
+        decode = self._decoders.get(definition)
+        if decode is None:
+            custom = self._custom.get(definition)
+            if custom is not None:
+                return custom(obj)
+            decode = self._compiler.compile(definition)
+        if decode is None:
+            raise errors.internal(f"no type {definition} in version {self.version}")
+        pruned = self._compiler.pruned
+        pruned.clear()
+        try:
+            out: Object = decode(obj)
+        except (WrongType, BadValue) as error:
+            why, converting = error.sentence(), error.converting()
+            raise self._refusal(definition, obj, why, converting) from None
+        except RecursionError:
+            raise self._refusal(definition, obj, "exceeded max depth") from None
+        if not pruned or strictness == "Ignore":
+            return out, []
+        return out, self.unknown(definition, obj)
+
+    def unknown(self, definition: str, obj: Object, path: str = "") -> list[str]:
+        """Messages for the fields of obj that the type does not have, in the object's order."""
+        found: list[str] = []
+        schema = self._reader.get(definition)
+        if schema is not None:
+            _unknown(schema, obj, path, found)
+        return found
+
+    def metadata(self, value: Any, path: str) -> tuple[Object, list[str]]:
+        """Any object's metadata by itself, and messages for what is unknown. Raises Unfit."""
+        decode = self._decoders.get(_OBJECT_META) or self._compiler.compile(_OBJECT_META)
+        assert decode is not None, "every version has it"
+        try:
+            out: Object = decode(value)
+        except (WrongType, BadValue) as error:
+            raise Unfit(error.sentence()) from None
+        return out, self.unknown(_OBJECT_META, value, path)
+
+    # -- custom resources -----------------------------------------------------------------------
+
+    @property
+    def metadata_field(self) -> Field:
+        """The field that every kind has."""
+        return self.schema(_ANY_KIND).fields["metadata"]
+
+    def serve(self, schema: Schema, decode: DecodeCustom) -> None:
+        """Know a custom resource's type, instead of an earlier one of that name."""
+        self.withdraw(schema.definition)
+        self._reader.serve(schema)
+        self._custom[schema.definition] = decode
+
+    def withdraw(self, definition: str) -> None:
+        """Forget a custom resource's type, if it is known."""
+        if self._custom.pop(definition, None) is not None:
+            fieldshapes.forget(self.schema(definition))
+            self._reader.withdraw(definition)
+
+    def schema(self, definition: str) -> Schema:
+        """Field types, patch strategies and list keys of a definition; always the same object."""
+        found = self._reader.get(definition)
+        if found is None:
+            raise KeyError(definition)
+        return found
+
+    def knows(self, definition: str) -> bool:
+        return self._reader.get(definition) is not None
+
+    def _refusal(
+        self, definition: str, obj: Any, why: str, converting: str = ""
+    ) -> errors.Undecodable:
+        version, kind = definition.rsplit(".", 2)[1:]
+        given = obj if isinstance(obj, dict) else {}
+        word = given.get("kind") if isinstance(given.get("kind"), str) else ""
+        named = given.get("apiVersion") if isinstance(given.get("apiVersion"), str) else ""
+        named = str(named).rpartition("/")[2]
+        return errors.Undecodable(
+            f'{word or kind} in version "{named or version}" cannot be handled as a {kind}: {why}',
+            why, converting,
+        )  # fmt: skip
+
+
+def _unknown(schema: Schema, obj: Any, path: str, found: list[str]) -> None:
+    if not isinstance(obj, dict):
+        return
+    for key, value in obj.items():
+        if len(found) >= MESSAGES_MAX:
+            return
+        at = f"{path}.{key}" if path else str(key)
+        field = schema.fields.get(key)
+        if field is None:
+            found.append(f'unknown field "{at}"')
+        elif type(value) in (dict, list):
+            _unknown_in(field, value, at, found)
+
+
+def _unknown_in(field: Field, value: Any, path: str, found: list[str]) -> None:
+    if field.kind == "struct":
+        schema = field.schema
+        if schema is not None:
+            _unknown(schema, value, path, found)
+    elif field.item is None or field.item.is_leaf:
+        return
+    elif field.kind == "list" and isinstance(value, list):
+        for index, item in enumerate(value):
+            _unknown_in(field.item, item, f"{path}[{index}]", found)
+    elif field.kind == "map" and isinstance(value, dict):
+        for key, item in value.items():
+            _unknown_in(field.item, item, f"{path}.{key}", found)

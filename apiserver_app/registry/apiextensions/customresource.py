@@ -1,0 +1,205 @@
+"""Custom resources: what their definition's schema says, at every write.
+
+Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{strategy,
+status_strategy,validator}.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from apiserver_app.apiextensions import jsonpath
+from apiserver_app.apiextensions.customtype import CustomType, copied
+from apiserver_app.apiextensions.schema import listtypes, validation
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.apiextensions import embedded
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import objectmeta
+
+INT32_MAX = 2**31 - 1
+_BLOCKING = (
+    "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+)  # fmt: skip
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing "
+    "errors to complete validation"
+)
+
+
+class CustomResourceStrategy(Strategy):
+    unconditional_update = False
+
+    def __init__(self, custom: CustomType) -> None:
+        super().__init__(custom.info)
+        self.custom = custom
+        self.selectable = tuple(custom.selectable)
+        self.selects_namespace = custom.info.namespaced
+
+    def default(self, obj: Object) -> None:
+        self.custom.default(obj)
+
+    # -- create ---------------------------------------------------------------------------------
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        if self.custom.has_status:
+            obj.pop("status", None)
+        obj["metadata"]["generation"] = 1
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        custom = self.custom
+        found = validation.validate(obj, custom.source)
+        found += self._scale(obj, ("specReplicasPath", "statusReplicasPath"))
+        found += embedded.validate(obj, custom.node)
+        found += listtypes.validate(obj, custom.node)
+        return found + self._rules(ctx, obj, None, found)
+
+    # -- update ---------------------------------------------------------------------------------
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        if self.custom.has_status:
+            if "status" in old:
+                obj["status"] = old["status"]
+            else:
+                obj.pop("status", None)
+        generation = old["metadata"].get("generation") or 0
+        if _without_metadata(obj) != _without_metadata(old):
+            generation += 1
+        obj["metadata"]["generation"] = generation
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        custom = self.custom
+        found = validation.validate(obj, custom.source, old)
+        found += self._scale(obj, ("specReplicasPath", "statusReplicasPath"))
+        found += embedded.validate(obj, custom.node)
+        found += self._new_duplicates(obj, old)
+        return found + self._rules(ctx, obj, old, found)
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_status_update(ctx, obj, copied(old))
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        schema = (self.custom.source.get("properties") or {}).get("status")
+        if schema is not None and "status" in obj:
+            before = old.get("status", validation.ABSENT)
+            found += validation.validate(obj["status"], schema, before, "status")
+        found += self._scale(obj, ("statusReplicasPath",))
+        found += self._new_duplicates(obj, old)
+        return found + self._rules(ctx, obj, old, found)
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        had = old["metadata"].get("finalizers") or () if old else ()
+        new = set(obj["metadata"].get("finalizers") or ()) - set(had)
+        out = [text for name in sorted(new) for text in _finalizer_warnings(name)]
+        if old is not None and self.custom.has_rules:
+            out += self.custom.check_rules(ctx.version, obj, old)[1]
+        return out
+
+    def field_refusal(self, path: str) -> str:
+        why = super().field_refusal(path)
+        return f"field label not supported: {path}" if why else ""
+
+    def selectable_value(self, obj: Object, path: str) -> str | None:
+        where = self.custom.selectable.get(path)
+        if where is None:
+            return super().selectable_value(obj, path)
+        values = jsonpath.find(obj, where)
+        if not values or values[0] is None:
+            return ""
+        value = values[0]
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _new_duplicates(self, obj: Object, old: Object) -> list[FieldError]:
+        """What is twice in a list now, unless something was before."""
+        found = listtypes.validate(obj, self.custom.node)
+        return found if found and not listtypes.validate(old, self.custom.node) else []
+
+    def _rules(
+        self, ctx: Context, obj: Object, old: Object | None, before: Sequence[FieldError]
+    ) -> list[FieldError]:
+        """The findings of the schema's rules, which are asked of what is otherwise right."""
+        if not self.custom.has_rules:
+            return []
+        if any(one.type in _BLOCKING for one in before):
+            return [errors.invalid_value("<nil>", None, _UNCHECKED)]
+        return self.custom.check_rules(ctx.version, obj, old)[0]
+
+    def _scale(self, obj: Object, wanted: Sequence[str]) -> list[FieldError]:
+        """The scale subresource must be able to read what it shows."""
+        found: list[FieldError] = []
+        scale = self.custom.scale or {}
+        for name in wanted if scale else ():
+            path = scale[name]
+            value, wrong = nested(obj, path, int)
+            if wrong:
+                found.append(errors.invalid_value(path, 0, wrong))
+            elif (value or 0) < 0:
+                why = "should be a non-negative integer"
+                found.append(errors.invalid_value(path, value, why))
+            elif (value or 0) > INT32_MAX:
+                why = f"should be less than or equal to {INT32_MAX}"
+                found.append(errors.invalid_value(path, value, why))
+        path = scale.get("labelSelectorPath")
+        if path:
+            _, wrong = nested(obj, path, str)
+            if wrong:
+                found.append(errors.invalid_value(path, "", wrong))
+        return found
+
+
+def nested(obj: Object, path: str, kind: type) -> tuple[Any, str]:
+    """(the value at a path, why it cannot be had): None and no reason when it is not there."""
+    steps = path.removeprefix(".").split(".")
+    at: Any = obj
+    for number, step in enumerate(steps):
+        if not isinstance(at, dict):
+            shown = ".".join(["", *steps[: number + 1]])
+            word = f"{_go_word(at)}, expected map[string]interface{{}}"
+            return None, f"{shown} accessor error: {_shown(at)} is of the type {word}"
+        if step not in at:
+            return None, ""
+        at = at[step]
+    if isinstance(at, bool) or not isinstance(at, kind):
+        word = "int64" if kind is int else "string"
+        path = ".".join(["", *steps])
+        type_ = f"{_go_word(at)}, expected {word}"
+        return None, f"{path} accessor error: {_shown(at)} is of the type {type_}"
+    return at, ""
+
+
+def _go_word(value: Any) -> str:
+    for kind, word in (
+        (bool, "bool"), (int, "int64"), (float, "float64"), (str, "string"),
+        (list, "[]interface {}"), (dict, "map[string]interface {}"),
+    ):  # fmt: skip
+        if isinstance(value, kind):
+            return word
+    return "<nil>"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "<nil>" if value is None else str(value)
+
+
+def _without_metadata(obj: Object) -> Object:
+    return {name: value for name, value in obj.items() if name != "metadata"}
+
+
+def _finalizer_warnings(name: str) -> list[str]:
+    shown = f"metadata.finalizers: {errors.go_value(name)}"
+    out = [f"{shown}: {text}" for text in names.qualified_name_errors(name)]
+    if "/" not in name and name not in objectmeta.STANDARD_FINALIZERS:
+        more = " including a path (/)" if re.search(r"\.", name) else ""
+        to = " to avoid accidental conflicts with other finalizer writers"
+        out.append(f"{shown}: prefer a domain-qualified finalizer name{more}{to}")
+    return out

@@ -1,0 +1,260 @@
+"""CustomResourceDefinitions: names, versions, and which of them is stored.
+
+Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go,
+validation/validation.go and pkg/registry/customresourcedefinition/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.apiextensions.definition import versionrules
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import customresources
+from apiserver_app.machinery.meta import Object, name_of
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.apiextensions import definitionconversion
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, gosyntax
+
+_SPEC = ("group", "names", "scope", "versions", "conversion", "preserveUnknownFields")
+_NAMES = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
+
+
+class CustomResourceDefinitionStrategy(Strategy):
+    counts_generation = True
+    unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        spec: dict[str, Any] = obj.get("spec") or {}
+        obj["spec"] = spec
+        called: dict[str, Any] = spec.get("names") or {}
+        spec["names"] = called
+        kind = called.get("kind") or ""
+        if not called.get("singular"):
+            called["singular"] = kind.lower()
+        if not called.get("listKind") and kind:
+            called["listKind"] = f"{kind}List"
+        gosyntax.arrange(called, _NAMES)
+        if spec.get("conversion") is None:
+            spec["conversion"] = {"strategy": "None"}
+        webhook = spec["conversion"].get("webhook") or {}
+        service = (webhook.get("clientConfig") or {}).get("service")
+        if service is not None and service.get("port") is None:
+            service["port"] = 443
+        gosyntax.arrange(spec, _SPEC)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["metadata"]["generation"] = 1
+        stored = [version["name"] for version in _stored(obj) if version.get("name")]
+        obj["status"] = {
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": stored or None,
+        }
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        status = obj.get("status") or {}
+        known = list(status.get("storedVersions") or ())
+        added = [one["name"] for one in _stored(obj) if one.get("name") not in known]
+        if added:
+            obj["status"] = {**status, "storedVersions": [*known, *added]}
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """The spec stays; metadata may change, which is how its finalizer is taken off."""
+        obj["spec"] = old["spec"]
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        group, plural = spec.get("group") or "", spec["names"].get("plural") or ""
+        if name_of(obj) != f"{plural}.{group}":
+            text = 'must be spec.names.plural+"."+spec.group'
+            found.append(errors.invalid_value("metadata.name", name_of(obj), text))
+        _spec(ctx, spec, None, found)
+        _status(obj, found)
+        _approval(obj, None, found)
+        _preserve(spec, found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        _spec(ctx, obj["spec"], old, found)
+        fixed: tuple[Sequence[str], ...] = (("group",), ("names", "plural"))
+        if customresources.is_true(old, "Established"):
+            fixed = (("scope",), ("names", "kind"), *fixed)
+        for path in fixed:
+            new, was = _at(obj["spec"], path), _at(old["spec"], path)
+            if new != was:
+                at = f"spec.{'.'.join(path)}"
+                found.append(errors.invalid_value(at, new, "field is immutable"))
+        _status(obj, found)
+        _approval(obj, old, found)
+        if not old["spec"].get("preserveUnknownFields"):
+            _preserve(obj["spec"], found)
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        accepted = (obj.get("status") or {}).get("acceptedNames") or {}
+        _names(accepted, "status.acceptedNames", found)
+        return found
+
+
+def _spec(
+    ctx: Context, spec: Mapping[str, Any], old: Object | None, found: list[FieldError]
+) -> None:
+    _group(spec.get("group") or "", found)
+    checks.one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), found)
+    versions = spec.get("versions") or ()
+    before = (old or {}).get("spec", {}).get("versions") or ()
+    schemas = {one.get("name"): one.get("schema") for one in before}
+    unchanged = {
+        one["name"] for one in versions
+        if one.get("name") in schemas and schemas[one["name"]] == one.get("schema")
+    }  # fmt: skip
+    shared = versionrules.Shared(versions, ctx.version, unchanged)
+    shared.missing(found)
+    keeps = bool(spec.get("preserveUnknownFields"))
+    if keeps and any(versionrules.has_default(one) for one in versions):
+        text = "must be false in order to use defaults in the schema"
+        found.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
+    _versions(versions, shared, found)
+    for field in ("plural", "singular", "kind", "listKind"):
+        if not spec["names"].get(field):
+            found.append(errors.required(f"spec.names.{field}"))
+    _names(spec["names"], "spec.names", found)
+    shared.whole(found)
+    given = spec.get("conversion") or {}
+    strategy = given.get("strategy") or ""
+    if keeps and strategy != "None":
+        text = "must be None if spec.preserveUnknownFields is true"
+        found.append(errors.invalid_value("spec.conversion.strategy", strategy, text))
+    definitionconversion.validate(given, old, "spec.conversion", found)
+
+
+def _status(obj: Object, found: list[FieldError]) -> None:
+    """What was ever stored stays among the versions until the status says it is gone."""
+    path = "status.storedVersions"
+    stored = list((obj.get("status") or {}).get("storedVersions") or ())
+    if not stored:
+        text = "must have at least one stored version"
+        found.append(errors.invalid_value(path, stored, text))
+        return
+    versions = obj["spec"].get("versions") or ()
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            text = f"must have the storage version {version.get('name')}"
+            found.append(errors.invalid_value(path, stored, text))
+    known = {version.get("name") for version in versions}
+    for index, name in enumerate(stored):
+        if name not in known:
+            text = (
+                f"missing from spec.versions; {name} was previously a storage version, and must "
+                "remain in spec.versions until a storage migration ensures no data remains "
+                f"persisted in {name} and removes {name} from status.storedVersions"
+            )
+            found.append(errors.invalid_value(f"{path}[{index}]", name, text))
+
+
+def _preserve(spec: Mapping[str, Any], found: list[FieldError]) -> None:
+    if spec.get("preserveUnknownFields"):
+        text = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+            "spec.versions[*].schema instead"
+        )
+        found.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
+
+
+def _stored(obj: Object) -> list[Mapping[str, Any]]:
+    return [one for one in obj["spec"].get("versions") or () if one.get("storage")]
+
+
+def _at(spec: Mapping[str, Any], path: Sequence[str]) -> Any:
+    at: Any = spec
+    for step in path:
+        at = at.get(step) or "" if isinstance(at, Mapping) else ""
+    return at
+
+
+def _group(group: str, found: list[FieldError]) -> None:
+    if not group:
+        found.append(errors.required("spec.group"))
+        return
+    wrong = names.dns1123_subdomain_errors(group)
+    if wrong:
+        found.append(errors.invalid_value("spec.group", group, ",".join(wrong)))
+    elif "." not in group:
+        text = "should be a domain with at least one dot"
+        found.append(errors.invalid_value("spec.group", group, text))
+
+
+def _versions(
+    versions: Sequence[Mapping[str, Any]], shared: versionrules.Shared, found: list[FieldError]
+) -> None:
+    seen: set[str] = set()
+    unique = True
+    for index, version in enumerate(versions):
+        name = version.get("name") or ""
+        unique = unique and name not in seen
+        seen.add(name)
+        _version_name(name, f"spec.versions[{index}].name", found)
+        shared.version(index, found)
+    shown = errors.GoText("[]apiextensions.CustomResourceDefinitionVersion{...}")
+    if not unique:
+        text = "must contain unique version names"
+        found.append(errors.invalid_value("spec.versions", shown, text))
+    if sum(1 for version in versions if version.get("storage")) != 1:
+        text = "must have exactly one version marked as storage version"
+        found.append(errors.invalid_value("spec.versions", shown, text))
+    if versions and versions[0].get("name"):  # which is the definition's own, too
+        _version_name(versions[0]["name"], "spec.version", found)
+
+
+def _version_name(name: str, path: str, found: list[FieldError]) -> None:
+    wrong = names.dns1035_label_errors(name)
+    if wrong:
+        found.append(errors.invalid_value(path, name, ",".join(wrong)))
+
+
+def _names(called: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    for field in ("plural", "singular", "kind", "listKind"):
+        value = called.get(field) or ""
+        mixed = field in ("kind", "listKind")
+        wrong = names.dns1035_label_errors(value.lower() if mixed else value) if value else []
+        if wrong:
+            text = ",".join(wrong)
+            if mixed:
+                text = f"may have mixed case, but should otherwise match: {text}"
+            found.append(errors.invalid_value(f"{path}.{field}", value, text))
+    _labels(called, "shortNames", path, found)
+    if called.get("kind") and called.get("kind") == called.get("listKind"):
+        text = "kind and listKind may not be the same"
+        found.append(errors.invalid_value(f"{path}.listKind", called["listKind"], text))
+    _labels(called, "categories", path, found)
+
+
+def _labels(called: Mapping[str, Any], field: str, path: str, found: list[FieldError]) -> None:
+    for index, value in enumerate(called.get(field) or ()):
+        wrong = names.dns1035_label_errors(value)
+        if wrong:
+            at = f"{path}.{field}[{index}]"
+            found.append(errors.invalid_value(at, value, ",".join(wrong)))
+
+
+def _approval(obj: Object, old: Object | None, found: list[FieldError]) -> None:
+    """Groups of the community need a link to their review, or a reason why there is none."""
+    if not customresources.is_protected_group(obj["spec"].get("group") or ""):
+        return
+    state, why = customresources.approval(obj)
+    if old is not None and customresources.approval(old)[0] == state:
+        return
+    at = f"metadata.annotations[{customresources.APPROVAL}]"
+    if state == "missing":
+        found.append(errors.required(at, why))
+    elif state == "invalid":
+        text = obj["metadata"]["annotations"][customresources.APPROVAL]
+        found.append(errors.invalid_value(at, text, why))

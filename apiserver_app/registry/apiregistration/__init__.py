@@ -1,0 +1,1 @@
+"""APIServices, and the routes they make."""

@@ -1,0 +1,183 @@
+"""The APIServices of one cluster as routes: which group versions others serve, and in what order
+discovery shows all of them.
+
+It follows the stored objects; who is remote and not available is known from the object's own
+condition, as every replica of a real server would know it. What a remote server said it serves is
+kept here as well, so that discovery has something to show while that server is away.
+
+Models kubernetes staging/src/k8s.io/kube-aggregator/pkg/apiserver/apiserver.go (AddAPIService),
+handler_apis.go, handler_discovery.go and pkg/apis/apiregistration/v1/helper/helpers.go
+(SortedByGroupAndVersion).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.egress.outbound import ServiceTarget
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds import customresources
+from apiserver_app.machinery.kinds.kinds import Resources
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.watchcache import DELETED, Change, Subscription, WatchCache
+
+KEY = "apiservices.apiregistration.k8s.io"
+OWN_GROUP = "apiregistration.k8s.io"
+AGGREGATOR = "kube-aggregator"
+CUSTOM_PRIORITIES = (1000, 100)  # of a group and a version of custom resources
+
+GroupVersion = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """An APIService that a Service of the cluster answers for."""
+
+    name: str
+    group: str
+    version: str
+    target: ServiceTarget
+    ca_pem: str
+    insecure: bool
+    available: bool
+
+    @property
+    def path(self) -> str:
+        """Where its group version begins."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a remote server said when it was asked last."""
+
+    resources: tuple[Object, ...]  # of its APIResourceList
+    openapi: bytes = b""  # its document of version 3, if it has one
+
+
+class Services:
+    """The routes of one cluster. `generation` grows whenever discovery would look different."""
+
+    def __init__(self, resources: Resources, cache: WatchCache) -> None:
+        self.remote: dict[GroupVersion, Remote] = {}
+        self.found: dict[str, Found] = {}  # by the name of the APIService
+        self.generation = 0
+        self.is_registered = False  # whether the server's own group versions have their objects
+        self.on_remote: Callable[[], None] = lambda: None  # told when there is a remote one
+        self._resources = resources
+        self._cache = cache
+
+    def start(self) -> None:
+        """Serve what is stored, and follow the objects from here."""
+        info = self._resources.by_key.get(KEY)
+        if info is None:
+            return
+        for service in self._cache.list(KEY):
+            self._serve(service)
+        watch = Subscription(AGGREGATOR, info.storage, info.etcd_prefix(), None, self._hear)
+        self._cache.subscribe(watch, None)
+
+    def registered(self) -> None:
+        """The server's own group versions have their objects; these decide from here."""
+        self.is_registered = True
+        self.generation += 1
+
+    def route(self, path: str) -> Remote | None:
+        """Who answers for a path, when it is not this process."""
+        parts = path.split("/", 4)
+        if len(parts) > 3 and parts[1] == "apis":
+            return self.remote.get((parts[2], parts[3]))
+        if len(parts) > 2 and parts[1] == "api":
+            return self.remote.get(("", parts[2]))
+        return None
+
+    def keep(self, name: str, found: Found) -> None:
+        """What a remote server serves now."""
+        if self.found.get(name) != found:
+            self.found[name] = found
+            self.generation += 1
+
+    @property
+    def group_versions(self) -> list[GroupVersion]:
+        """What discovery lists, the most preferred first."""
+        if not self.is_registered:
+            known = list(self._resources.group_versions)
+            return [*known, *(one for one in sorted(self.remote) if one not in known)]
+        custom = {(one.group, one.version) for one in self._resources.listed if one.custom}
+        priorities = {
+            (spec.get("group") or "", spec.get("version") or ""): (
+                int(spec.get("groupPriorityMinimum") or 0), int(spec.get("versionPriority") or 0),
+            )
+            for spec in (one["spec"] for one in self._cache.list(KEY))
+        }  # fmt: skip
+        served = set(self._resources.group_versions)
+        listed = [one for one in priorities if one in served or one in self.remote]
+        listed += [one for one in sorted(custom) if one not in priorities]
+        groups: dict[str, int] = {}
+        for group, version in listed:
+            least, _ = priorities.get((group, version), CUSTOM_PRIORITIES)
+            groups[group] = max(groups.get(group, 0), least)
+
+        def rank(one: GroupVersion) -> tuple[Any, ...]:
+            _, of_version = priorities.get(one, CUSTOM_PRIORITIES)
+            return (of_version, customresources.version_rank(one[1]))
+
+        listed.sort(key=rank, reverse=True)
+        listed.sort(key=lambda one: (-groups[one[0]], one[0]))
+        own = [one for one in self._resources.group_versions if one[0] == OWN_GROUP]
+        core = [one for one in listed if not one[0]]
+        return [*core, *own, *(one for one in listed if one[0] not in ("", OWN_GROUP))]
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _hear(self, kind: str, change: Change, service: Object) -> None:
+        self.generation += 1
+        if kind == DELETED:
+            spec = service.get("spec") or {}
+            self.remote.pop((spec.get("group") or "", spec.get("version") or ""), None)
+            self.found.pop(meta.name_of(service), None)
+            return
+        self._serve(service)
+
+    def _serve(self, service: Object) -> None:
+        spec = service["spec"]
+        place = (spec.get("group") or "", spec.get("version") or "")
+        reference = spec.get("service")
+        if reference is None:
+            self.remote.pop(place, None)
+            self.found.pop(meta.name_of(service), None)
+            return
+        self.remote[place] = Remote(
+            meta.name_of(service), *place,
+            ServiceTarget(
+                reference.get("namespace", ""), reference.get("name", ""),
+                int(reference.get("port") or 443),
+            ),
+            _decoded(spec.get("caBundle") or ""),
+            bool(spec.get("insecureSkipTLSVerify")),
+            is_available(service),
+        )  # fmt: skip
+        self.on_remote()
+
+
+def condition_of(service: Object) -> Object:
+    """Its condition Available; empty when nobody has looked yet."""
+    for one in (service.get("status") or {}).get("conditions") or ():
+        if one.get("type") == "Available":
+            return one  # type: ignore[no-any-return]
+    return {}
+
+
+def is_available(service: Object) -> bool:
+    return condition_of(service).get("status") == "True"
+
+
+def _decoded(bundle: str) -> str:
+    try:
+        return base64.b64decode(bundle).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return "(no PEM)"

@@ -1,0 +1,1 @@
+"""DaemonSets, Deployments, ReplicaSets, StatefulSets, ControllerRevisions."""

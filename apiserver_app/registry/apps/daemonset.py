@@ -1,0 +1,132 @@
+"""DaemonSets: a pod on every node, replaced one by one by default.
+
+Models kubernetes pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation/validation.go and
+pkg/registry/apps/daemonset/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.core import workload
+from apiserver_app.registry.core.pod import validation
+from apiserver_app.registry.strategy import Context
+from apiserver_app.registry.validation import checks, gosyntax, selectors
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+class DaemonSetStrategy(workload.WorkloadStrategy):
+    status_zero: ClassVar[Mapping[str, Any]] = {
+        "currentNumberScheduled": 0,
+        "numberMisscheduled": 0,
+        "desiredNumberScheduled": 0,
+        "numberReady": 0,
+    }
+    status_numbers = (
+        "currentNumberScheduled",
+        "numberMisscheduled",
+        "desiredNumberScheduled",
+        "numberReady",
+        "observedGeneration",
+        "updatedNumberScheduled",
+        "numberAvailable",
+        "numberUnavailable",
+        "collisionCount",
+    )
+
+    def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
+        strategy: dict[str, Any] = spec.get("updateStrategy") or {}
+        spec["updateStrategy"] = strategy
+        if not strategy.get("type"):
+            strategy["type"] = "RollingUpdate"
+            gosyntax.arrange(strategy, ("type", "rollingUpdate"))
+        if strategy["type"] == "RollingUpdate":
+            rolling: dict[str, Any] = strategy.get("rollingUpdate") or {}
+            strategy["rollingUpdate"] = rolling
+            if rolling.get("maxUnavailable") is None:
+                rolling["maxUnavailable"] = 1
+            if rolling.get("maxSurge") is None:
+                rolling["maxSurge"] = 0
+            gosyntax.arrange(rolling, ("maxUnavailable", "maxSurge"))
+        if spec.get("revisionHistoryLimit") is None:
+            spec["revisionHistoryLimit"] = 10
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        super().prepare_for_create(ctx, obj)
+        _set_template_generation(obj, 1)
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        notes = old["metadata"].get("annotations") or {}
+        generation = int(notes.get(_TEMPLATE_GENERATION) or 1)
+        if obj["spec"].get("template") != old["spec"].get("template"):
+            generation += 1
+        _set_template_generation(obj, generation)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        value, template = spec.get("selector"), spec.get("template") or {}
+        selectors.validate(value, "spec.selector", found)
+        if not found:
+            workload.template_labels(value, template, "spec.template", found)
+        if value is not None and selectors.is_empty(value):
+            text = "empty selector is invalid for daemonset"
+            shown = gosyntax.label_selector(value)
+            found.append(errors.invalid_value("spec.selector", shown, text))
+        validation.validate_template(template, "spec.template", found)
+        workload.always(template, "spec.template", "DaemonSet", found)
+        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", found)
+        _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy", found)
+        checks.not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit", found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        if obj["spec"] == old["spec"]:
+            return []
+        found = self.validate(ctx, obj)
+        workload.immutable_selector(obj, old, found)
+        return found
+
+
+def _set_template_generation(obj: Object, generation: int) -> None:
+    """apps/v1 keeps the old field spec.templateGeneration as an annotation."""
+    notes = obj["metadata"].get("annotations") or {}
+    if notes.get(_TEMPLATE_GENERATION) != str(generation):
+        obj["metadata"]["annotations"] = {**notes, _TEMPLATE_GENERATION: str(generation)}
+
+
+def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    if kind == "OnDelete":
+        return
+    if kind != "RollingUpdate":
+        shown = errors.GoText(
+            f"apps.DaemonSetUpdateStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
+            f"{gosyntax.pointer('apps.RollingUpdateDaemonSet', rolling)}}}"
+        )
+        found.append(errors.not_supported(path, shown, ("RollingUpdate", "OnDelete")))
+        return
+    if rolling is None:
+        found.append(errors.required(f"{path}.rollingUpdate"))
+        return
+    at = f"{path}.rollingUpdate"
+    unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    for field, value in (("maxUnavailable", unavailable), ("maxSurge", surge)):
+        checks.int_or_percent(value, f"{at}.{field}", found)
+    for field, value in (("maxUnavailable", unavailable), ("maxSurge", surge)):
+        checks.not_above_100_percent(value, f"{at}.{field}", found)
+    has_unavailable = checks.int_or_percent_value(unavailable) != 0
+    has_surge = checks.int_or_percent_value(surge) != 0
+    if has_unavailable and has_surge:
+        shown = checks.int_or_string_text(surge)
+        text = "may not be set when maxUnavailable is non-zero"
+        found.append(errors.invalid_value(f"{at}.maxSurge", shown, text))
+    elif not has_unavailable and not has_surge:
+        text = "cannot be 0 when maxSurge is 0"
+        found.append(errors.required(f"{at}.maxUnavailable", text))

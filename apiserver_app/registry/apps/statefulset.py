@@ -1,0 +1,184 @@
+"""StatefulSets: ordered pods with claims of their own; little of the spec may change.
+
+Models kubernetes pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation/validation.go and
+pkg/registry/apps/statefulset/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core import persistentvolumeclaim, workload
+from apiserver_app.registry.core.pod import validation
+from apiserver_app.registry.core.workload import NOT_MORE_THAN_REPLICAS
+from apiserver_app.registry.strategy import Context
+from apiserver_app.registry.validation import checks, gosyntax, objectmeta, selectors
+
+_MUTABLE = (
+    "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals",
+    "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy",
+)  # fmt: skip
+_REFUSED = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+    "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' "
+    "and 'minReadySeconds' are forbidden"
+)
+
+
+class StatefulSetStrategy(workload.WorkloadStrategy):
+    name_rule = staticmethod(objectmeta.dns_label)
+    status_zero: ClassVar[Mapping[str, Any]] = {"replicas": 0, "availableReplicas": 0}
+    status_numbers = (
+        "replicas",
+        "readyReplicas",
+        "currentReplicas",
+        "updatedReplicas",
+        "availableReplicas",
+        "observedGeneration",
+        "collisionCount",
+    )
+    status_limits = (
+        ("readyReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
+        ("currentReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
+        ("updatedReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
+        ("availableReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
+        ("availableReplicas", "readyReplicas", "cannot be greater than status.readyReplicas"),
+    )
+
+    def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
+        if not spec.get("podManagementPolicy"):
+            spec["podManagementPolicy"] = "OrderedReady"
+        strategy: dict[str, Any] = spec.get("updateStrategy") or {}
+        spec["updateStrategy"] = strategy
+        if not strategy.get("type"):
+            strategy["type"] = "RollingUpdate"
+            if strategy.get("rollingUpdate") is None:
+                strategy["rollingUpdate"] = {}
+            gosyntax.arrange(strategy, ("type", "rollingUpdate"))
+        if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+            strategy["rollingUpdate"].setdefault("partition", 0)
+        retention: dict[str, Any] = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+        spec["persistentVolumeClaimRetentionPolicy"] = retention
+        for field in ("whenDeleted", "whenScaled"):
+            if not retention.get(field):
+                retention[field] = "Retain"
+        if spec.get("replicas") is None:
+            spec["replicas"] = 1
+        if spec.get("revisionHistoryLimit") is None:
+            spec["revisionHistoryLimit"] = 10
+        if spec.get("serviceName") is None:
+            spec["serviceName"] = ""
+        for claim in spec.get("volumeClaimTemplates") or ():
+            claim.setdefault("kind", "PersistentVolumeClaim")
+            claim.setdefault("apiVersion", "v1")
+            claim.setdefault("metadata", {}).setdefault("creationTimestamp", None)
+            gosyntax.arrange(claim["metadata"], gosyntax.METADATA)
+            persistentvolumeclaim.default(claim)
+            gosyntax.arrange(claim, gosyntax.TOP)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        return self._validate(obj, True)
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told = super().warnings(ctx, obj, old)
+        limit = obj["spec"].get("revisionHistoryLimit")
+        if limit is not None and limit < 0:
+            told.append(
+                "spec.revisionHistoryLimit: a negative value retains all historical revisions; "
+                "a value >= 0 is recommended"
+            )
+        return told
+
+    def _validate(self, obj: Object, fresh: bool) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        policy = spec.get("podManagementPolicy")
+        if policy not in ("OrderedReady", "Parallel"):
+            text = "must be 'OrderedReady' or 'Parallel'"
+            found.append(errors.invalid_value("spec.podManagementPolicy", policy or "", text))
+        _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy", found)
+        retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+        for field in ("whenDeleted", "whenScaled"):
+            value = retention.get(field)
+            if retention and value not in ("Retain", "Delete"):
+                path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
+                found.append(errors.not_supported(path, value or "", ("Retain", "Delete")))
+        if fresh:
+            for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+                path = f"spec.volumeClaimTemplates[{index}].spec"
+                persistentvolumeclaim.validate_spec(claim.get("spec") or {}, path, found)
+        checks.not_negative(spec.get("replicas"), "spec.replicas", found)
+        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", found)
+        start = (spec.get("ordinals") or {}).get("start")
+        checks.not_negative(start, "spec.ordinals.start", found)
+        if fresh and spec.get("serviceName"):
+            checks.named(spec["serviceName"], "spec.serviceName", names.dns1123_label_errors, found)
+        workload.selector(spec, "spec", "statefulset", found)
+        _template(spec, found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        spec, before = obj["spec"], old["spec"]
+        if spec == before:
+            return []
+        found = self._validate(obj, False)
+        fixed = {key: value for key, value in spec.items() if key not in _MUTABLE}
+        if fixed != {key: value for key, value in before.items() if key not in _MUTABLE}:
+            found.append(errors.forbidden_value("spec", _REFUSED))
+        return found
+
+
+def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    if kind == "OnDelete":
+        if rolling is not None:
+            shown = errors.GoText(
+                "apps.RollingUpdateStatefulSetStrategy{Partition:"
+                f"{rolling.get('partition') or 0}, MaxUnavailable:(*intstr.IntOrString)(nil)}}"
+            )
+            text = "only allowed for updateStrategy 'RollingUpdate'"
+            found.append(errors.invalid_value(f"{path}.rollingUpdate", shown, text))
+    elif kind == "RollingUpdate":
+        partition = (rolling or {}).get("partition")
+        checks.not_negative(partition, f"{path}.rollingUpdate.partition", found)
+    else:
+        shown = errors.GoText(
+            f"apps.StatefulSetUpdateStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
+            f"{gosyntax.pointer('apps.RollingUpdateStatefulSetStrategy', rolling)}}}"
+        )
+        text = "must be 'RollingUpdate' or 'OnDelete'"
+        found.append(errors.invalid_value(path, shown, text))
+
+
+def _template(spec: Mapping[str, Any], found: list[FieldError]) -> None:
+    value = spec.get("selector")
+    template = spec.get("template") or {}
+    if not selectors.is_valid(value):
+        shown = gosyntax.label_selector(value)
+        found.append(errors.invalid_value("spec.selector", shown, ""))
+    else:
+        workload.template_labels(value, template, "spec.template", found)
+        validation.validate_template(_with_claims(spec, template), "spec.template", found)
+    workload.always(template, "spec.template", "StatefulSet", found)
+
+
+def _with_claims(spec: Mapping[str, Any], template: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The template as its pods will be: claims are volumes, names come from the controller."""
+    inside = dict(template.get("spec") or {})
+    inside.pop("hostname", None)
+    inside.pop("subdomain", None)
+    claims = [
+        ((claim.get("metadata") or {}).get("name") or "")
+        for claim in spec.get("volumeClaimTemplates") or ()
+    ]
+    if claims:
+        inside["volumes"] = [
+            *({"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims),
+            *(vol for vol in inside.get("volumes") or () if vol.get("name") not in claims),
+        ]
+    return {**template, "spec": inside}

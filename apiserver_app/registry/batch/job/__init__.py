@@ -1,0 +1,1 @@
+"""Jobs: strategy, rules of the spec, policies, status."""

@@ -1,0 +1,191 @@
+"""Jobs: selector and labels made from the job's own uid, and what may change while it runs.
+
+Models kubernetes pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation/validation.go and
+pkg/registry/batch/job/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.batch.job import rules, status
+from apiserver_app.registry.core import workload
+from apiserver_app.registry.strategy import Context
+from apiserver_app.registry.validation import checks, gosyntax, selectors
+
+_UID_LABEL, _NAME_LABEL = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
+_UID_LABELS = ("controller-uid", _UID_LABEL)
+_NAME_LABELS = ("job-name", _NAME_LABEL)
+_FIXED = (
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
+)
+
+
+class JobStrategy(workload.WorkloadStrategy):
+    selectable = ("status.successful",)
+
+    def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
+        default_job_spec(spec)
+        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+        if labels and not obj["metadata"].get("labels"):
+            obj["metadata"]["labels"] = dict(labels)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        super().prepare_for_create(ctx, obj)
+        if not obj["spec"].get("manualSelector"):
+            _generate_selector(obj)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        if not obj["spec"].get("manualSelector"):
+            _generated(obj, found)
+        rules.with_selector(obj["spec"], "spec", found)
+        _pod_names(obj, found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        spec, before = obj["spec"], old["spec"]
+        if spec == before:
+            return []
+        found: list[FieldError] = []
+        rules.with_selector(spec, "spec", found)
+        _completions(spec, before, found)
+        workload.immutable_selector(obj, old, found)
+        if _settled(spec, old) != _settled(before, old):
+            shown = errors.GoText("core.PodTemplateSpec{...}")
+            text = "field is immutable"
+            found.append(errors.invalid_value("spec.template", shown, text))
+        for field in _FIXED:
+            if spec.get(field) != before.get(field):
+                value = spec.get(field)
+                found.append(errors.invalid_value(f"spec.{field}", value, "field is immutable"))
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        status.validate(obj, old, found)
+        return found
+
+    def field_refusal(self, path: str) -> str:
+        why = super().field_refusal(path)
+        return f"field label {errors.go_value(path)} not supported for Job" if why else ""
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told = rules.warnings(obj["spec"], "spec")
+        return [*workload.name_warnings(obj, old), *told, *super().warnings(ctx, obj, old)]
+
+    def selectable_value(self, obj: Object, path: str) -> str | None:
+        if path == "status.successful":
+            return str((obj.get("status") or {}).get("succeeded") or 0)
+        return super().selectable_value(obj, path)
+
+
+def default_job_spec(spec: dict[str, Any]) -> None:
+    """What a Job and the template of a CronJob share."""
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    if spec.get("parallelism") is None:
+        spec["parallelism"] = 1
+    if spec.get("backoffLimit") is None:
+        per_index = spec.get("backoffLimitPerIndex") is not None
+        spec["backoffLimit"] = checks.MAX_INT32 if per_index else 6
+    if not spec.get("completionMode"):
+        spec["completionMode"] = "NonIndexed"
+    if spec.get("suspend") is None:
+        spec["suspend"] = False
+    if not spec.get("podReplacementPolicy"):
+        failed = spec.get("podFailurePolicy") is not None
+        spec["podReplacementPolicy"] = "Failed" if failed else "TerminatingOrFailed"
+    for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions") or ():
+            if not pattern.get("status"):
+                pattern["status"] = "True"
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _generate_selector(obj: Object) -> None:
+    metadata, spec = obj["metadata"], obj["spec"]
+    inside = spec["template"].get("metadata") or {}
+    labels = dict(inside.get("labels") or {})
+    for label in _NAME_LABELS:
+        labels.setdefault(label, metadata.get("name") or "")
+    for label in _UID_LABELS:
+        labels.setdefault(label, metadata.get("uid") or "")
+    spec["template"]["metadata"] = {**inside, "labels": labels}
+    selector = dict(spec.get("selector") or {})
+    made = {_UID_LABEL: metadata.get("uid") or ""}
+    selector["matchLabels"] = {**made, **(selector.get("matchLabels") or {})}
+    spec["selector"] = selector
+    gosyntax.arrange(spec, gosyntax.WORKLOAD_SPEC["Job"])
+
+
+def _generated(obj: Object, found: list[FieldError]) -> None:
+    """What the server made must still be there, unless the client makes it itself: a manifest
+    that was copied from another job's still has that one's."""
+    labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    metadata = obj["metadata"]
+    uid, name = metadata.get("uid") or "", metadata.get("name") or ""
+    made = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABEL: uid, _NAME_LABEL: name}
+    for key, wanted in made.items():
+        text, path = f"must be '{wanted}'", f"spec.template.metadata.labels[{key}]"
+        if key not in labels:
+            found.append(errors.required(path, text))
+        elif labels[key] != wanted:
+            found.append(errors.invalid_value(path, dict(labels), text))
+    selector = obj["spec"].get("selector")
+    if selectors.is_valid(selector) and not selectors.matches(selector, made):
+        shown = gosyntax.label_selector(selector)
+        text = "`selector` not auto-generated"
+        found.append(errors.invalid_value("spec.selector", shown, text))
+
+
+def _pod_names(obj: Object, found: list[FieldError]) -> None:
+    spec, name = obj["spec"], obj["metadata"].get("name") or ""
+    completions = spec.get("completions") or 0
+    if spec.get("completionMode") == "Indexed" and completions > 0:
+        hostname = f"{name}-{completions - 1}"
+        if names.dns1123_label_errors(hostname):
+            text = f"will not able to create pod with invalid DNS label: {hostname}"
+            found.append(errors.invalid_value("metadata.name", name, text))
+
+
+def _completions(
+    spec: Mapping[str, Any], before: Mapping[str, Any], found: list[FieldError]
+) -> None:
+    new, old = spec.get("completions"), before.get("completions")
+    if new == old:
+        return
+    if spec.get("completionMode") == "Indexed" and new is None:
+        return
+    if spec.get("completionMode") != "Indexed":
+        found.append(errors.invalid_value("spec.completions", new, "field is immutable"))
+    elif new != spec.get("parallelism"):
+        text = "can only be modified in tandem with spec.parallelism"
+        found.append(errors.invalid_value("spec.completions", new, text))
+
+
+def _settled(spec: Mapping[str, Any], old: Object) -> Any:
+    """The template without what may change while the job is suspended and has not started."""
+    template = spec.get("template") or {}
+    free = old["spec"].get("suspend") and not (old.get("status") or {}).get("startTime")
+    if not free:
+        return template
+    inside = {
+        key: value
+        for key, value in (template.get("spec") or {}).items()
+        if key not in ("nodeSelector", "tolerations", "schedulingGates", "affinity")
+    }
+    affinity = dict((template.get("spec") or {}).get("affinity") or {})
+    affinity.pop("nodeAffinity", None)
+    return {"spec": inside, "affinity": affinity}

@@ -1,0 +1,1 @@
+"""CertificateSigningRequests and ClusterTrustBundles."""

@@ -1,0 +1,1 @@
+"""Kinds served in several versions: conversion, and the behaviour of old versions."""

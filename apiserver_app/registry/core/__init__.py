@@ -1,0 +1,1 @@
+"""The kinds of the core group, and what other groups share with them."""

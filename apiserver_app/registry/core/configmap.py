@@ -1,0 +1,40 @@
+"""ConfigMaps: keys, size, and that an immutable one stays as it is.
+
+Models kubernetes pkg/apis/core/validation/validation.go (ValidateConfigMap) and
+pkg/registry/core/configmap/strategy.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core import secret
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks
+
+
+class ConfigMapStrategy(Strategy):
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        binary = obj.get("binaryData") or {}
+        size = 0
+        for key, value in (obj.get("data") or {}).items():
+            checks.named(key, f"data[{key}]", checks.config_key_errors, found)
+            if key in binary:
+                text = "duplicate of key present in binaryData"
+                found.append(errors.invalid_value(f"data[{key}]", key, text))
+            size += names.size(value)
+        for key, value in binary.items():
+            checks.named(key, f"binaryData[{key}]", checks.config_key_errors, found)
+            size += secret.decoded_size(value)
+        if size > secret.SIZE_LIMIT:
+            found.append(errors.too_long("[]", "", secret.SIZE_LIMIT))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        secret.immutable(obj, old, ("data", "binaryData"), found)
+        found += self.validate(ctx, obj)
+        return found

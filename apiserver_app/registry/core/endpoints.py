@@ -1,0 +1,88 @@
+"""Endpoints: the older list of a service's addresses.
+
+Models kubernetes pkg/apis/core/validation/validation.go (ValidateEndpoints).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import addresswarnings, checks, gosyntax
+
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+# what the controllers write, nobody is told of
+_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
+_DEPRECATED_SINCE = 33
+_PORT = ("name", "port", "protocol", "appProtocol")
+
+
+class EndpointsStrategy(Strategy):
+    create_on_update = True
+
+    def default(self, obj: Object) -> None:
+        for subset in obj.get("subsets") or ():
+            for port in subset.get("ports") or ():
+                if not port.get("protocol"):
+                    port["protocol"] = "TCP"
+                    gosyntax.arrange(port, _PORT)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        for index, subset in enumerate(obj.get("subsets") or ()):
+            path = f"subsets[{index}]"
+            if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+                text = "must specify `addresses` or `notReadyAddresses`"
+                found.append(errors.required(path, text))
+            for field in ("addresses", "notReadyAddresses"):
+                for place, address in enumerate(subset.get(field) or ()):
+                    _address(address, f"{path}.{field}[{place}]", found)
+            ports = subset.get("ports") or ()
+            for place, port in enumerate(ports):
+                _port(port, len(ports) > 1, f"{path}.ports[{place}]", found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return [] if obj.get("subsets") == old.get("subsets") else self.validate(ctx, obj)
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        if kinds.minor_of(ctx.version) < _DEPRECATED_SINCE:
+            return []
+        told = ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
+        managed = (obj["metadata"].get("labels") or {}).get(_MANAGED_BY)
+        for index, subset in enumerate(obj.get("subsets") or () if not managed else ()):
+            for field in ("addresses", "notReadyAddresses"):
+                for place, address in enumerate(subset.get(field) or ()):
+                    at = f"subsets[{index}].{field}[{place}].ip"
+                    addresswarnings.ip(address.get("ip") or "", at, told)
+        return told
+
+
+def _address(address: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    value = address.get("ip") or ""
+    checks.ip(value, f"{path}.ip", found)
+    if address.get("hostname"):
+        checks.named(address["hostname"], f"{path}.hostname", names.dns1123_label_errors, found)
+    if address.get("nodeName") is not None:
+        at = f"{path}.nodeName"
+        checks.named(address["nodeName"], at, names.dns1123_subdomain_errors, found)
+    checks.special_ip(value, f"{path}.ip", found)
+
+
+def _port(port: Mapping[str, Any], named: bool, path: str, found: list[FieldError]) -> None:
+    name = port.get("name") or ""
+    if name:
+        checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+    elif named:
+        found.append(errors.required(f"{path}.name"))
+    checks.port_number(port.get("port") or 0, f"{path}.port", found)
+    checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, found)
+    if port.get("appProtocol") is not None:
+        at = f"{path}.appProtocol"
+        checks.named(port["appProtocol"], at, names.qualified_name_errors, found)

@@ -1,0 +1,230 @@
+"""Events, of the core group and of events.k8s.io: two ways to write the same stored thing.
+
+What is stored has the core group's field names. A client of events.k8s.io is given, and may send,
+the other names: `from_events` and `to_events` translate.
+
+Models kubernetes pkg/registry/core/event/strategy.go, pkg/apis/core/validation/events.go and
+pkg/apis/events/v1/conversion.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, gosyntax
+
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_ORDER = (
+    "kind", "apiVersion", "metadata", "involvedObject", "reason", "message", "source",
+    "firstTimestamp", "lastTimestamp", "count", "type", "eventTime", "series", "action",
+    "related", "reportingComponent", "reportingInstance",
+)  # fmt: skip
+_NEW_ORDER = (
+    "kind", "apiVersion", "metadata", "eventTime", "series", "reportingController",
+    "reportingInstance", "action", "reason", "regarding", "related", "note", "type",
+    "deprecatedSource", "deprecatedFirstTimestamp", "deprecatedLastTimestamp",
+    "deprecatedCount",
+)  # fmt: skip
+# field of events.k8s.io -> field of the core group
+_TO_CORE = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+_FROM_CORE = {core: new for new, core in _TO_CORE.items()}
+_ALWAYS: Mapping[str, Any] = {
+    "involvedObject": {},
+    "source": {},
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "reportingComponent": "",
+    "reportingInstance": "",
+}
+WORD_SIZE, NOTE_SIZE = 128, 1024
+# what an update through events.k8s.io leaves alone: field, and what upstream calls it
+_FIXED = (
+    ("involvedObject", "involvedObject"), ("reason", "reason"), ("message", "message"),
+    ("source", "source"), ("firstTimestamp", "firstTimestamp"),
+    ("lastTimestamp", "lastTimestamp"), ("count", "count"), ("type", "type"),
+    ("eventTime", "eventTime"), ("action", "action"), ("related", "related"),
+    ("reportingComponent", "reportingController"), ("reportingInstance", "reportingInstance"),
+)  # fmt: skip
+_OBJECT = (
+    ("Kind", "kind"), ("Namespace", "namespace"), ("Name", "name"), ("UID", "uid"),
+    ("APIVersion", "apiVersion"), ("ResourceVersion", "resourceVersion"),
+    ("FieldPath", "fieldPath"),
+)  # fmt: skip
+_STRUCTS = {
+    "involvedObject": ("core.ObjectReference", _OBJECT),
+    "related": ("core.ObjectReference", _OBJECT),
+    "source": ("core.EventSource", (("Component", "component"), ("Host", "host"))),
+}
+
+
+class EventStrategy(Strategy):
+    create_on_update = True
+
+    def __init__(self, info: ResourceInfo) -> None:
+        super().__init__(info)
+        about, more = (
+            ("regarding", ("reportingController",))
+            if info.group
+            else ("involvedObject", ("reportingComponent", "source"))
+        )
+        self.selectable = (*(f"{about}.{field}" for field in _REFERENCE), "reason", "type", *more)
+
+    def default(self, obj: Object) -> None:
+        if self.info.group:
+            return
+        for field, value in _ALWAYS.items():
+            if field not in obj:
+                obj[field] = {} if value == {} else value
+        gosyntax.arrange(obj, _ORDER)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        event = from_events(obj) if self.info.group else obj
+        _legacy(event, found)
+        if self.info.group:
+            _strict(event, found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        event = from_events(obj) if self.info.group else obj
+        _legacy(event, found)
+        if self.info.group:
+            _fixed(event, from_events(old), found)
+        return found
+
+    def selectable_value(self, obj: Object, path: str) -> str | None:
+        if path.startswith("regarding."):
+            path = f"involvedObject.{path.removeprefix('regarding.')}"
+        if path.startswith("involvedObject."):
+            field = path.removeprefix("involvedObject.")
+            if field not in _REFERENCE:
+                return None
+            about = obj.get("involvedObject") or obj.get("regarding") or {}
+            return str(about.get(field) or "")
+        if path == "source":
+            source = obj.get("source") or obj.get("deprecatedSource") or {}
+            return str(source.get("component") or self._controller(obj))
+        if path in ("reportingComponent", "reportingController"):
+            return self._controller(obj)
+        return super().selectable_value(obj, path)
+
+    @staticmethod
+    def _controller(obj: Object) -> str:
+        return str(obj.get("reportingComponent") or obj.get("reportingController") or "")
+
+
+def from_events(obj: Object) -> Object:
+    """An events.k8s.io/v1 event under the core group's names."""
+    out = {_TO_CORE.get(field, field): value for field, value in obj.items()}
+    out["apiVersion"] = "v1"
+    for field, value in _ALWAYS.items():
+        out.setdefault(field, {} if value == {} else value)
+    gosyntax.arrange(out, _ORDER)
+    return out
+
+
+def to_events(obj: Object) -> Object:
+    """A stored event as events.k8s.io/v1 shows it."""
+    out = {_FROM_CORE.get(field, field): value for field, value in obj.items()}
+    out["apiVersion"] = "events.k8s.io/v1"
+    for field in ("reportingController", "reportingInstance"):  # omitempty here alone
+        if out.get(field) == "":
+            del out[field]
+    gosyntax.arrange(out, _NEW_ORDER)
+    return out
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _legacy(event: Object, found: list[FieldError]) -> None:
+    """What holds whichever API wrote it."""
+    namespace = event["metadata"].get("namespace") or ""
+    about = (event.get("involvedObject") or {}).get("namespace") or ""
+    if not event.get("eventTime"):
+        good = namespace == about if about else namespace in ("", "default")
+    else:
+        good = bool(about) or namespace in ("default", "kube-system")
+    if not good:
+        text = "does not match event.namespace"
+        found.append(errors.invalid_value("involvedObject.namespace", about, text))
+    if event.get("eventTime"):
+        _new_style(event, found)
+    for text in names.dns1123_subdomain_errors(namespace):
+        found.append(errors.invalid_value("namespace", namespace, text))
+
+
+def _strict(event: Object, found: list[FieldError]) -> None:
+    """What may be created through events.k8s.io."""
+    _series(event, found)
+    if not event.get("eventTime"):
+        found.append(errors.required("eventTime"))
+    kind = event.get("type") or ""
+    if kind not in ("Normal", "Warning"):
+        found.append(errors.invalid_value("type", "", f"has invalid value: {kind}"))
+    source = event.get("source") or {}
+    for field, value in (
+        *((field, event.get(field)) for field in ("firstTimestamp", "lastTimestamp", "count")),
+        ("source", source.get("component") or source.get("host")),
+    ):
+        if value:
+            found.append(errors.invalid_value(field, "", "needs to be unset"))
+
+
+def _fixed(event: Object, before: Object, found: list[FieldError]) -> None:
+    """An event goes on as a series; nothing else of it changes."""
+    if event.get("series") != before.get("series"):
+        _series(event, found)
+    for field, path in _FIXED:
+        now, then = event.get(field) or None, before.get(field) or None
+        if now != then:
+            shown: Any = 0 if field == "count" else ""
+            if field in _STRUCTS and now is not None:
+                kind, parts = _STRUCTS[field]
+                shown = gosyntax.of_words(kind, now, parts)
+            elif now is not None:
+                shown = now
+            found.append(errors.invalid_value(path, shown, "field is immutable"))
+
+
+def _series(event: Object, found: list[FieldError]) -> None:
+    series = event.get("series")
+    if series is None:
+        return
+    if (series.get("count") or 0) < 2:
+        found.append(errors.invalid_value("series.count", "", "should be at least 2"))
+    if not series.get("lastObservedTime"):
+        found.append(errors.required("series.lastObservedTime"))
+
+
+def _new_style(event: Object, found: list[FieldError]) -> None:
+    controller = event.get("reportingComponent") or ""
+    if not controller:
+        found.append(errors.required("reportingController"))
+    checks.named(controller, "reportingController", names.qualified_name_errors, found)
+    for field in ("reportingInstance", "action", "reason"):
+        value = event.get(field) or ""
+        if not value:
+            found.append(errors.required(field))
+        if names.size(value) > WORD_SIZE:
+            text = f"can have at most {WORD_SIZE} characters"
+            found.append(errors.invalid_value(field, "", text))
+    if names.size(event.get("message") or "") > NOTE_SIZE:
+        text = f"can have at most {NOTE_SIZE} characters"
+        found.append(errors.invalid_value("message", "", text))

@@ -1,0 +1,156 @@
+"""Nodes: what stays once it was set, taints, amounts, and allocatable from capacity.
+
+Models kubernetes pkg/registry/core/node/strategy.go and
+pkg/apis/core/validation/validation.go (ValidateNode, ValidateNodeUpdate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.core import resources
+from apiserver_app.registry.core.pod import scheduling
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import addresswarnings, checks, gosyntax
+
+_NODE_INFO = (
+    "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",
+    "kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture",
+)  # fmt: skip
+_STATUS = (
+    "capacity", "allocatable", "phase", "conditions", "addresses", "daemonEndpoints", "nodeInfo",
+    "images", "volumesInUse", "volumesAttached", "config", "runtimeHandlers", "features",
+)  # fmt: skip
+
+
+class NodeStrategy(Strategy):
+    selectable = ("spec.unschedulable",)
+    selects_namespace = False
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        status = obj.get("status")
+        if status is None:
+            status = obj["status"] = {}
+        size = len(status)
+        capacity = status.get("capacity")
+        if capacity is not None:
+            resources.canonicalize(capacity)
+            if status.get("allocatable") is None:
+                status["allocatable"] = dict(capacity)
+        if status.get("allocatable"):
+            resources.canonicalize(status["allocatable"])
+        if status.get("daemonEndpoints") is None:
+            status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 0}}
+        if status.get("nodeInfo") is None:
+            status["nodeInfo"] = {}
+        for field in _NODE_INFO:
+            status["nodeInfo"].setdefault(field, "")
+        if len(status) != size:
+            gosyntax.arrange(status, _STATUS)
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        obj["status"] = old.get("status") or {}
+        if obj["spec"] is not old.get("spec"):
+            _drop_source(obj["spec"], old.get("spec") or {})
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        """All of it may be set, status too."""
+        _drop_source(obj["spec"], {})
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        if spec.get("taints"):
+            scheduling.taints(spec["taints"], "metadata.taints", found)
+        _amounts(obj, found)
+        _ranges(spec.get("podCIDRs") or (), found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        _amounts(obj, found)
+        _addresses(obj, found)
+        spec, before = obj["spec"], old.get("spec") or {}
+        if spec is before:
+            return found
+        kept = before.get("podCIDRs")
+        if spec.get("podCIDRs") != kept:
+            _ranges(spec.get("podCIDRs") or (), found)
+        if kept and kept != spec.get("podCIDRs"):
+            text = 'node updates may not change podCIDR except from "" to valid'
+            found.append(errors.forbidden_value("spec.podCIDRs", text))
+        provider = before.get("providerID")
+        if provider and provider != spec.get("providerID"):
+            text = 'node updates may not change providerID except from "" to valid'
+            found.append(errors.forbidden_value("spec.providerID", text))
+        if spec.get("taints") and spec["taints"] != before.get("taints"):
+            scheduling.taints(spec["taints"], "metadata.taints", found)
+        if spec.get("externalID") != before.get("externalID"):
+            found.append(errors.forbidden_value("spec.externalID", "may not be updated"))
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        status, before = obj.get("status") or {}, old.get("status") or {}
+        same = all(status.get(field) == before.get(field) for field in ("capacity", "allocatable"))
+        if not same:
+            _amounts(obj, found)
+        if status.get("addresses") != before.get("addresses"):
+            _addresses(obj, found)
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told, spec = [], obj["spec"]
+        if spec.get("configSource") is not None:
+            told.append("spec.configSource: the feature is removed")
+        if spec.get("externalID"):
+            told.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+        for index, value in enumerate(spec.get("podCIDRs") or ()):
+            addresswarnings.cidr(value, f"spec.podCIDRs[{index}]", told)
+        return told
+
+    def selectable_value(self, obj: Object, path: str) -> str | None:
+        if path == "spec.unschedulable":
+            return "true" if (obj.get("spec") or {}).get("unschedulable") else "false"
+        return super().selectable_value(obj, path)
+
+
+def _drop_source(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """Where a kubelet's configuration was, before that feature went."""
+    if before.get("configSource") is None:
+        spec.pop("configSource", None)
+
+
+def _ranges(ranges: Sequence[str], found: list[FieldError]) -> None:
+    for index, value in enumerate(ranges):
+        checks.cidr(value, f"spec.podCIDRs[{index}]", found)
+    checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), found)
+    for index, value in enumerate(ranges):
+        if value in ranges[:index]:
+            found.append(errors.duplicate(f"spec.podCIDRs[{index}]", value))
+
+
+def _amounts(obj: Object, found: list[FieldError]) -> None:
+    status = obj.get("status") or {}
+    for kind in ("capacity", "allocatable"):
+        for name, value in (status.get(kind) or {}).items():
+            resources.quantity(name, value, f"status.{kind}.{name}", found)
+
+
+def _addresses(obj: Object, found: list[FieldError]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for index, item in enumerate((obj.get("status") or {}).get("addresses") or ()):
+        key = (item.get("type") or "", item.get("address") or "")
+        if key in seen:
+            shown = errors.GoText(
+                f"core.NodeAddress{{Type:{errors.go_value(key[0])}, "
+                f"Address:{errors.go_value(key[1])}}}"
+            )
+            found.append(errors.duplicate(f"status.addresses[{index}]", shown))
+        seen.add(key)

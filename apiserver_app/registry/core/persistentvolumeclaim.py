@@ -1,0 +1,273 @@
+"""PersistentVolumeClaims: what is asked of a volume; fixed once asked, but for its size.
+
+Models kubernetes pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go and
+pkg/registry/core/persistentvolumeclaim/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core import claimsources, resources
+from apiserver_app.registry.core.pod import warnings as podwarnings
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, godiff, gosyntax, objectmeta, selectors
+
+ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+VOLUME_MODES = ("Block", "Filesystem")
+CLASS_NOTE = "volume.beta.kubernetes.io/storage-class"
+CLASS_NOTE_TEXT = 'deprecated since v1.8; use "storageClassName" attribute instead'
+# the minor version since which volumes may change their class of attributes
+ATTRIBUTES_SINCE = 34
+_SPEC = (
+    "accessModes", "selector", "resources", "volumeName", "storageClassName", "volumeMode",
+    "dataSource", "dataSourceRef", "volumeAttributesClassName",
+)  # fmt: skip
+_STATUS = (
+    "phase", "accessModes", "capacity", "conditions", "allocatedResources",
+    "allocatedResourceStatuses", "currentVolumeAttributesClassName", "modifyVolumeStatus",
+)  # fmt: skip
+_RESIZES = (
+    "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
+    "NodeResizeInfeasible", "NodeResizePending",
+)  # fmt: skip
+
+
+class PersistentVolumeClaimStrategy(Strategy):
+    def default(self, obj: Object) -> None:
+        default(obj)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["status"] = {"phase": "Pending"}
+        _prepare(ctx, obj["spec"], {})
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        obj["status"] = old.get("status") or {}
+        if obj["spec"] is not old["spec"]:
+            _prepare(ctx, obj["spec"], old["spec"])
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        status, before = obj.get("status") or {}, old.get("status") or {}
+        for field in ("currentVolumeAttributesClassName", "modifyVolumeStatus"):
+            if not has_attributes(ctx) and before.get(field) is None:
+                status.pop(field, None)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        validate_spec(obj["spec"], "spec", found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        notes, before = obj["metadata"].get("annotations"), old["metadata"].get("annotations")
+        note, noted = (notes or {}).get(CLASS_NOTE) or "", (before or {}).get(CLASS_NOTE) or ""
+        if obj["spec"] == old["spec"] and note == noted:
+            return found
+        validate_spec(obj["spec"], "spec", found, old["spec"])
+        spec = _as_before(obj, old["spec"], noted)
+        if not _moves_from_note(obj["spec"], old["spec"], notes or {}, before or {}):
+            at = f"metadata.annotations.{CLASS_NOTE}"
+            objectmeta.immutable(note, noted, at, found)
+        if spec != old["spec"]:
+            text = (
+                "spec is immutable after creation except resources.requests and "
+                "volumeAttributesClassName for bound claims\n"
+                + godiff.of(old["spec"], spec, "core.PersistentVolumeClaimSpec", ctx.version)
+            )
+            found.append(errors.forbidden_value("spec", text))
+        _shrinks(obj, old["spec"], found)
+        mode = obj["spec"].get("volumeMode")
+        objectmeta.immutable(mode, old["spec"].get("volumeMode"), "volumeMode", found)
+        attributes_change(obj["spec"], old["spec"], found, empty=True)
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        status = obj.get("status") or {}
+        for name, value in (status.get("capacity") or {}).items():
+            resources.basic(value, f"status.capacity[{name}]", found)
+        path = "status.allocatedResourceStatus"
+        for name, word in (status.get("allocatedResourceStatuses") or {}).items():
+            _resource_key(name, path, found)
+            if word not in _RESIZES:
+                found.append(errors.not_supported(path, name, _RESIZES))
+        path = "status.allocatedResources"
+        for name, value in (status.get("allocatedResources") or {}).items():
+            _resource_key(name, path, found)
+            resources.basic(value, f"{path}[{name}]", found)
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told = []
+        if CLASS_NOTE in (obj["metadata"].get("annotations") or {}):
+            told.append(f"metadata.annotations[{CLASS_NOTE}]: {CLASS_NOTE_TEXT}")
+        podwarnings.claim(obj["spec"], "spec", told)
+        return told
+
+
+def default(obj: Object) -> None:
+    """Also for the templates in a StatefulSet."""
+    spec: dict[str, Any] = obj.get("spec") or {}
+    obj["spec"] = spec
+    if not spec.get("volumeMode"):
+        spec["volumeMode"] = "Filesystem"
+    amounts: dict[str, Any] = spec.get("resources") or {}
+    spec["resources"] = amounts
+    for kind in ("limits", "requests"):
+        if amounts.get(kind):
+            resources.canonicalize(amounts[kind])
+    gosyntax.arrange(spec, _SPEC)
+    status: dict[str, Any] = obj.get("status") or {}
+    obj["status"] = status
+    if not status.get("phase"):
+        status["phase"] = "Pending"
+        gosyntax.arrange(status, _STATUS)
+
+
+def validate_spec(
+    spec: Mapping[str, Any], path: str, found: list[FieldError], before: Mapping[str, Any] = {}
+) -> None:
+    modes = spec.get("accessModes") or ()
+    if not modes:
+        text = "at least 1 access mode is required"
+        found.append(errors.required(f"{path}.accessModes", text))
+    selectors.validate(spec.get("selector"), f"{path}.selector", found)
+    access_modes(modes, f"{path}.accessModes", found)
+    size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    if size is None:
+        found.append(errors.required(f"{path}.resources[storage]"))
+    else:
+        resources.positive(size, f"{path}.resources[storage]", found)
+    for field in ("storageClassName", "volumeAttributesClassName"):
+        if spec.get(field):
+            checks.named(spec[field], f"{path}.{field}", names.dns1123_subdomain_errors, found)
+        if field == "storageClassName":
+            mode = spec.get("volumeMode")
+            if mode is not None and mode not in VOLUME_MODES:
+                found.append(errors.not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
+            claimsources.validate(spec, path, found, before)
+
+
+def validate_template(template: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    """Of a pod's ephemeral volume: labels, annotations and a spec, nothing else."""
+    template_metadata(template.get("metadata") or {}, path, found)
+    validate_spec(template.get("spec") or {}, f"{path}.spec", found)
+
+
+def template_metadata(metadata: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    """Of anything made from a template: labels and annotations."""
+    objectmeta.annotation_errors(
+        metadata.get("annotations") or {}, f"{path}.metadata.annotations", found
+    )
+    objectmeta.label_errors(metadata.get("labels") or {}, f"{path}.metadata.labels", found)
+    for field in gosyntax.METADATA:
+        if metadata.get(field) and field not in ("annotations", "labels"):
+            word = "uID" if field == "uid" else field
+            found.append(errors.forbidden_value(f"{path}.metadata.{word}", "cannot be set"))
+
+
+def access_modes(modes: Any, path: str, found: list[FieldError]) -> None:
+    for mode in modes:
+        if mode not in ACCESS_MODES:
+            found.append(errors.not_supported(path, mode, ACCESS_MODES))
+    if "ReadWriteOncePod" in modes and len(set(modes).intersection(ACCESS_MODES)) > 1:
+        text = "may not use ReadWriteOncePod with other access modes"
+        found.append(errors.forbidden_value(path, text))
+
+
+def has_attributes(ctx: Context) -> bool:
+    """Whether claims and volumes name a VolumeAttributesClass."""
+    return kinds.minor_of(ctx.version) >= ATTRIBUTES_SINCE
+
+
+def attributes_change(
+    spec: Mapping[str, Any],
+    before: Mapping[str, Any],
+    found: list[FieldError],
+    *,
+    empty: bool = False,
+) -> None:
+    """A class of attributes is exchanged, not taken away; a claim's is not emptied either."""
+    now, then = (one.get("volumeAttributesClassName") for one in (spec, before))
+    path = "spec.volumeAttributesClassName"
+    if then is None or now == then:
+        return
+    if now is None:
+        found.append(errors.forbidden_value(path, "update from non-nil value to nil is forbidden"))
+    elif not now and empty:
+        text = "update from non-nil value to an empty string is forbidden"
+        found.append(errors.forbidden_value(path, text))
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _prepare(ctx: Context, spec: dict[str, Any], before: Mapping[str, Any]) -> None:
+    field = "volumeAttributesClassName"
+    if before.get(field) is None and not has_attributes(ctx):
+        spec.pop(field, None)
+    claimsources.prepare(spec, before)
+    gosyntax.arrange(spec, _SPEC)
+
+
+def _as_before(obj: Object, before: Mapping[str, Any], noted: str) -> dict[str, Any]:
+    """The new spec with all that may change put back."""
+    spec = dict(obj["spec"])
+    if not before.get("volumeName"):
+        spec.pop("volumeName", None)
+    name = spec.get("storageClassName")
+    if before.get("storageClassName") is None and name is not None and noted in ("", name):
+        spec.pop("storageClassName")
+    if (obj.get("status") or {}).get("phase") == "Bound":
+        amounts = dict(spec.get("resources") or {})
+        if amounts.get("requests") is not None:
+            size = ((before.get("resources") or {}).get("requests") or {}).get("storage")
+            amounts["requests"] = {**amounts["requests"], "storage": size}
+        spec["resources"] = amounts
+        if spec.get("volumeAttributesClassName") is not None:
+            spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+    return {key: value for key, value in spec.items() if value is not None}
+
+
+def _moves_from_note(
+    spec: Mapping[str, Any],
+    before: Mapping[str, Any],
+    notes: Mapping[str, str],
+    noted: Mapping[str, str],
+) -> bool:
+    """The class that an annotation named becomes a field."""
+    return (
+        CLASS_NOTE in noted
+        and before.get("storageClassName") is None
+        and spec.get("storageClassName") == noted[CLASS_NOTE]
+        and notes.get(CLASS_NOTE, noted[CLASS_NOTE]) == noted[CLASS_NOTE]
+    )
+
+
+def _resource_key(name: str, path: str, found: list[FieldError]) -> None:
+    wrong = names.qualified_name_errors(name)
+    for text in wrong:
+        found.append(errors.invalid_value(path, name, text))
+    native = "/" not in name or "kubernetes.io/" in name
+    if not wrong and native and name != "storage":
+        found.append(errors.not_supported(path, name, ("storage",)))
+
+
+def _shrinks(obj: Object, before: Mapping[str, Any], found: list[FieldError]) -> None:
+    def storage(spec: Mapping[str, Any]) -> int:
+        amounts = (spec.get("resources") or {}).get("requests") or {}
+        return resources.nano(amounts.get("storage") or 0)
+
+    if storage(obj["spec"]) >= storage(before):
+        return
+    capacity = ((obj.get("status") or {}).get("capacity") or {}).get("storage") or 0
+    if storage(obj["spec"]) <= resources.nano(capacity):
+        path, text = "spec.resources.requests.storage", "field can not be less than status.capacity"
+        found.append(errors.forbidden_value(path, text))

@@ -1,0 +1,1 @@
+"""Pods: strategy, defaults, validation, updates, status, warnings."""

@@ -1,0 +1,481 @@
+"""Validation of a pod's containers: images, ports, variables, mounts, probes, hooks.
+
+Init containers that restart always (sidecars) may have what regular containers have; other init
+containers and ephemeral ones may not.
+
+Models kubernetes pkg/apis/core/validation/validation.go (validateContainers and below).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core import resources
+from apiserver_app.registry.core.pod import securitycontext
+from apiserver_app.registry.core.pod import volumes as podvolumes
+from apiserver_app.registry.core.pod.volumes import Volumes
+from apiserver_app.registry.validation import checks
+
+Container = Mapping[str, Any]
+
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_ENV_FIELDS = (
+    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+    "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP",
+    "status.podIPs",
+)  # fmt: skip
+_NOT_EPHEMERAL = (
+    "ports", "resources", "resizePolicy", "restartPolicy", "livenessProbe", "readinessProbe",
+    "startupProbe", "lifecycle",
+)  # fmt: skip
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE_NUMBERS = (
+    "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",
+    "failureThreshold",
+)  # fmt: skip
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
+_PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
+_ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a container's validity depends on."""
+
+    volumes: Volumes
+    claim_names: set[str]
+    grace_seconds: int | None
+    restart_policy: str
+    host_users: bool
+    found: list[FieldError]
+
+
+def regular(containers: Sequence[Container] | None, path: str, within: Surroundings) -> None:
+    found = within.found
+    if not containers:
+        found.append(errors.required(path))
+        return
+    taken: set[str] = set()
+    has_host_ports = False
+    for index, container in enumerate(containers):
+        at = f"{path}[{index}]"
+        _common(container, at, within)
+        name = container.get("name") or ""
+        if name in taken:
+            found.append(errors.duplicate(f"{at}.name", name))
+        taken.add(name)
+        _hooks_and_probes(container, at, within)
+        if container.get("restartPolicy") is not None:
+            text = "may not be set for non-init containers"
+            found.append(errors.forbidden_value(f"{at}.restartPolicy", text))
+        has_host_ports = has_host_ports or "ports" in container
+    if has_host_ports:
+        _host_ports(containers, path, found)
+
+
+def init(
+    containers: Sequence[Container],
+    regulars: Sequence[Container],
+    path: str,
+    within: Surroundings,
+) -> None:
+    found = within.found
+    taken = {container.get("name") for container in regulars}
+    for index, container in enumerate(containers):
+        at = f"{path}[{index}]"
+        _common(container, at, within)
+        policy = container.get("restartPolicy")
+        if policy is not None and policy != "Always":
+            found.append(errors.not_supported(f"{at}.restartPolicy", policy, ("Always",)))
+        name = container.get("name")
+        if name in taken:
+            found.append(errors.duplicate(f"{at}.name", name))
+        elif name:
+            taken.add(name)
+        if "ports" in container:
+            _host_ports([container], path, found)
+        if policy == "Always":
+            _hooks_and_probes(container, at, within)
+            continue
+        for field in ("lifecycle", *_PROBES):
+            if container.get(field) is not None:
+                found.append(errors.forbidden_value(f"{at}.{field}", _ONLY_SIDECARS))
+
+
+def ephemeral(
+    containers: Sequence[Container],
+    others: Sequence[Container],
+    path: str,
+    within: Surroundings,
+) -> None:
+    found = within.found
+    known = {container.get("name") for container in others}
+    taken = set(known)
+    for index, container in enumerate(containers):
+        at = f"{path}[{index}]"
+        _common(container, at, within)
+        image_spaces(container, at, found)
+        name = container.get("name")
+        if name in taken:
+            found.append(errors.duplicate(f"{at}.name", name))
+        taken.add(name)
+        target = container.get("targetContainerName")
+        if target and target not in known:
+            found.append(errors.not_found_value(f"{at}.targetContainerName", target))
+        for field in _NOT_EPHEMERAL:
+            if container.get(field):
+                text = "cannot be set for an Ephemeral Container"
+                found.append(errors.forbidden_value(f"{at}.{field}", text))
+        for place, mount in enumerate(container.get("volumeMounts") or ()):
+            for field in ("subPath", "subPathExpr"):
+                if mount.get(field):
+                    text = "cannot be set for an Ephemeral Container"
+                    found.append(
+                        errors.forbidden_value(f"{at}.volumeMounts[{place}].{field}", text)
+                    )
+
+
+def image_spaces(container: Container, path: str, found: list[FieldError]) -> None:
+    image = container.get("image") or ""
+    if image and image != image.strip():
+        text = "must not have leading or trailing whitespace"
+        found.append(errors.invalid_value(f"{path}.image", image, text))
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _common(container: Container, path: str, within: Surroundings) -> None:
+    found = within.found
+    get = container.get
+    name = get("name") or ""
+    if not name:
+        found.append(errors.required(f"{path}.name"))
+    elif names.dns1123_label_errors(name):
+        checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+    if not get("image"):
+        found.append(errors.required(f"{path}.image"))
+    if get("terminationMessagePolicy") != "File":
+        checks.one_of(
+            get("terminationMessagePolicy"),
+            f"{path}.terminationMessagePolicy",
+            _MESSAGE_POLICIES,
+            found,
+        )
+    if get("ports"):
+        _ports(container["ports"], f"{path}.ports", found)
+    if get("env"):
+        _env(container["env"], f"{path}.env", found)
+    if get("envFrom"):
+        _env_from(container["envFrom"], f"{path}.envFrom", found)
+    if get("volumeMounts"):
+        _mounts(container, f"{path}.volumeMounts", within)
+    if get("volumeDevices"):
+        _devices(container, f"{path}.volumeDevices", within)
+    if get("imagePullPolicy") not in _PULL_POLICIES:
+        checks.one_of(get("imagePullPolicy"), f"{path}.imagePullPolicy", _PULL_POLICIES, found)
+    if get("resources"):
+        resources.validate(container["resources"], f"{path}.resources", within.claim_names, found)
+    if get("resizePolicy"):
+        _resize(container["resizePolicy"], f"{path}.resizePolicy", within)
+    if get("securityContext"):
+        securitycontext.container(
+            container["securityContext"], f"{path}.securityContext", within.host_users, found
+        )
+
+
+def _ports(ports: Sequence[Container], path: str, found: list[FieldError]) -> None:
+    taken: set[str] = set()
+    for index, port in enumerate(ports):
+        at = f"{path}[{index}]"
+        name = port.get("name")
+        if name:
+            wrong = checks.port_name_errors(name)
+            for text in wrong:
+                found.append(errors.invalid_value(f"{at}.name", name, text))
+            if not wrong:
+                if name in taken:
+                    found.append(errors.duplicate(f"{at}.name", name))
+                taken.add(name)
+        number = port.get("containerPort") or 0
+        if not number:
+            found.append(errors.required(f"{at}.containerPort"))
+        else:
+            checks.port_number(number, f"{at}.containerPort", found)
+        if port.get("hostPort"):
+            checks.port_number(port["hostPort"], f"{at}.hostPort", found)
+        if port.get("protocol") not in _PROTOCOLS:
+            checks.one_of(port.get("protocol"), f"{at}.protocol", _PROTOCOLS, found)
+
+
+def _host_ports(containers: Sequence[Container], path: str, found: list[FieldError]) -> None:
+    taken: set[str] = set()
+    for place, container in enumerate(containers):
+        for index, port in enumerate(container.get("ports") or ()):
+            if not port.get("hostPort"):
+                continue
+            key = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{port['hostPort']}"
+            if key in taken:
+                found.append(errors.duplicate(f"{path}[{place}].ports[{index}].hostPort", key))
+            taken.add(key)
+
+
+def _env(variables: Sequence[Container], path: str, found: list[FieldError]) -> None:
+    for index, variable in enumerate(variables):
+        name = variable.get("name") or ""
+        if not name:
+            found.append(errors.required(f"{path}[{index}].name"))
+        else:
+            checks.named(name, f"{path}[{index}].name", checks.env_name_errors, found)
+        source = variable.get("valueFrom")
+        if source is not None:
+            _value_from(source, variable, f"{path}[{index}].valueFrom", found)
+
+
+def _value_from(source: Container, variable: Container, path: str, found: list[FieldError]) -> None:
+    count = 0
+    if source.get("fieldRef") is not None:
+        count += 1
+        podvolumes.object_field(source["fieldRef"], _ENV_FIELDS, f"{path}.fieldRef", found)
+    if source.get("resourceFieldRef") is not None:
+        count += 1
+        at = f"{path}.resourceFieldRef"
+        podvolumes.resource_field(source["resourceFieldRef"], at, False, found)
+    for kind in ("configMapKeyRef", "secretKeyRef"):
+        reference = source.get(kind)
+        if reference is None:
+            continue
+        count += 1
+        name, key = reference.get("name") or "", reference.get("key") or ""
+        checks.named(name, f"{path}.{kind}.name", names.dns1123_subdomain_errors, found)
+        if not key:
+            found.append(errors.required(f"{path}.{kind}.key"))
+        else:
+            checks.named(key, f"{path}.{kind}.key", checks.config_key_errors, found)
+    if count == 0:
+        text = (
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` "
+            "or `secretKeyRef`"
+        )
+        found.append(errors.invalid_value(path, "", text))
+    elif variable.get("value"):
+        text = "may not be specified when `value` is not empty"
+        found.append(errors.invalid_value(path, "", text))
+    elif count > 1:
+        text = "may not have more than one field specified at a time"
+        found.append(errors.invalid_value(path, "", text))
+
+
+def _env_from(sources: Sequence[Container], path: str, found: list[FieldError]) -> None:
+    for index, source in enumerate(sources):
+        at = f"{path}[{index}]"
+        if source.get("prefix"):
+            checks.named(source["prefix"], f"{at}.prefix", checks.env_name_errors, found)
+        count = 0
+        for kind in ("configMapRef", "secretRef"):
+            reference = source.get(kind)
+            if reference is None:
+                continue
+            count += 1
+            name = reference.get("name") or ""
+            if not name:
+                found.append(errors.required(f"{at}.{kind}.name"))
+            else:
+                checks.named(name, f"{at}.{kind}.name", names.dns1123_subdomain_errors, found)
+        if count == 0:
+            text = "must specify one of: `configMapRef` or `secretRef`"
+            found.append(errors.invalid_value(path, "", text))
+        elif count > 1:
+            text = "may not have more than one field specified at a time"
+            found.append(errors.invalid_value(path, "", text))
+
+
+def _mounts(container: Container, path: str, within: Surroundings) -> None:
+    found = within.found
+    taken: set[str] = set()
+    devices = container.get("volumeDevices") or ()
+    for index, mount in enumerate(container["volumeMounts"]):
+        name, point = mount.get("name") or "", mount.get("mountPath") or ""
+        if name and point and point not in taken and name in within.volumes:
+            taken.add(point)
+            if not devices and len(mount) <= 3 and not mount.keys() - _PLAIN_MOUNT:
+                continue
+        else:
+            _mount_place(name, point, taken, f"{path}[{index}]", within)
+            taken.add(point)
+        _mount_devices(name, point, devices, f"{path}[{index}]", found)
+        _mount_rest(mount, container, path, index, within)
+
+
+_PLAIN_MOUNT = {"name", "mountPath", "readOnly"}
+
+
+def _mount_place(name: str, point: str, taken: set[str], path: str, within: Surroundings) -> None:
+    if not name:
+        within.found.append(errors.required(f"{path}.name"))
+    if name not in within.volumes:
+        within.found.append(errors.not_found_value(f"{path}.name", name))
+    if not point:
+        within.found.append(errors.required(f"{path}.mountPath"))
+    if point in taken:
+        within.found.append(errors.invalid_value(f"{path}.mountPath", point, "must be unique"))
+
+
+def _mount_devices(
+    name: str, point: str, devices: Sequence[Container], path: str, found: list[FieldError]
+) -> None:
+    if any(device.get("name") == name for device in devices):
+        text = "must not already exist in volumeDevices"
+        found.append(errors.invalid_value(f"{path}.name", name, text))
+    if any(device.get("devicePath") == point for device in devices):
+        text = "must not already exist as a path in volumeDevices"
+        found.append(errors.invalid_value(f"{path}.mountPath", point, text))
+
+
+def _mount_rest(
+    mount: Container, container: Container, path: str, index: int, within: Surroundings
+) -> None:
+    found = within.found
+    part, expression = mount.get("subPath"), mount.get("subPathExpr")
+    if part:
+        checks.local_path(part, f"{path}.subPath", found)
+    if expression:
+        if part:
+            text = "subPathExpr and subPath are mutually exclusive"
+            found.append(errors.invalid_value(f"{path}[{index}].subPathExpr", expression, text))
+        checks.local_path(expression, f"{path}.subPathExpr", found)
+    mode = mount.get("mountPropagation")
+    if mode is not None:
+        if mode not in _PROPAGATIONS:
+            found.append(errors.not_supported(f"{path}.mountPropagation", mode, _PROPAGATIONS))
+        privileged = (container.get("securityContext") or {}).get("privileged")
+        if mode == "Bidirectional" and not privileged:
+            text = "Bidirectional mount propagation is available only to privileged containers"
+            found.append(errors.forbidden_value(f"{path}.mountPropagation", text))
+    if mount.get("recursiveReadOnly") in ("Enabled", "IfPossible") and not mount.get("readOnly"):
+        text = "may only be specified when readOnly is true"
+        found.append(errors.forbidden_value(f"{path}.recursiveReadOnly", text))
+
+
+def _devices(container: Container, path: str, within: Surroundings) -> None:
+    found = within.found
+    taken_names: set[str] = set()
+    taken_paths: set[str] = set()
+    mounts = container.get("volumeMounts") or ()
+    for index, device in enumerate(container["volumeDevices"]):
+        at = f"{path}[{index}]"
+        name, point = device.get("name") or "", device.get("devicePath") or ""
+        if not name:
+            found.append(errors.required(f"{at}.name"))
+        if name in taken_names:
+            found.append(errors.invalid_value(f"{at}.name", name, "must be unique"))
+        volume = within.volumes.get(name)
+        if volume is None:
+            found.append(errors.not_found_value(f"{at}.name", name))
+        elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
+            text = (
+                "can only use volume source type of PersistentVolumeClaim or Ephemeral "
+                "for block mode"
+            )
+            found.append(errors.invalid_value(f"{at}.name", name, text))
+        if not point:
+            found.append(errors.required(f"{at}.devicePath"))
+        if point in taken_paths:
+            found.append(errors.invalid_value(f"{at}.devicePath", point, "must be unique"))
+        if ".." in point.split("/"):
+            text = "can not contain backsteps ('..')"
+            found.append(errors.invalid_value(f"{at}.devicePath", point, text))
+        if any(mount.get("name") == name for mount in mounts):
+            text = "must not already exist in volumeMounts"
+            found.append(errors.invalid_value(f"{at}.name", name, text))
+        taken_names.add(name)
+        taken_paths.add(point)
+
+
+def _resize(policies: Sequence[Container], path: str, within: Surroundings) -> None:
+    seen: set[str] = set()
+    for index, policy in enumerate(policies):
+        name, restart = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
+        if name in seen:
+            within.found.append(errors.duplicate(f"{path}[{index}]", name))
+        seen.add(name)
+        checks.one_of(name, path, ("cpu", "memory"), within.found)
+        checks.one_of(restart, path, ("NotRequired", "RestartContainer"), within.found)
+        if within.restart_policy == "Never" and restart != "NotRequired":
+            text = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            within.found.append(errors.invalid_value(path, restart, text))
+
+
+def _hooks_and_probes(container: Container, path: str, within: Surroundings) -> None:
+    lifecycle = container.get("lifecycle")
+    if lifecycle:
+        for hook in ("postStart", "preStop"):
+            if lifecycle.get(hook) is not None:
+                _handler(lifecycle[hook], f"{path}.lifecycle.{hook}", within)
+    for kind in _PROBES:
+        if kind in container and container[kind] is not None:
+            _probe(container[kind], kind, f"{path}.{kind}", within)
+
+
+def _probe(probe: Container, kind: str, path: str, within: Surroundings) -> None:
+    found = within.found
+    _handler(probe, path, within)
+    checks.not_negatives(probe, path, _PROBE_NUMBERS, found)  # type: ignore[arg-type]
+    grace = probe.get("terminationGracePeriodSeconds")
+    at = f"{path}.terminationGracePeriodSeconds"
+    if grace is not None and grace <= 0:
+        found.append(errors.invalid_value(at, grace, "must be greater than 0"))
+    if kind == "readinessProbe":
+        if grace is not None:
+            found.append(errors.invalid_value(at, grace, "must not be set for readinessProbes"))
+    elif probe.get("successThreshold") != 1:
+        value = probe.get("successThreshold") or 0
+        found.append(errors.invalid_value(f"{path}.successThreshold", value, "must be 1"))
+
+
+def _handler(handler: Container, path: str, within: Surroundings) -> None:
+    found = within.found
+    kinds = [kind for kind in _HANDLERS if handler.get(kind) is not None]
+    if not kinds:
+        found.append(errors.required(path, "must specify a handler type"))
+        return
+    for kind in kinds[1:]:
+        text = "may not specify more than 1 handler type"
+        found.append(errors.forbidden_value(f"{path}.{kind}", text))
+    kind = kinds[0]
+    action, at = handler[kind], f"{path}.{kind}"
+    if kind == "exec":
+        if not action.get("command"):
+            found.append(errors.required(f"{at}.command"))
+    elif kind == "httpGet":
+        _http_get(action, at, found)
+    elif kind in ("tcpSocket", "grpc"):
+        checks.port(action.get("port"), f"{at}.port", found)
+    else:
+        _sleep(action, at, within)
+
+
+def _http_get(action: Container, path: str, found: list[FieldError]) -> None:
+    if not action.get("path"):
+        found.append(errors.required(f"{path}.path"))
+    checks.port(action.get("port"), f"{path}.port", found)
+    if action.get("scheme") not in ("HTTP", "HTTPS"):
+        scheme = action.get("scheme") or ""
+        found.append(errors.not_supported(f"{path}.scheme", scheme, ("HTTP", "HTTPS")))
+    for header in action.get("httpHeaders") or ():
+        name = header.get("name") or ""
+        checks.named(name, f"{path}.httpHeaders", checks.header_errors, found)
+
+
+def _sleep(action: Container, path: str, within: Surroundings) -> None:
+    seconds, grace = action.get("seconds") or 0, within.grace_seconds
+    if grace is not None and not 0 <= seconds <= grace:
+        text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+        within.found.append(errors.invalid_value(path, seconds, text))

@@ -1,0 +1,148 @@
+"""A pod's status: what Go always prints, and what may not happen to it.
+
+Status updates are most of a pod's writes: nothing here looks at the spec, and the common case
+allocates nothing.
+
+Models kubernetes pkg/apis/core/validation/validation.go (ValidatePodStatusUpdate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.validation import checks, gosyntax
+
+Status = Mapping[str, Any]
+
+_CONDITION = (
+    "type", "observedGeneration", "status", "lastProbeTime", "lastTransitionTime", "reason",
+    "message",
+)  # fmt: skip
+_CONTAINER = (
+    "name", "state", "lastState", "ready", "restartCount", "image", "imageID", "containerID",
+    "started",
+)  # fmt: skip
+_STATUS = (
+    "observedGeneration", "phase", "conditions", "message", "reason", "nominatedNodeName",
+    "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "initContainerStatuses",
+    "containerStatuses", "qosClass", "ephemeralContainerStatuses", "resize",
+    "resourceClaimStatuses",
+)  # fmt: skip
+_SYSTEM_CONDITIONS = {"PodScheduled", "Ready", "Initialized", "ContainersReady"}
+_CONTAINER_GROUPS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+
+
+def fill(status: dict[str, Any], old: Status) -> None:
+    """Fields that are never left out of the answer, and the class of service, which stays."""
+    if not status.get("qosClass") and old.get("qosClass"):
+        status["qosClass"] = old["qosClass"]
+        gosyntax.arrange(status, _STATUS)
+    for condition in status.get("conditions") or ():
+        if "lastProbeTime" not in condition or "lastTransitionTime" not in condition:
+            condition.setdefault("lastProbeTime", None)
+            condition.setdefault("lastTransitionTime", None)
+            gosyntax.arrange(condition, _CONDITION)
+    for group in _CONTAINER_GROUPS:
+        for container in status.get(group) or ():
+            if len(container) < 7 or "lastState" not in container or "state" not in container:
+                for field, value in (
+                    ("state", {}),
+                    ("lastState", {}),
+                    ("ready", False),
+                    ("restartCount", 0),
+                    ("image", ""),
+                    ("imageID", ""),
+                ):
+                    container.setdefault(field, value)
+                gosyntax.arrange(container, _CONTAINER)
+
+
+def validate(obj: Object, old: Object, found: list[FieldError]) -> None:
+    status, before = obj.get("status") or {}, old.get("status") or {}
+    spec = old["spec"]
+    for index, condition in enumerate(status.get("conditions") or ()):
+        kind = condition.get("type") or ""
+        if kind not in _SYSTEM_CONDITIONS:
+            at = f"metadata.conditions[{index}].Type"
+            checks.named(kind, at, names.qualified_name_errors, found)
+    nominated = status.get("nominatedNodeName")
+    if nominated and nominated != before.get("nominatedNodeName"):
+        at = "status.nominatedNodeName"
+        checks.named(nominated, at, names.dns1123_subdomain_errors, found)
+    if status.get("qosClass") != before.get("qosClass"):
+        value = status.get("qosClass") or ""
+        found.append(errors.invalid_value("status.qosClass", value, "field is immutable"))
+    if spec.get("restartPolicy") != "Always":
+        _stays_terminated(status, before, spec, "containerStatuses", found)
+        _stays_terminated(status, before, spec, "initContainerStatuses", found)
+    addresses = status.get("podIPs")
+    if addresses:
+        _addresses(addresses, "podIPs", found)
+    hosts = status.get("hostIPs")
+    if hosts:
+        first = hosts[0].get("ip")
+        if status.get("hostIP") != first:
+            text = "must be equal to `hostIP`"
+            found.append(errors.invalid_value("status.hostIPs[0].ip", first, text))
+        _addresses(hosts, "hostIPs", found)
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _stays_terminated(
+    status: Status, before: Status, spec: Status, group: str, found: list[FieldError]
+) -> None:
+    """A container that ended for good does not run again."""
+    sidecars = ()
+    if group == "initContainerStatuses":
+        sidecars = tuple(
+            container.get("name")
+            for container in spec.get("initContainers") or ()
+            if container.get("restartPolicy") == "Always"
+        )
+    for index, container in enumerate(before.get(group) or ()):
+        ended = (container.get("state") or {}).get("terminated")
+        if ended is None or container.get("name") in sidecars:
+            continue
+        if ended.get("exitCode") and spec.get("restartPolicy") == "OnFailure":
+            continue
+        for after in status.get(group) or ():
+            runs = (after.get("state") or {}).get("terminated") is None
+            if after.get("name") == container.get("name") and runs:
+                text = "may not be transitioned to non-terminated state"
+                found.append(errors.forbidden_value(f"status.{group}[{index}].state", text))
+
+
+def _addresses(items: Sequence[Status], field: str, found: list[FieldError]) -> None:
+    if len(items) == 1:
+        address = items[0].get("ip") or ""
+        if not _plain_ipv4(address):
+            checks.ip(address, f"status.{field}[0]", found)
+        return
+    values = [item.get("ip") or "" for item in items]
+    for index, value in enumerate(values):
+        checks.ip(value, f"status.{field}[{index}]", found)
+    name = "core.PodIP" if field == "podIPs" else "core.HostIP"
+    inner = ", ".join(f"{name}{{IP:{errors.go_value(value)}}}" for value in values)
+    checks.ip_list(values, f"status.{field}", "IP", errors.GoText(f"[]{name}{{{inner}}}"), found)
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            shown = errors.GoText(f"{name}{{IP:{errors.go_value(value)}}}")
+            found.append(errors.duplicate(f"status.{field}[{index}]", shown))
+
+
+def _plain_ipv4(value: str) -> bool:
+    parts = value.split(".")
+    return len(parts) == 4 and all(
+        names.is_number(part)
+        and (part == "0" or part[0] != "0")
+        and len(part) < 4
+        and int(part) < 256
+        for part in parts
+    )

@@ -1,0 +1,197 @@
+"""Pods: defaults, validation, what may change, status, graceful deletion.
+
+A pod's spec is fixed once it was created, but for a few fields; its node is set by a binding only.
+Every pod passes here about ten times in its life, so unchanged parts are never looked at twice.
+
+Models kubernetes pkg/registry/core/pod/strategy.go, pkg/registry/core/pod/storage/storage.go and
+pkg/apis/core/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core import resources
+from apiserver_app.registry.core.pod import defaults, update, validation
+from apiserver_app.registry.core.pod import status as podstatus
+from apiserver_app.registry.core.pod import warnings as podwarnings
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import gosyntax
+
+_GENERATION_SINCE = 33
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+class PodStrategy(Strategy):
+    selectable = (
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.podIPs",
+        "status.nominatedNodeName",
+        "spec.host",  # what it was called once
+    )
+
+    def default(self, obj: Object) -> None:
+        spec = obj.get("spec")
+        if spec is None:
+            spec = obj["spec"] = {}
+        defaults.pod_spec(spec)
+        defaults.pod(spec)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        if kinds.minor_of(ctx.version) >= _GENERATION_SINCE:
+            obj["metadata"]["generation"] = 1
+        else:
+            obj["metadata"].pop("generation", None)
+        spec = obj["spec"]
+        account = spec.get("serviceAccountName")
+        if account:
+            spec["serviceAccount"] = account
+        gosyntax.arrange(spec, gosyntax.POD_SPEC)
+        status: dict[str, Any] = {"phase": "Pending"}
+        if spec.get("schedulingGates"):
+            status["conditions"] = [dict(_GATED)]
+        status["qosClass"] = resources.qos_class(spec)
+        obj["status"] = status
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        self._validate_spec(obj, found)
+        spec = obj["spec"]
+        if spec.get("ephemeralContainers"):
+            text = "cannot be set on create"
+            found.append(errors.forbidden_value("spec.ephemeralContainers", text))
+        if spec.get("schedulingGates") and spec.get("nodeName"):
+            text = "cannot be set until all schedulingGates have been cleared"
+            found.append(errors.forbidden_value("spec.nodeName", text))
+        return found
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        obj["status"] = old.get("status") or {}
+        if ctx.subresource == "ephemeralcontainers":
+            update.keep_all_but_ephemeral(obj, old)
+        elif ctx.subresource == "resize":
+            update.keep_all_but_resources(obj, old)
+        spec = obj["spec"]
+        generation = old["metadata"].get("generation") or 0
+        if generation:
+            changed = spec is not old["spec"] and spec != old["spec"]
+            obj["metadata"]["generation"] = generation + changed
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec, before = obj["spec"], old["spec"]
+        same = spec is before or spec == before
+        if not same:
+            self._validate_spec(obj, found)
+        update.changed_annotations(obj, old, found)
+        if same:
+            return found
+        if ctx.subresource == "ephemeralcontainers":
+            update.ephemeral(spec, before, ctx.version, found)
+        elif ctx.subresource == "resize":
+            update.resize(obj, old, found)
+        else:
+            update.spec(spec, before, ctx.version, found)
+        return found
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        metadata, before = obj["metadata"], old["metadata"]
+        kept = dict(before)
+        for name in ("labels", "annotations", "finalizers", "resourceVersion", "managedFields"):
+            if metadata.get(name) is not before.get(name):
+                if name in metadata:
+                    kept[name] = metadata[name]
+                else:
+                    kept.pop(name, None)
+        obj["metadata"] = kept
+        obj["spec"] = old["spec"]
+        status = obj.get("status")
+        if status is None:
+            status = obj["status"] = {}
+        podstatus.fill(status, old.get("status") or {})
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        update.changed_annotations(obj, old, found)
+        podstatus.validate(obj, old, found)
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        if old is not None:
+            return []
+        told = []
+        name = meta.name_of(obj)
+        wrong = names.dns1123_label_errors(name) if name else []
+        if wrong:
+            told.append(
+                "metadata.name: this is used in the Pod's hostname, which can result in "
+                f"surprising behavior; a DNS label is recommended: [{' '.join(wrong)}]"
+            )
+        podwarnings.add(obj["spec"], obj["metadata"], "spec", told)
+        return told
+
+    def grace_seconds(self, obj: Object, options: Object) -> int | None:
+        """What was asked for, or the pod's own; none at all where no kubelet has to stop it."""
+        seconds = options.get("gracePeriodSeconds")
+        if seconds is None:
+            seconds = obj["spec"].get("terminationGracePeriodSeconds") or 0
+        if not obj["spec"].get("nodeName"):
+            return 0
+        if (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+            return 0
+        return 1 if seconds < 0 else int(seconds)
+
+    def selectable_value(self, obj: Object, path: str) -> str | None:
+        if path in ("spec.nodeName", "spec.host"):
+            return obj["spec"].get("nodeName") or ""
+        if path == "status.phase":
+            return (obj.get("status") or {}).get("phase") or ""
+        if path == "spec.hostNetwork":
+            return "true" if obj["spec"].get("hostNetwork") else "false"
+        if path in ("status.podIP", "status.podIPs"):
+            addresses = (obj.get("status") or {}).get("podIPs") or ()
+            return str(addresses[0].get("ip") or "") if addresses else ""
+        return super().selectable_value(obj, path)
+
+    def _validate_spec(self, obj: Object, found: list[FieldError]) -> None:
+        spec, metadata = obj["spec"], obj["metadata"]
+        annotations = metadata.get("annotations")
+        if annotations:
+            validation.pod_annotations(annotations, spec, "metadata.annotations", found)
+        validation.validate(spec, metadata.get("name") or "", "spec", True, found)
+        if not spec.get("serviceAccountName"):
+            _tokens_without_account(spec.get("volumes") or (), found)
+        for group in ("containers", "initContainers"):
+            for index, container in enumerate(spec.get(group) or ()):
+                image = container.get("image") or ""
+                if image[:1].isspace() or image[-1:].isspace():
+                    text = "must not have leading or trailing whitespace"
+                    at = f"spec.{group}[{index}].image"
+                    found.append(errors.invalid_value(at, image, text))
+
+
+def _tokens_without_account(volumes: Any, found: list[FieldError]) -> None:
+    for index, volume in enumerate(volumes):
+        for place, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            if source.get("serviceAccountToken") is not None:
+                text = "must not be specified when serviceAccountName is not set"
+                at = f"spec.volumes[{index}].projected.sources[{place}].serviceAccountToken"
+                found.append(errors.forbidden_value(at, text))

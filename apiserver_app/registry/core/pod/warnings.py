@@ -1,0 +1,246 @@
+"""What upstream warns of in a pod's spec: legal, but most likely not what was meant.
+
+Models kubernetes pkg/api/pod/warnings.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.registry.core import resources
+from apiserver_app.registry.validation import addresswarnings, nodewarnings
+
+Spec = Mapping[str, Any]
+# number and protocol -> where else, with the host's address and port
+PORTS_TOLD_MAX = 1000  # warnings; a client is told far fewer
+Ports = dict[tuple[int, str], list[tuple[str, str, int]]]
+
+_SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
+_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_APP_ARMOR_TEXT = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+_NO_SELECTOR = "a null labelSelector results in matching no pod"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_OLD_ANNOTATIONS = {
+    "scheduler.alpha.kubernetes.io/critical-pod": (
+        'non-functional in v1.16+; use the "priorityClassName" field instead'
+    ),
+    "security.alpha.kubernetes.io/sysctls": _SYSCTLS,
+    "security.alpha.kubernetes.io/unsafe-sysctls": _SYSCTLS,
+}
+_OLD_VOLUMES = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+
+
+def add(spec: Spec, metadata: Spec, path: str, told: list[str]) -> None:
+    """`path` is `spec`, or `spec.template.spec` for a template."""
+    if spec.get("nodeSelector"):
+        nodewarnings.keys(spec["nodeSelector"], f"{path}.nodeSelector", told)
+    affinity, annotations = spec.get("affinity") or {}, metadata.get("annotations") or {}
+    if affinity:
+        _node_affinity(affinity.get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity", told)
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        at = f"{path}.topologySpreadConstraints[{index}]"
+        nodewarnings.key(constraint.get("topologyKey") or "", f"{at}.topologyKey", told)
+        if constraint.get("labelSelector") is None:
+            told.append(f"{at}.labelSelector: {_NO_SELECTOR}")
+    above = f"{path.removesuffix('spec')}metadata.annotations"
+    for key in annotations:
+        if key in _OLD_ANNOTATIONS:
+            told.append(f"{above}[{key}]: {_OLD_ANNOTATIONS[key]}")
+    if spec.get("volumes"):
+        _volumes(spec["volumes"], f"{path}.volumes", told)
+    aliases = spec.get("hostAliases") or ()
+    _duplicates(aliases, "ip", f"{path}.hostAliases", told)
+    if spec.get("imagePullSecrets"):
+        _names(spec["imagePullSecrets"], f"{path}.imagePullSecrets", told)
+    if spec.get("overhead"):
+        _fractions(spec["overhead"], f"{path}.overhead", told)
+    security = spec.get("securityContext") or {}
+    if _SECCOMP_POD in annotations and security.get("seccompProfile") is None:
+        told.append(f"{above}[{_SECCOMP_POD}]: {_SECCOMP}")
+    seen: Ports = {}
+    ports: list[str] = []
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(group) or ()):
+            at = f"{path}.{group}[{index}]"
+            if annotations:
+                _old_profiles(container, security, annotations, above, told)
+            _container(container, at, told)
+            for place, port in enumerate(container.get("ports") or ()):
+                _port(port, f"{at}.ports[{place}]", seen, ports)
+    told += ports
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        told.append(
+            f"{path}.terminationGracePeriodSeconds: must be >= 0; "
+            "negative values are invalid and will be treated as 1"
+        )
+    for kind in ("podAffinity", "podAntiAffinity") if affinity else ():
+        _pod_affinity(affinity.get(kind) or {}, f"{path}.affinity.{kind}", told)
+    servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
+    for index, server in enumerate(servers):
+        addresswarnings.ip(server, f"{path}.dnsConfig.nameservers[{index}]", told)
+    for index, alias in enumerate(aliases):
+        addresswarnings.ip(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip", told)
+
+
+def fraction(amounts: Spec, name: str, path: str, told: list[str]) -> None:
+    """Bytes are counted whole."""
+    value = amounts.get(name)
+    if value is not None and resources.nano(value) % 10**9:
+        written = resources.canonical(value)
+        told.append(
+            f'{path}[{name}]: fractional byte value "{written}" is invalid, must be an integer'
+        )
+
+
+def claim(spec: Spec, path: str, told: list[str]) -> None:
+    """What a claim asks for, its own or that of a template."""
+    amounts = spec.get("resources") or {}
+    for kind in ("requests", "limits"):
+        fraction(amounts.get(kind) or {}, "storage", f"{path}.resources.{kind}", told)
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _node_affinity(affinity: Spec, path: str, told: list[str]) -> None:
+    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
+    for index, term in enumerate(terms):
+        nodewarnings.term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{index}]", told)
+    for index, term in enumerate(affinity.get(_PREFERRED) or ()):
+        at = f"{path}.{_PREFERRED}[{index}].preference"
+        nodewarnings.term(term.get("preference") or {}, at, told, values=True)
+
+
+def _pod_affinity(affinity: Spec, path: str, told: list[str]) -> None:
+    for index, term in enumerate(affinity.get(_REQUIRED) or ()):
+        if term.get("labelSelector") is None:
+            told.append(f"{path}.{_REQUIRED}[{index}].labelSelector: {_NO_SELECTOR}")
+    for index, term in enumerate(affinity.get(_PREFERRED) or ()):
+        if (term.get("podAffinityTerm") or {}).get("labelSelector") is None:
+            at = f"{path}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector"
+            told.append(f"{at}: {_NO_SELECTOR}")
+
+
+def _volumes(volumes: Sequence[Spec], path: str, told: list[str]) -> None:
+    tokens = {
+        source["serviceAccountToken"].get("path")
+        for volume in volumes
+        for source in (volume.get("projected") or {}).get("sources") or ()
+        if source.get("serviceAccountToken") is not None
+    }
+    for index, volume in enumerate(volumes):
+        for kind in volume:
+            if kind in _OLD_VOLUMES:
+                word = "storageOS" if kind == "storageos" else kind
+                told.append(f"{path}[{index}].{word}: {_OLD_VOLUMES[kind]}")
+        template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+        if template is not None:
+            at = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
+            claim(template.get("spec") or {}, at, told)
+    for index, volume in enumerate(volumes):
+        sources = (volume.get("projected") or {}).get("sources") or ()
+        for source in sources if tokens else ():
+            _paths(source, tokens, f"{path}[{index}].projected.sources", told)
+
+
+def _paths(source: Spec, tokens: set[str], path: str, told: list[str]) -> None:
+    """Files that would lie where a token lies."""
+    text = "has duplicated path with ServiceAccountToken"
+    words = (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI"))
+    for kind, word in words:
+        for index, item in enumerate((source.get(kind) or {}).get("items") or ()):
+            if item.get("path") in tokens:
+                told.append(f'{path}.{word}[{index}]: {text} "{item["path"]}"')
+    bundle = source.get("clusterTrustBundle")
+    if bundle is not None and bundle.get("path") in tokens:
+        told.append(f'{path}.ClusterTrustBundle: {text} "{bundle["path"]}"')
+
+
+def _duplicates(items: Sequence[Spec], field: str, path: str, told: list[str]) -> None:
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        value = item.get(field) or ""
+        if value in seen:
+            told.append(f'{path}[{index}].{field}: duplicate {field} "{value}"')
+        seen.add(value)
+
+
+def _names(secrets: Sequence[Spec], path: str, told: list[str]) -> None:
+    _duplicates(secrets, "name", path, told)
+    for index, secret in enumerate(secrets):
+        if not secret.get("name"):
+            told.append(f'{path}[{index}].name: invalid empty name ""')
+
+
+def _old_profiles(
+    container: Spec, pod: Spec, annotations: Spec, path: str, told: list[str]
+) -> None:
+    """Annotations of a container that its fields have replaced."""
+    name, security = container.get("name") or "", container.get("securityContext") or {}
+    seccomp = f"{_SECCOMP_CONTAINER}{name}"
+    if seccomp in annotations and security.get("seccompProfile") is None:
+        told.append(f"{path}[{seccomp}]: {_SECCOMP}")
+    armor = f"{_APP_ARMOR}{name}"
+    fields = (security.get("appArmorProfile"), pod.get("appArmorProfile"))
+    if armor in annotations and fields == (None, None):
+        told.append(f"{path}[{armor}]: {_APP_ARMOR_TEXT}")
+
+
+def _fractions(amounts: Spec, path: str, told: list[str]) -> None:
+    for name in ("memory", "ephemeral-storage"):
+        fraction(amounts, name, path, told)
+
+
+def _container(container: Spec, path: str, told: list[str]) -> None:
+    amounts = container.get("resources")
+    if amounts:
+        for name in ("memory", "ephemeral-storage"):
+            for kind in ("limits", "requests"):
+                fraction(amounts.get(kind) or {}, name, f"{path}.resources.{kind}", told)
+    seen: set[str] = set()
+    for index, variable in enumerate(container.get("env") or ()):
+        name, value = variable.get("name") or "", variable.get("value") or ""
+        itself = f"$({name})"
+        # a later variable that uses the earlier one only extends it
+        if name in seen and (itself not in value or value == itself):
+            told.append(
+                f'{path}.env[{index}]: hides previous definition of "{name}", '
+                "which may be dropped when using apply"
+            )
+        seen.add(name)
+
+
+def _port(port: Spec, path: str, seen: Ports, told: list[str]) -> None:
+    number, protocol = port.get("containerPort") or 0, port.get("protocol") or ""
+    ip, host = port.get("hostIP") or "", port.get("hostPort") or 0
+    if ip and not host:
+        struct = f"{{Name:{port.get('name') or ''} HostPort:0 ContainerPort:{number} "
+        told.append(
+            f"{path}: hostIP set without hostPort: {struct}Protocol:{protocol} HostIP:{ip}}}"
+        )
+    others = seen.setdefault((number, protocol), [])
+    if len(told) > PORTS_TOLD_MAX:
+        return
+    for at, other_ip, other_host in others:
+        if (ip, host) == (other_ip, other_host):
+            told.append(f"{path}: duplicate port definition with {at}")
+        elif not host or not other_host:
+            told.append(f"{path}: overlapping port definition with {at}")
+        elif host == other_host and bool(ip) != bool(other_ip):
+            told.append(f"{path}: dangerously ambiguous port definition with {at}")
+    others.append((path, ip, host))

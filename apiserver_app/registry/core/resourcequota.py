@@ -1,0 +1,159 @@
+"""ResourceQuotas: hard limits by resource, within scopes that never change.
+
+Models kubernetes pkg/apis/core/validation/validation.go (ValidateResourceQuota) and
+pkg/registry/core/resourcequota/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.core import resources
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import gosyntax
+
+_SCOPES = (
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass",
+    "CrossNamespacePodAffinity", "VolumeAttributesClass",
+)  # fmt: skip
+_EXISTS_ONLY = (*_SCOPES[:4], "CrossNamespacePodAffinity")
+_CONFLICTS = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+_POD_RESOURCES = {
+    "pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"
+}  # fmt: skip
+
+
+class ResourceQuotaStrategy(Strategy):
+    def default(self, obj: Object) -> None:
+        spec: dict[str, Any] = obj.get("spec") or {}
+        obj["spec"] = spec
+        if spec.get("hard"):
+            resources.canonicalize(spec["hard"])
+        if obj.get("status") is None:
+            obj["status"] = {}
+        gosyntax.arrange(obj, gosyntax.TOP)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["status"] = {}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        _amounts(spec.get("hard") or {}, "spec.hard", found)
+        _scopes(spec, found)
+        _selector(spec, "spec.scopeSelector.matchExpressions", found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found = self.validate(ctx, obj)
+        scopes = obj["spec"].get("scopes") or ()
+        if set(scopes) != set(old["spec"].get("scopes") or ()):
+            shown = _scopes_text(scopes)
+            found.append(errors.invalid_value("spec.scopes", shown, "field is immutable"))
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        for field in ("hard", "used"):
+            _amounts((obj.get("status") or {}).get(field) or {}, f"status.{field}", found)
+        return found
+
+
+def _amounts(amounts: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    for name, value in amounts.items():
+        resources.quota_name(name, f"{path}[{name}]", found)
+        resources.quantity(name, value, f"{path}[{name}]", found)
+
+
+def _scopes(spec: Mapping[str, Any], found: list[FieldError]) -> None:
+    scopes = spec.get("scopes") or ()
+    if not scopes:
+        return
+    shown = _scopes_text(scopes)
+    for scope in scopes:
+        if scope not in _SCOPES:
+            found.append(errors.invalid_value("spec.scopes", shown, "unsupported scope"))
+        _applied(scope, spec, "spec.scopes", shown, found)
+    for one, other in _CONFLICTS:
+        if one in scopes and other in scopes:
+            found.append(errors.invalid_value("spec.scopes", shown, "conflicting scopes"))
+
+
+def _applied(
+    scope: str, spec: Mapping[str, Any], path: str, shown: Any, found: list[FieldError]
+) -> None:
+    """Most scopes are of pods, and count what pods use."""
+    if scope not in _SCOPES or scope == "VolumeAttributesClass":
+        return
+    allowed = {"pods"} if scope == "BestEffort" else _POD_RESOURCES
+    for name in sorted(spec.get("hard") or ()):
+        if resources.is_standard_quota(name) and name not in allowed:
+            text = "unsupported scope applied to resource"
+            found.append(errors.invalid_value(path, shown, text))
+
+
+def _selector(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    rules = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    if not rules:
+        return
+    shown = errors.GoText(f"core.ScopeSelector{{MatchExpressions:{_rules_text(rules)}}}")
+    for rule in rules:
+        scope = rule.get("scopeName") or ""
+        if scope not in _SCOPES:
+            found.append(errors.invalid_value(f"{path}.scopeName", scope, "unsupported scope"))
+        _applied(scope, spec, path, shown, found)
+        _rule(rule, path, found)
+    scopes = {rule.get("scopeName") for rule in rules}
+    for one, other in _CONFLICTS:
+        if one in scopes and other in scopes:
+            text = _scopes_text(spec.get("scopes") or ())
+            found.append(errors.invalid_value(path, text, "conflicting scopes"))
+
+
+def _rules_text(rules: Sequence[Mapping[str, Any]]) -> str:
+    inner = ", ".join(
+        f"core.ScopedResourceSelectorRequirement{{ScopeName:"
+        f"{errors.go_value(rule.get('scopeName') or '')}, Operator:"
+        f"{errors.go_value(rule.get('operator') or '')}, Values:"
+        f"{errors.go_value(gosyntax.strings(rule.get('values')))}}}"
+        for rule in rules
+    )
+    return f"[]core.ScopedResourceSelectorRequirement{{{inner}}}"
+
+
+def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    scope, operator = rule.get("scopeName") or "", rule.get("operator") or ""
+    values = rule.get("values") or ()
+    if scope in _EXISTS_ONLY and operator != "Exists":
+        text = (
+            "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+            "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
+            "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+        )
+        found.append(errors.invalid_value(f"{path}.operator", operator, text))
+    if operator in ("In", "NotIn"):
+        if not values:
+            text = (
+                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            )
+            found.append(errors.required(f"{path}.values", text))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            text = (
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+            )
+            found.append(errors.invalid_value(f"{path}.values", list(values), text))
+    else:
+        text = "not a valid selector operator"
+        found.append(errors.invalid_value(f"{path}.operator", operator, text))
+
+
+def _scopes_text(scopes: Any) -> errors.GoText:
+    if not scopes:
+        return errors.GoText("[]core.ResourceQuotaScope(nil)")
+    inner = ", ".join(map(errors.go_value, scopes))
+    return errors.GoText(f"[]core.ResourceQuotaScope{{{inner}}}")

@@ -1,0 +1,243 @@
+"""Amounts of resources: names, quantities, requests against limits, quality of service.
+
+Quantities are compared exactly, in billionths. Results are remembered, since a cluster uses few
+different amounts.
+
+Models kubernetes pkg/apis/core/validation/validation.go (ValidateResourceRequirements),
+pkg/apis/core/helper/helpers.go and pkg/apis/core/helper/qos/qos.go.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.syntax import quantity as quantities
+
+NOT_NEGATIVE = "must be greater than or equal to 0"
+NOT_INTEGER = "must be an integer"
+STANDARD_CONTAINER = ("cpu", "memory", "ephemeral-storage")
+_STANDARD = {
+    *STANDARD_CONTAINER,
+    "requests.cpu", "requests.memory", "requests.ephemeral-storage",
+    "limits.cpu", "limits.memory", "limits.ephemeral-storage",
+    "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+    "persistentvolumeclaims", "storage", "requests.storage", "services.nodeports",
+    "services.loadbalancers",
+}  # fmt: skip
+_STANDARD_QUOTA = _STANDARD - {"storage"}
+_INTEGER = {
+    "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+    "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+}  # fmt: skip
+_NANO = -9
+_MILLI = -3
+_WHOLE = 10**9  # of the billionths that `nano` counts
+
+
+@functools.lru_cache(4096)
+def nano(text: str | float) -> int:
+    """A quantity in billionths, rounded up. Decoding has refused what is none."""
+    return quantities.parse(quantities.canonical(text)).scaled(_NANO)
+
+
+@functools.lru_cache(4096)
+def canonical(text: str | float) -> str:
+    """The quantity as upstream writes it back, rounded up to thousandths."""
+    written = quantities.canonical(text)
+    amount = quantities.parse(written)
+    if amount.scaled(_MILLI) * 10**6 != amount.scaled(_NANO):
+        return str(quantities.from_milli(amount.scaled(_MILLI), amount.format))
+    return written
+
+
+def canonicalize(amounts: dict[str, Any]) -> None:
+    for name, value in amounts.items():
+        written = canonical(value)
+        if written != value:
+            amounts[name] = written
+
+
+def validate(
+    resources: Mapping[str, Any],
+    path: str,
+    claim_names: set[str],
+    found: list[FieldError],
+    name_rule: Callable[[str, str, list[FieldError]], None] | None = None,
+) -> None:
+    """Limits, requests and claims of a container."""
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    rule = name_rule or container_name
+    for name, value in limits.items():
+        rule(name, f"{path}.limits[{name}]", found)
+        quantity(name, value, f"{path}.limits[{name}]", found)
+    for name, value in requests.items():
+        rule(name, f"{path}.requests[{name}]", found)
+        quantity(name, value, f"{path}.requests[{name}]", found)
+        _against_limit(name, value, limits.get(name), path, found)
+    huge = any(name.startswith("hugepages-") for name in (*limits, *requests))
+    if huge and not any(name in ("cpu", "memory") for name in (*limits, *requests)):
+        found.append(errors.forbidden_value(path, "HugePages require cpu or memory"))
+    if resources.get("claims"):
+        _claims(resources["claims"], claim_names, f"{path}.claims", found)
+
+
+def quantity(name: str, value: Any, path: str, found: list[FieldError]) -> None:
+    amount = nano(value)
+    if amount < 0:
+        found.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
+    if (name in _INTEGER or is_extended(name)) and amount % _WHOLE:
+        found.append(errors.invalid_value(path, quantity_text(value), NOT_INTEGER))
+
+
+def quantity_text(value: Any) -> errors.GoText:
+    """A resource.Quantity as a bad value: its Go struct."""
+    amount = quantities.parse(quantities.canonical(value))
+    return errors.GoText(
+        f"resource.Quantity{{i:resource.int64Amount{{value:{amount.value}, "
+        f"scale:{amount.scale}}}, d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, "
+        f's:"{amount.text}", Format:"{amount.format}"}}'
+    )
+
+
+def positive(value: Any, path: str, found: list[FieldError]) -> None:
+    if nano(value) <= 0:
+        text = "must be greater than zero"
+        found.append(errors.invalid_value(path, canonical(value), text))
+
+
+def basic(value: Any, path: str, found: list[FieldError]) -> None:
+    """An amount that is not negative, as upstream says it of volumes."""
+    if nano(value) <= -_WHOLE:
+        text = "must be a valid resource quantity"
+        found.append(errors.invalid_value(path, -(-nano(value) // _WHOLE), text))
+
+
+def resource_name(name: str, path: str, found: list[FieldError]) -> None:
+    wrong = names.qualified_name_errors(name)
+    for text in wrong:
+        found.append(errors.invalid_value(path, name, text))
+    if not wrong and "/" not in name and name not in _STANDARD and not _is_prefixed(name):
+        text = "must be a standard resource type or fully qualified"
+        found.append(errors.invalid_value(path, name, text))
+
+
+def container_name(name: str, path: str, found: list[FieldError]) -> None:
+    if name in STANDARD_CONTAINER:
+        return
+    resource_name(name, path, found)
+    if "/" not in name:
+        if not name.startswith("hugepages-"):
+            text = "must be a standard resource for containers"
+            found.append(errors.invalid_value(path, name, text))
+    elif not _is_native(name) and not is_extended(name):
+        text = "doesn't follow extended resource name standard"
+        found.append(errors.invalid_value(path, name, text))
+
+
+def quota_name(name: str, path: str, found: list[FieldError]) -> None:
+    resource_name(name, path, found)
+    if "/" not in name and name not in _STANDARD_QUOTA and not _is_prefixed(name):
+        text = "must be a standard resource for quota"
+        found.append(errors.invalid_value(path, name, text))
+
+
+def is_standard_quota(name: str) -> bool:
+    return name in _STANDARD_QUOTA or _is_prefixed(name)
+
+
+def is_extended(name: str) -> bool:
+    if _is_native(name) or name.startswith("requests."):
+        return False
+    return not names.qualified_name_errors(f"requests.{name}")
+
+
+def may_overcommit(name: str) -> bool:
+    return _is_native(name) and not name.startswith("hugepages-")
+
+
+def qos_class(spec: Mapping[str, Any]) -> str:
+    """Guaranteed, Burstable or BestEffort, from every container's cpu and memory."""
+    guaranteed = True
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    for group in ("containers", "initContainers"):
+        for container in spec.get(group) or ():
+            resources = container.get("resources")
+            if not resources:
+                guaranteed = False
+                continue
+            _gather(resources.get("requests"), requests)
+            limited = _gather(resources.get("limits"), limits)
+            if len(limited) != 2:
+                guaranteed = False
+    if not requests and not limits:
+        return "BestEffort"
+    if guaranteed and requests == limits and len(limits) == len(requests):
+        return "Guaranteed"
+    return "Burstable"
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _gather(amounts: Mapping[str, Any] | None, into: dict[str, int]) -> set[str]:
+    seen = set()
+    for name in ("cpu", "memory"):
+        if amounts and name in amounts:
+            amount = nano(amounts[name])
+            if amount > 0:
+                seen.add(name)
+                into[name] = into.get(name, 0) + amount
+    return seen
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _is_prefixed(name: str) -> bool:
+    return name.startswith(("hugepages-", "requests.hugepages-", "limits.hugepages-"))
+
+
+def _against_limit(name: str, value: Any, limit: Any, path: str, found: list[FieldError]) -> None:
+    if limit is None:
+        if not may_overcommit(name):
+            text = "Limit must be set for non overcommitable resources"
+            found.append(errors.required(f"{path}.limits", text))
+        return
+    if value == limit:
+        return
+    asked, allowed = nano(value), nano(limit)
+    if asked != allowed and not may_overcommit(name):
+        text = f"must be equal to {name} limit of {canonical(limit)}"
+        found.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
+    elif asked > allowed:
+        text = f"must be less than or equal to {name} limit of {canonical(limit)}"
+        found.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
+
+
+def _claims(
+    claims: Sequence[Mapping[str, Any]],
+    claim_names: set[str],
+    path: str,
+    found: list[FieldError],
+) -> None:
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        name = claim.get("name") or ""
+        if not name:
+            found.append(errors.required(f"{path}[{index}]"))
+            continue
+        if name in seen:
+            found.append(errors.duplicate(f"{path}[{index}]", name))
+        seen.add(name)
+        if name not in claim_names:
+            detail = "must be one of the names in pod.spec.resourceClaims"
+            known = ", ".join(sorted(claim_names))
+            detail += f": {known}" if known else " which is empty"
+            found.append(FieldError("FieldValueNotFound", f"{path}[{index}]", name, detail))

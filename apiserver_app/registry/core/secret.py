@@ -1,0 +1,116 @@
+"""Secrets: types with their required keys, size, and that an immutable one stays as it is.
+
+Data is base64 in JSON; what stringData brings is written into data when it is decoded.
+
+Models kubernetes pkg/apis/core/validation/validation.go (ValidateSecret),
+pkg/apis/core/v1/conversion.go and pkg/registry/core/secret/strategy.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object, annotations_of
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, gosyntax
+
+SIZE_LIMIT = 1024 * 1024
+ACCOUNT_NAME = "kubernetes.io/service-account.name"
+_ORDER = ("kind", "apiVersion", "metadata", "immutable", "data", "stringData", "type")
+_JSON_KEYS = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+_GONE = "field is immutable when `immutable` is set"
+
+
+class SecretStrategy(Strategy):
+    selectable = ("type",)
+
+    def default(self, obj: Object) -> None:
+        plain = obj.pop("stringData", None)
+        if plain:
+            coded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
+            obj["data"] = {**(obj.get("data") or {}), **coded}
+        if not obj.get("type"):
+            obj["type"] = "Opaque"
+        gosyntax.arrange(obj, _ORDER)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        data = obj.get("data") or {}
+        size = 0
+        for key, value in data.items():
+            checks.named(key, f"data[{key}]", checks.config_key_errors, found)
+            size += decoded_size(value)
+        if size > SIZE_LIMIT:
+            found.append(errors.too_long("data", "", SIZE_LIMIT))
+        kind = obj.get("type") or ""
+        if kind == "kubernetes.io/service-account-token":
+            if not annotations_of(obj).get(ACCOUNT_NAME):
+                found.append(errors.required(f"metadata.annotations[{ACCOUNT_NAME}]"))
+        elif kind in _JSON_KEYS:
+            _json_key(data, _JSON_KEYS[kind], found)
+        elif kind == "kubernetes.io/basic-auth":
+            if "username" not in data and "password" not in data:
+                found.append(errors.required("data[username]"))
+                found.append(errors.required("data[password]"))
+        elif kind == "kubernetes.io/ssh-auth":
+            if not data.get("ssh-privatekey"):
+                found.append(errors.required("data[ssh-privatekey]"))
+        elif kind == "kubernetes.io/tls":
+            for key in ("tls.crt", "tls.key"):
+                if key not in data:
+                    found.append(errors.required(f"data[{key}]"))
+        return found
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """The type is kept when the client left it out."""
+        if not obj.get("type"):
+            obj["type"] = old.get("type")
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        if obj.get("type") != old.get("type"):
+            value = obj.get("type") or ""
+            found.append(errors.invalid_value("type", value, "field is immutable"))
+        immutable(obj, old, ("data",), found)
+        found += self.validate(ctx, obj)
+        return found
+
+
+def immutable(obj: Object, old: Object, fields: Sequence[str], found: list[FieldError]) -> None:
+    """Once `immutable` is set, neither it nor the fields change."""
+    if not old.get("immutable"):
+        return
+    if not obj.get("immutable"):
+        found.append(errors.forbidden_value("immutable", _GONE))
+    for field in fields:
+        if (obj.get(field) or {}) != (old.get(field) or {}):
+            found.append(errors.forbidden_value(field, _GONE))
+
+
+def decoded_size(value: str | None) -> int:
+    """How many bytes a base64 text stands for."""
+    if not value:
+        return 0
+    return len(value) * 3 // 4 - value.endswith("=") - value.endswith("==")
+
+
+def _json_key(data: Object, key: str, found: list[FieldError]) -> None:
+    if key not in data:
+        found.append(errors.required(f"data[{key}]"))
+        return
+    text = ""
+    try:
+        if not isinstance(json.loads(base64.b64decode(data[key] or "")), dict):
+            text = "json: cannot unmarshal into Go value of type map[string]interface {}"
+    except (ValueError, binascii.Error):
+        text = "invalid character in JSON" if data[key] else "unexpected end of JSON input"
+    if text:
+        found.append(errors.invalid_value(f"data[{key}]", "<secret contents redacted>", text))

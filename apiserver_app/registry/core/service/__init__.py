@@ -1,0 +1,1 @@
+"""Services: strategy, rules, cluster IPs and node ports."""

@@ -1,0 +1,180 @@
+"""Services: defaults, validation, and what follows from a change of type.
+
+Addresses and node ports are found in serviceips; here is decided which a service needs.
+
+Models kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Service),
+pkg/registry/core/service/strategy.go and pkg/apis/core/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.core.service import ips, rules
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import addresswarnings, checks, gosyntax, objectmeta
+
+_HINTS = "service.kubernetes.io/topology-aware-hints"
+# the minor version since which more is told of headless services
+_HEADLESS_SINCE = 34
+_TRAFFIC_TYPES = ("ClusterIP", "LoadBalancer", "NodePort")
+
+
+class ServiceStrategy(Strategy):
+    create_on_update = True
+    name_rule = staticmethod(objectmeta.dns1035_label)
+    selectable = ("spec.clusterIP", "spec.type")
+
+    def default(self, obj: Object) -> None:
+        spec = obj.get("spec")
+        if spec is None:
+            spec = obj["spec"] = {}
+        if not spec.get("sessionAffinity"):
+            spec["sessionAffinity"] = "None"
+        if spec["sessionAffinity"] == "None":
+            spec.pop("sessionAffinityConfig", None)
+        elif spec["sessionAffinity"] == "ClientIP":
+            config = spec.get("sessionAffinityConfig") or {}
+            if (config.get("clientIP") or {}).get("timeoutSeconds") is None:
+                spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
+        if not spec.get("type"):
+            spec["type"] = "ClusterIP"
+        for port in spec.get("ports") or ():
+            _default_port(port)
+        if ips.is_external(spec) and not spec.get("externalTrafficPolicy"):
+            spec["externalTrafficPolicy"] = "Cluster"
+        if spec.get("internalTrafficPolicy") is None and spec["type"] in _TRAFFIC_TYPES:
+            spec["internalTrafficPolicy"] = "Cluster"
+        if spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
+            spec["allocateLoadBalancerNodePorts"] = True
+        gosyntax.arrange(spec, gosyntax.SERVICE_SPEC)
+        status = obj.get("status")
+        if status is None:
+            status = obj["status"] = {}
+        if status.get("loadBalancer") is None:
+            status["loadBalancer"] = {}
+        if spec["type"] == "LoadBalancer":
+            for ingress in status["loadBalancer"].get("ingress") or ():
+                if ingress.get("ip") and ingress.get("ipMode") is None:
+                    ingress["ipMode"] = "VIP"
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["status"] = {"loadBalancer": {}}
+        spec = obj["spec"]
+        ips.align(spec)
+        ips.families(spec)
+        ips.allocate(ctx, spec)
+        gosyntax.arrange(spec, gosyntax.SERVICE_SPEC)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found = rules.validate(obj)
+        if not found:
+            ips.collisions(ctx, obj, None, found)
+        return found
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        obj["status"] = old.get("status") or {"loadBalancer": {}}
+        spec, before = obj["spec"], old["spec"]
+        ips.keep_allocated(spec, before)
+        ips.align_update(spec, before)
+        _drop_after_type_change(spec, before)
+        ips.families(spec)
+        ips.allocate(ctx, spec)
+        gosyntax.arrange(spec, gosyntax.SERVICE_SPEC)
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        if obj["spec"] == old["spec"]:
+            return []
+        found: list[FieldError] = []
+        rules.changes(obj["spec"], old["spec"], found)
+        found += rules.validate(obj)
+        if not found:
+            ips.collisions(ctx, obj, old, found)
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        path = "status.loadBalancer.ingress"
+        balancer = (obj.get("status") or {}).get("loadBalancer") or {}
+        ingresses = balancer.get("ingress") or ()
+        if ingresses and obj["spec"].get("type") != "LoadBalancer":
+            text = "may only be used when `spec.type` is 'LoadBalancer'"
+            return [errors.forbidden_value(path, text)]
+        for index, ingress in enumerate(ingresses):
+            if ingress.get("ip"):
+                checks.ip(ingress["ip"], f"{path}[{index}].ip", found)
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        spec, is_late = obj["spec"], kinds.minor_of(ctx.version) >= _HEADLESS_SINCE
+        if _HINTS in (obj["metadata"].get("annotations") or {}):
+            told.append(
+                f"annotation {_HINTS} is deprecated, please use "
+                "service.kubernetes.io/topology-mode instead"
+            )
+        for index, value in enumerate(spec.get("clusterIPs") or ()):
+            addresswarnings.ip(value, f"spec.clusterIPs[{index}]", told)
+        if spec.get("clusterIP") == "None" and spec.get("type") == "ClusterIP":
+            _headless_warnings(spec, told, is_late)
+        for index, value in enumerate(spec.get("externalIPs") or ()):
+            addresswarnings.ip(value, f"spec.externalIPs[{index}]", told)
+        if spec.get("loadBalancerIP"):
+            addresswarnings.ip(spec["loadBalancerIP"], "spec.loadBalancerIP", told)
+        for index, value in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+            addresswarnings.cidr(value, f"spec.loadBalancerSourceRanges[{index}]", told)
+        if spec.get("externalIPs") and spec.get("type") == "ExternalName":
+            told.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+        if spec.get("externalName") and spec.get("type") != "ExternalName":
+            told.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+        return told
+
+
+def _headless_warnings(spec: Mapping[str, Any], told: list[str], is_late: bool) -> None:
+    word = "services" if is_late else "service"
+    if spec.get("loadBalancerIP"):
+        told.append(f"spec.loadBalancerIP is ignored for headless {word}")
+    if is_late and spec.get("externalIPs"):
+        told.append("spec.externalIPs is ignored for headless services")
+    if is_late and spec.get("sessionAffinity") != "None":
+        told.append("spec.SessionAffinity is ignored for headless services")
+
+
+def _default_port(port: dict[str, Any]) -> None:
+    size = len(port)
+    if not port.get("protocol"):
+        port["protocol"] = "TCP"
+    if port.get("targetPort") in (None, 0, ""):
+        port["targetPort"] = port.get("port") or 0
+    if len(port) != size:
+        gosyntax.arrange(port, gosyntax.SERVICE_PORT)
+
+
+def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """What the new type does not have and the client left as it was."""
+    if before.get("type") == spec.get("type"):
+        return
+    if spec.get("type") == "ExternalName":
+        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            if spec.get(field) == before.get(field):
+                spec.pop(field, None)
+    if ips.needs_node_ports(before) and not ips.needs_node_ports(spec):
+        old_ports = [port.get("nodePort") for port in before.get("ports") or ()]
+        if [port.get("nodePort") for port in spec.get("ports") or ()] == old_ports:
+            for port in spec.get("ports") or ():
+                port.pop("nodePort", None)
+    gone: list[str] = []
+    if not ips.needs_health_check(spec):
+        gone.append("healthCheckNodePort")
+    if before.get("type") == "LoadBalancer":
+        gone += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
+    if ips.is_external(before) and not ips.is_external(spec):
+        gone.append("externalTrafficPolicy")
+    for field in gone:
+        if spec.get(field) == before.get(field):
+            spec.pop(field, None)

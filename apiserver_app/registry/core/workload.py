@@ -1,0 +1,168 @@
+"""What the kinds that make pods from a template share: defaults of the template, status, counts.
+
+Not a kind itself. A subclass names its status fields and adds its own spec's rules.
+
+Models kubernetes pkg/registry/apps/*/strategy.go and pkg/apis/apps/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core.pod import defaults, validation
+from apiserver_app.registry.core.pod import warnings as podwarnings
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, gosyntax, selectors
+
+
+class WorkloadStrategy(Strategy):
+    counts_generation = True
+    # numbers of the status that are never left out, and those that must not be negative
+    status_zero: ClassVar[Mapping[str, Any]] = {}
+    status_numbers: ClassVar[tuple[str, ...]] = ()
+    # (field, field that it must not exceed, upstream's sentence)
+    status_limits: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+
+    def default(self, obj: Object) -> None:
+        spec = obj.get("spec")
+        if spec is None:
+            spec = obj["spec"] = {}
+        size = len(spec)
+        self.default_spec(obj, spec)
+        defaults.template(spec)
+        if len(spec) != size:
+            gosyntax.arrange(spec, gosyntax.WORKLOAD_SPEC[self.info.kind])
+        if obj.get("status") is None:
+            obj["status"] = dict(self.status_zero)
+
+    def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
+        """The kind's own defaults, beside the template's."""
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["metadata"]["generation"] = 1
+        obj["status"] = dict(self.status_zero)
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        obj["status"] = old.get("status") or dict(self.status_zero)
+        generation = old["metadata"].get("generation") or 0
+        if self.spec_changed(obj, old):
+            generation += 1
+        obj["metadata"]["generation"] = generation
+
+    def spec_changed(self, obj: Object, old: Object) -> bool:
+        """Whether the update counts as a new generation."""
+        return obj["spec"] is not old["spec"] and bool(obj["spec"] != old["spec"])
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        status = obj.get("status")
+        obj["status"] = {**self.status_zero, **status} if status else dict(self.status_zero)
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        status = obj["status"]
+        checks.not_negatives(status, "status", self.status_numbers, found)
+        for field, limit, text in self.status_limits:
+            value = status.get(field) or 0
+            if value > (status.get(limit) or 0):
+                found.append(errors.invalid_value(f"status.{field}", value, text))
+        before = (old.get("status") or {}).get("collisionCount")
+        if before is not None and (status.get("collisionCount") or 0) < before:
+            value = status.get("collisionCount") or 0
+            text = "cannot be decremented"
+            found.append(errors.invalid_value("status.collisionCount", value, text))
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        template = obj["spec"].get("template") or {}
+        if old is None or is_new_generation(obj, old):
+            metadata = template.get("metadata") or {}
+            podwarnings.add(template.get("spec") or {}, metadata, "spec.template.spec", told)
+        return told
+
+
+def is_new_generation(obj: Object, old: Object) -> bool:
+    return bool(obj["metadata"].get("generation") != old["metadata"].get("generation"))
+
+
+def name_warnings(obj: Object, old: Object | None) -> list[str]:
+    """A name that its pods cannot have as a host name. Said once, at creation."""
+    name = obj["metadata"].get("name") or ""
+    wrong = names.dns1123_label_errors(name) if name and old is None else []
+    if not wrong:
+        return []
+    return [
+        "metadata.name: this is used in Pod names and hostnames, which can result in "
+        f"surprising behavior; a DNS label is recommended: [{' '.join(wrong)}]"
+    ]
+
+
+def selector(spec: Mapping[str, Any], path: str, word: str, found: list[FieldError]) -> None:
+    """A selector that must be there and not be empty; `word` is what upstream calls the kind."""
+    value = spec.get("selector")
+    if value is None:
+        found.append(errors.required(f"{path}.selector"))
+        return
+    selectors.validate(value, f"{path}.selector", found)
+    if selectors.is_empty(value):
+        text = f"empty selector is invalid for {word}"
+        found.append(errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), text))
+
+
+def template(
+    spec: Mapping[str, Any], path: str, word: str, found: list[FieldError], refused: str = ""
+) -> None:
+    """The template: selected by the selector, valid, restarting always. `word` is the kind's name,
+    `refused` what is said of an unreadable selector."""
+    value, at = spec.get("selector"), f"{path}.template"
+    if not selectors.is_valid(value):
+        found.append(
+            errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), refused)
+        )
+        return
+    inside = spec.get("template") or {}
+    template_labels(value, inside, at, found)
+    validation.validate_template(inside, at, found)
+    always(inside, at, word, found)
+
+
+def template_labels(
+    value: Mapping[str, Any] | None,
+    inside: Mapping[str, Any],
+    path: str,
+    found: list[FieldError],
+) -> None:
+    labels = (inside.get("metadata") or {}).get("labels")
+    if not selectors.matches(value, labels):
+        text = "`selector` does not match template `labels`"
+        shown = gosyntax.string_map(labels)
+        found.append(errors.invalid_value(f"{path}.metadata.labels", shown, text))
+
+
+def always(inside: Mapping[str, Any], path: str, word: str, found: list[FieldError]) -> None:
+    """Pods of a controller that keeps them running have no end of their own."""
+    spec = inside.get("spec") or {}
+    policy = spec.get("restartPolicy") or ""
+    if policy != "Always":
+        at = f"{path}.spec.restartPolicy"
+        found.append(errors.not_supported(at, policy, ("Always",)))
+    if spec.get("activeDeadlineSeconds") is not None:
+        text = f"activeDeadlineSeconds in {word} is not Supported"
+        found.append(errors.forbidden_value(f"{path}.spec.activeDeadlineSeconds", text))
+
+
+def immutable_selector(obj: Object, old: Object, found: list[FieldError]) -> None:
+    after, before = obj["spec"].get("selector"), old["spec"].get("selector")
+    if after != before:
+        shown = gosyntax.label_selector(after)
+        found.append(errors.invalid_value("spec.selector", shown, "field is immutable"))
+
+
+NOT_MORE_THAN_REPLICAS = "cannot be greater than status.replicas"
+NOT_MORE_THAN_READY = "cannot be greater than readyReplicas"

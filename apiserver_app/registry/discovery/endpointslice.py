@@ -1,0 +1,169 @@
+"""EndpointSlices: addresses of one type, with the ports they all serve.
+
+Models kubernetes pkg/apis/discovery/v1/defaults.go, pkg/apis/discovery/validation/validation.go
+and pkg/registry/discovery/endpointslice/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import addresswarnings, checks, gosyntax, objectmeta
+
+ADDRESSES_MAX = 100
+ENDPOINTS_MAX = 1000
+PORTS_MAX = 20_000
+TOPOLOGY_MAX = 16
+ZONES_MAX = 8
+# what the controllers write, nobody is told of
+_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_MANAGERS = (
+    "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io",
+)  # fmt: skip
+_TYPES = ("FQDN", "IPv4", "IPv6")
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+
+
+class EndpointSliceStrategy(Strategy):
+    def default(self, obj: Object) -> None:
+        for port in obj.get("ports") or ():
+            size = len(port)
+            if port.get("name") is None:
+                port["name"] = ""
+            if port.get("protocol") is None:
+                port["protocol"] = "TCP"
+            if len(port) != size:
+                gosyntax.arrange(port, ("name", "protocol", "port", "appProtocol"))
+        obj.setdefault("endpoints", None)
+        obj.setdefault("ports", None)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["metadata"]["generation"] = 1
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        """Labels and annotations count as well as what is in the slice."""
+        metadata, before = obj["metadata"], old["metadata"]
+        same = all(obj.get(field) == old.get(field) for field in ("endpoints", "ports")) and all(
+            (metadata.get(field) or {}) == (before.get(field) or {})
+            for field in ("labels", "annotations")
+        )
+        metadata["generation"] = (before.get("generation") or 0) + (not same)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        kind = obj.get("addressType") or ""
+        endpoints = obj.get("endpoints") or ()
+        if not kind:
+            found.append(errors.required("addressType"))
+        elif kind not in _TYPES:
+            found.append(errors.not_supported("addressType", kind, _TYPES))
+        if len(endpoints) > ENDPOINTS_MAX:
+            found.append(errors.too_many("endpoints", len(endpoints), ENDPOINTS_MAX))
+        else:
+            for index, endpoint in enumerate(endpoints):
+                _endpoint(endpoint, kind, f"endpoints[{index}]", found)
+        _ports(obj, found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        if obj.get("endpoints") != old.get("endpoints") or obj.get("ports") != old.get("ports"):
+            found += self.validate(ctx, obj)
+        if obj.get("addressType") != old.get("addressType"):
+            value = obj.get("addressType") or ""
+            found.append(errors.invalid_value("addressType", value, "field is immutable"))
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) in _MANAGERS:
+            return told
+        for index, endpoint in enumerate(obj.get("endpoints") or ()):
+            for place, address in enumerate(endpoint.get("addresses") or ()):
+                addresswarnings.ip(address, f"endpoints[{index}].addresses[{place}]", told)
+        return told
+
+
+def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, found: list[FieldError]) -> None:
+    addresses = endpoint.get("addresses") or ()
+    if not addresses:
+        text = "must contain at least 1 address"
+        found.append(errors.required(f"{path}.addresses", text))
+    elif len(addresses) > ADDRESSES_MAX:
+        found.append(errors.too_many(f"{path}.addresses", len(addresses), ADDRESSES_MAX))
+    for index, address in enumerate(addresses):
+        at = f"{path}.addresses[{index}]"
+        if kind == "FQDN":
+            _full_name(address, at, found)
+            continue
+        before = len(found)
+        parsed = checks.parse_ip(address)
+        if kind == "IPv4" and (parsed is None or parsed.version != 4):
+            found.append(errors.invalid_value(at, address, "must be a valid IPv4 address"))
+        if kind == "IPv6" and (parsed is None or parsed.version != 6):
+            found.append(errors.invalid_value(at, address, "must be a valid IPv6 address"))
+        if len(found) == before:
+            checks.special_ip(address, at, found)
+    node = endpoint.get("nodeName")
+    if node is not None:
+        checks.named(node, f"{path}.nodeName", names.dns1123_subdomain_errors, found)
+    name = endpoint.get("hostname")
+    if name is not None:
+        checks.named(name, f"{path}.hostname", names.dns1123_label_errors, found)
+    topology = endpoint.get("deprecatedTopology") or {}
+    if len(topology) > TOPOLOGY_MAX:
+        at = f"{path}.deprecatedTopology"
+        found.append(errors.too_many(at, len(topology), TOPOLOGY_MAX))
+    objectmeta.label_errors(topology, f"{path}.deprecatedTopology", found)
+    zones = (endpoint.get("hints") or {}).get("forZones") or ()
+    _zones(zones, f"{path}.hints.forZones", found)
+
+
+def _zones(zones: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+    if len(zones) > ZONES_MAX:
+        found.append(errors.too_many(path, len(zones), ZONES_MAX))
+        return
+    seen: set[str] = set()
+    for index, zone in enumerate(zones):
+        name, at = zone.get("name") or "", f"{path}[{index}].name"
+        if name in seen:
+            found.append(errors.duplicate(at, name))
+        seen.add(name)
+        checks.named(name, at, names.label_value_errors, found)
+
+
+def _full_name(value: str, path: str, found: list[FieldError]) -> None:
+    if not value:
+        found.append(errors.required(path))
+        return
+    wrong = names.dns1123_subdomain_errors(value)
+    for text in wrong:
+        found.append(errors.invalid_value(path, value, text))
+    if not wrong and "." not in value:
+        text = "should be a domain with at least two segments separated by dots"
+        found.append(errors.invalid_value(path, value, text))
+
+
+def _ports(obj: Object, found: list[FieldError]) -> None:
+    taken: set[str] = set()
+    ports = obj.get("ports") or ()
+    if len(ports) > PORTS_MAX:
+        found.append(errors.too_many("ports", len(ports), PORTS_MAX))
+        return
+    for index, port in enumerate(ports):
+        name, path = port.get("name") or "", f"ports[{index}]"
+        if name:
+            checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+        if name in taken:
+            found.append(errors.duplicate(f"{path}.name", name))
+        taken.add(name)
+        checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, found)
+        if port.get("appProtocol") is not None:
+            at = f"{path}.appProtocol"
+            checks.named(port["appProtocol"], at, names.qualified_name_errors, found)

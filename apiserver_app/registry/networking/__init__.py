@@ -1,0 +1,1 @@
+"""Ingresses, NetworkPolicies, ServiceCIDRs, IPAddresses."""

@@ -1,0 +1,148 @@
+"""ServiceCIDRs and IPAddresses: where cluster addresses come from, and whose each one is.
+
+Models kubernetes pkg/apis/networking/validation/validation.go (ValidateServiceCIDR,
+ValidateIPAddress) and pkg/registry/networking/{servicecidr,ipaddress}/strategy.go.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, objectmeta
+
+_IMMUTABLE = "field is immutable"
+_PATH = "spec.cidrs"
+
+
+def address_errors(name: str, prefix: bool) -> list[str]:
+    """An address as upstream writes it: its shortest form."""
+    address = checks.parse_ip(name)
+    if address is None:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    if address.version == 4 and str(address) != name:
+        return ["must not have leading 0s"]
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return [] if str(address) == name else [f'must be in canonical form ("{address}")']
+
+
+class ServiceCIDRStrategy(Strategy):
+    counts_generation = True
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        if obj.get("status") is None:
+            obj["status"] = {}
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        super().prepare_for_create(ctx, obj)
+        obj["status"] = {}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        _ranges(obj["spec"].get("cidrs") or (), found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        now, before = obj["spec"].get("cidrs") or [], old["spec"].get("cidrs") or []
+        if len(now) == len(before):
+            for index, (new, value) in enumerate(zip(now, before, strict=True)):
+                if new != value:
+                    path = f"{_PATH}[{index}]"
+                    found.append(errors.invalid_value(path, new, _IMMUTABLE))
+        elif len(before) == 1 and len(now) == 2:
+            if now[0] != before[0]:
+                found.append(errors.invalid_value(f"{_PATH}[0]", now[0], _IMMUTABLE))
+            _ranges(now, found)
+        else:
+            found.append(errors.invalid_value(_PATH, list(now), _IMMUTABLE))
+        return found
+
+
+class IPAddressStrategy(Strategy):
+    counts_generation = True
+    name_rule = staticmethod(address_errors)
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        parent, path = obj["spec"].get("parentRef"), "spec.parentRef"
+        if parent is None:
+            return [errors.required(path)]
+        if parent.get("group"):
+            checks.named(parent["group"], f"{path}.group", names.dns1123_subdomain_errors, found)
+        for field in ("resource", "name", "namespace"):
+            value = parent.get(field) or ""
+            if not value and field != "namespace":
+                found.append(errors.required(f"{path}.{field}"))
+            for text in objectmeta.path_segment(value, False) if value else ():
+                found.append(errors.invalid_value(f"{path}.{field}", value, text))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        parent = obj["spec"].get("parentRef")
+        if parent == old["spec"].get("parentRef"):
+            return []
+        words = ", ".join(
+            f"{name}:{errors.go_value((parent or {}).get(name.lower()) or '')}"
+            for name in ("Group", "Resource", "Namespace", "Name")
+        )
+        shown = errors.GoText(f"networking.ParentReference{{{words}}}") if parent else None
+        return [errors.invalid_value("spec.parentRef", shown, _IMMUTABLE)]
+
+
+def _ranges(values: Sequence[str], found: list[FieldError]) -> None:
+    if not values:
+        found.append(errors.required(_PATH, "at least one CIDR required"))
+        return
+    if len(values) > 2:
+        words = ", ".join(map(errors.go_value, values))
+        shown = errors.GoText(f"networking.ServiceCIDRSpec{{CIDRs:[]string{{{words}}}}}")
+        found.append(errors.invalid_value(_PATH, shown, "may only hold up to 2 values"))
+        return
+    families = []
+    for index, value in enumerate(values):
+        family = _range_family(value, f"{_PATH}[{index}]", found)
+        if family:
+            families.append(family)
+    if len(families) == 2 and families[0] == families[1]:
+        text = (
+            "may specify no more than one IP for each IP family, "
+            "i.e 192.168.0.0/24 and 2001:db8::/64"
+        )
+        found.append(errors.invalid_value(_PATH, list(values), text))
+
+
+def _range_family(value: str, path: str, found: list[FieldError]) -> int:
+    """4 or 6 where it is a CIDR, 0 otherwise; one that is written otherwise is told of."""
+    before = len(found)
+    checks.cidr(value, path, found)
+    if len(found) != before:
+        return 0
+    host, _, bits = value.partition("/")
+    address = checks.parse_ip(host)
+    assert address is not None
+    network = ipaddress.ip_network(f"{address}/{int(bits)}", strict=False)
+    text = ""
+    if str(int(bits)) != bits or (address.version == 4 and str(address) != host):
+        text = "must not have leading 0s in IP or prefix length"
+    elif isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        text = "must not have an IPv4-mapped IPv6 address"
+    elif network.network_address != address:
+        text = "must not have bits set beyond the prefix length"
+    elif str(network) != value:
+        text = f'must be in canonical form ("{network}")'
+    if text:
+        found.append(errors.invalid_value(path, value, text))
+    return network.version

@@ -1,0 +1,68 @@
+"""PodDisruptionBudgets: at least so many, or at most so many missing, but not both.
+
+Models kubernetes pkg/apis/policy/validation/validation.go and
+pkg/registry/policy/poddisruptionbudget/strategy.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, conditions, gosyntax, selectors
+
+_ZERO = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
+
+
+class PodDisruptionBudgetStrategy(Strategy):
+    unconditional_update = False
+    counts_generation = True
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        if obj.get("status") is None:
+            obj["status"] = dict(_ZERO)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["metadata"]["generation"] = 1
+        obj["status"] = dict(_ZERO)
+
+    def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        obj["status"] = {**_ZERO, **(obj.get("status") or {})}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+        if least is not None and most is not None:
+            chosen = spec.get("unhealthyPodEvictionPolicy")
+            shown = errors.GoText(
+                f"policy.PodDisruptionBudgetSpec{{"
+                f"MinAvailable:{gosyntax.pointer('intstr.IntOrString', least)}, "
+                f"Selector:{gosyntax.pointer('v1.LabelSelector', spec.get('selector'))}, "
+                f"MaxUnavailable:{gosyntax.pointer('intstr.IntOrString', most)}, "
+                "UnhealthyPodEvictionPolicy:"
+                f"{gosyntax.pointer('policy.UnhealthyPodEvictionPolicyType', chosen)}}}"
+            )
+            text = "minAvailable and maxUnavailable cannot be both set"
+            found.append(errors.invalid_value("spec", shown, text))
+        for field, value in (("minAvailable", least), ("maxUnavailable", most)):
+            if value is not None:
+                checks.int_or_percent(value, f"spec.{field}", found)
+                checks.not_above_100_percent(value, f"spec.{field}", found)
+        selectors.validate(spec.get("selector"), "spec.selector", found)
+        policy = spec.get("unhealthyPodEvictionPolicy")
+        if policy is not None and policy not in _POLICIES:
+            path = "spec.unhealthyPodEvictionPolicy"
+            found.append(errors.not_supported(path, policy, _POLICIES))
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        conditions.validate(obj["status"].get("conditions") or (), "status.conditions", found)
+        checks.not_negatives(obj["status"], "status", tuple(_ZERO), found)
+        return found

@@ -1,0 +1,294 @@
+"""ResourceClaims and their templates: which devices are asked for; what was asked for is fixed.
+
+In the old version of the group requests are flat; they are looked at as the later ones have them.
+
+Models kubernetes pkg/apis/resource/validation/validation.go, pkg/apis/resource/v1/defaults.go and
+pkg/registry/resource/{resourceclaim,resourceclaimtemplate}/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object, is_deleting
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core import persistentvolumeclaim
+from apiserver_app.registry.core.pod import scheduling
+from apiserver_app.registry.resource import devicenames, deviceversions
+from apiserver_app.registry.storage import csidriver
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, objectmeta
+
+Part = Mapping[str, Any]
+
+ALTERNATIVES_MAX = 8
+USERS_MAX = 256
+# the minor version since which there are alternatives and access for administrators
+_ALTERNATIVES_SINCE = 34
+# since when devices have taints, and claims tolerate them
+_TAINTS_SINCE = 36
+_MODES = ("All", "ExactCount")
+_ONE = "exactly one of `exactly` or `firstAvailable` is required"
+_NAMED = (
+    "must be the name of a request in the claim or the name of a request and a subrequest "
+    "separated by '/'"
+)
+
+
+class ResourceClaimStrategy(Strategy):
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        if obj.get("status") is None:
+            obj["status"] = {}
+        default(obj["spec"], self.info.version)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["status"] = {}
+        _drop(obj["spec"], kinds.minor_of(ctx.version))
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = self._later(obj).get("spec") or {}
+        _claim(spec.get("devices") or {}, "spec.devices", ctx.version, found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return _fixed(obj, old, "resource.ResourceClaimSpec")
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        known = _known((self._later(obj).get("spec") or {}).get("devices") or {})
+        status, before = obj.get("status") or {}, old.get("status") or {}
+        users = status.get("reservedFor") or ()
+        _users(users, "status.reservedFor", found)
+        allocation = status.get("allocation")
+        _devices(status.get("devices") or (), allocation, found)
+        if users and allocation is None:
+            text = "may not be specified when `allocated` is not set"
+            found.append(errors.forbidden_value("status.reservedFor", text))
+        elif is_deleting(obj) and any(
+            one not in (before.get("reservedFor") or ()) for one in users
+        ):
+            text = (
+                "new entries may not be added while `deallocationRequested` or "
+                "`deletionTimestamp` are set"
+            )
+            found.append(errors.forbidden_value("status.reservedFor", text))
+        then = before.get("allocation")
+        if allocation is not None and then is not None:
+            shown = errors.GoText("resource.AllocationResult{...}")
+            objectmeta.immutable(allocation, then, "status.allocation", found, shown)
+        elif allocation is not None:
+            _allocation(allocation, "status.allocation", known, found)
+        return found
+
+    def _later(self, obj: Object) -> Object:
+        return deviceversions.newer(obj, "") if self.info.version == "v1beta1" else obj
+
+
+class ResourceClaimTemplateStrategy(Strategy):
+    def default(self, obj: Object) -> None:
+        inside: dict[str, Any] = obj.get("spec") or {}
+        obj["spec"] = {"metadata": {"creationTimestamp": None}, **inside}
+        obj["spec"].setdefault("spec", {})
+        default(obj["spec"]["spec"], self.info.version)
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        _drop(obj["spec"]["spec"], kinds.minor_of(ctx.version))
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        later = deviceversions.newer(obj, "") if self.info.version == "v1beta1" else obj
+        inside = later["spec"]
+        persistentvolumeclaim.template_metadata(inside.get("metadata") or {}, "spec", found)
+        devices = (inside.get("spec") or {}).get("devices") or {}
+        _claim(devices, "spec.spec.devices", ctx.version, found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return _fixed(obj, old, "resource.ResourceClaimTemplateSpec")
+
+
+def default(spec: dict[str, Any], version: str) -> None:
+    """One device of a class, unless something else is said."""
+    spec.setdefault("devices", {})
+    for request in spec["devices"].get("requests") or ():
+        options = request.get("firstAvailable") or ()
+        inner = request.get("exactly")
+        if version == "v1beta1" and request.get("deviceClassName"):
+            inner = request
+        for one in (*options, *(() if inner is None else (inner,))):
+            if not one.get("allocationMode"):
+                one["allocationMode"] = "ExactCount"
+            if one["allocationMode"] == "ExactCount" and not one.get("count"):
+                one["count"] = 1
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _drop(spec: dict[str, Any], minor: int) -> None:
+    """Fields behind gates that are off."""
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        if minor < _ALTERNATIVES_SINCE:
+            request.pop("firstAvailable", None)
+        inner = request.get("exactly") or request
+        for one in (inner, *(request.get("firstAvailable") or ())):
+            if minor < _ALTERNATIVES_SINCE:
+                one.pop("adminAccess", None)
+            if minor < _TAINTS_SINCE:
+                one.pop("tolerations", None)
+
+
+def _fixed(obj: Object, old: Object, kind: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    shown = errors.GoText(f"{kind}{{...}}")
+    objectmeta.immutable(obj.get("spec"), old.get("spec"), "spec", found, shown)
+    return found
+
+
+def _known(devices: Part) -> dict[str, set[str]]:
+    """The names of requests, each with those of its alternatives."""
+    return {
+        request.get("name") or "": {one.get("name") for one in request.get("firstAvailable") or ()}
+        for request in devices.get("requests") or ()
+    }
+
+
+def _claim(devices: Part, path: str, version: str, found: list[FieldError]) -> None:
+    known = _known(devices)
+    requests, at = devices.get("requests") or (), f"{path}.requests"
+    if devicenames.within(requests, devicenames.LIST_MAX, at, found):
+        for index, request in enumerate(requests):
+            _request(request, f"{at}[{index}]", version, found)
+        devicenames.distinct([one.get("name") or "" for one in requests], at, found)
+    constraints, at = devices.get("constraints") or (), f"{path}.constraints"
+    if devicenames.within(constraints, devicenames.LIST_MAX, at, found):
+        for index, constraint in enumerate(constraints):
+            _references(constraint, f"{at}[{index}]", known, found)
+            name, field = constraint.get("matchAttribute"), f"{at}[{index}].matchAttribute"
+            if name is None:
+                found.append(errors.required(field))
+            else:
+                devicenames.qualified(name, field, found, fully=True)
+    configs, at = devices.get("config") or (), f"{path}.config"
+    if devicenames.within(configs, devicenames.LIST_MAX, at, found):
+        for index, config in enumerate(configs):
+            _references(config, f"{at}[{index}]", known, found)
+            devicenames.opaque(config, f"{at}[{index}]", found)
+
+
+def _request(request: Part, path: str, version: str, found: list[FieldError]) -> None:
+    name, exactly = request.get("name") or "", request.get("exactly")
+    checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+    options, at = request.get("firstAvailable") or (), f"{path}.firstAvailable"
+    if options and exactly is not None:
+        text = f"{_ONE}, but multiple fields are set"
+        found.append(errors.invalid_value(path, None, text))
+    elif exactly is not None:
+        _exact(exactly, f"{path}.exactly", version, found)
+    elif not options:
+        found.append(errors.required(path, _ONE))
+    elif devicenames.within(options, ALTERNATIVES_MAX, at, found):
+        for index, one in enumerate(options):
+            inner = one.get("name") or ""
+            checks.named(inner, f"{at}[{index}].name", names.dns1123_label_errors, found)
+            _exact(one, f"{at}[{index}]", version, found)
+        devicenames.distinct([one.get("name") or "" for one in options], at, found)
+
+
+def _exact(request: Part, path: str, version: str, found: list[FieldError]) -> None:
+    name = request.get("deviceClassName") or ""
+    devicenames.device_class(name, f"{path}.deviceClassName", found)
+    selectors = request.get("selectors") or ()
+    devicenames.selectors(selectors, f"{path}.selectors", version, found)
+    mode, count = request.get("allocationMode") or "", request.get("count") or 0
+    if mode == "All" and count:
+        text = "must not be specified when allocationMode is 'All'"
+        found.append(errors.invalid_value(f"{path}.count", count, text))
+    elif mode == "ExactCount" and count <= 0:
+        found.append(errors.invalid_value(f"{path}.count", count, "must be greater than zero"))
+    elif mode not in _MODES:
+        found.append(errors.not_supported(f"{path}.allocationMode", mode, _MODES))
+
+
+def _references(
+    part: Part, path: str, known: Mapping[str, set[str]], found: list[FieldError]
+) -> None:
+    requests, at = part.get("requests") or (), f"{path}.requests"
+    if devicenames.within(requests, devicenames.LIST_MAX, at, found):
+        for index, name in enumerate(requests):
+            _reference(name, f"{at}[{index}]", known, found)
+        devicenames.distinct(requests, at, found)
+
+
+def _reference(
+    name: str, path: str, known: Mapping[str, set[str]], found: list[FieldError]
+) -> None:
+    request, slash, option = name.partition("/")
+    if "/" in option:
+        found.append(errors.invalid_value(path, name, _NAMED))
+        return
+    for part in (request, option) if slash else (request,):
+        checks.named(part, path, names.dns1123_label_errors, found)
+    if request not in known or (slash and option not in known[request]):
+        found.append(errors.invalid_value(path, name, _NAMED))
+
+
+def _users(users: Sequence[Part], path: str, found: list[FieldError]) -> None:
+    if not devicenames.within(users, USERS_MAX, path, found):
+        return
+    for index, user in enumerate(users):
+        for field in ("resource", "name", "uid"):
+            if not user.get(field):
+                found.append(errors.required(f"{path}[{index}].{field}"))
+    devicenames.distinct([user.get("uid") or "" for user in users], path, found)
+
+
+def _allocation(
+    allocation: Part, path: str, known: Mapping[str, set[str]], found: list[FieldError]
+) -> None:
+    devices = allocation.get("devices") or {}
+    results, at = devices.get("results") or (), f"{path}.devices.results"
+    if devicenames.within(results, devicenames.LIST_MAX, at, found):
+        for index, result in enumerate(results):
+            here = f"{at}[{index}]"
+            _reference(result.get("request") or "", f"{here}.request", known, found)
+            _device(result, here, found)
+    configs, at = devices.get("config") or (), f"{path}.devices.config"
+    if devicenames.within(configs, 2 * devicenames.LIST_MAX, at, found):
+        for index, config in enumerate(configs):
+            here, allowed = f"{at}[{index}]", ("FromClaim", "FromClass")
+            checks.one_of(config.get("source"), f"{here}.source", allowed, found)
+            _references(config, here, known, found)
+            devicenames.opaque(config, here, found)
+    if allocation.get("nodeSelector") is not None:
+        scheduling.node_selector(allocation["nodeSelector"], f"{path}.nodeSelector", found)
+
+
+def _device(device: Part, path: str, found: list[FieldError]) -> None:
+    """Which device it is: of a driver, in a pool, by name."""
+    csidriver.name(device.get("driver") or "", f"{path}.driver", found)
+    devicenames.pool(device.get("pool") or "", f"{path}.pool", found)
+    name = device.get("device") or ""
+    checks.named(name, f"{path}.device", names.dns1123_label_errors, found)
+
+
+def _devices(devices: Sequence[Part], allocation: Part | None, found: list[FieldError]) -> None:
+    """What drivers tell of the devices that were allocated."""
+    results = ((allocation or {}).get("devices") or {}).get("results") or ()
+    parts = ("driver", "pool", "device")
+    allocated = [tuple(result.get(part) for part in parts) for result in results]
+    for index, device in enumerate(devices):
+        path = f"status.devices[{index}]"
+        _device(device, path, found)
+        words = tuple(device.get(part) for part in parts)
+        if words not in allocated:
+            shown = errors.GoText("/".join(str(word or "") for word in words))
+            text = "must be an allocated device in the claim"
+            found.append(errors.invalid_value(path, shown, text))

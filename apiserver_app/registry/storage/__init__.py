@@ -1,0 +1,1 @@
+"""StorageClasses, CSI drivers and nodes, VolumeAttachments."""

@@ -1,0 +1,121 @@
+"""CSIDrivers: what a volume driver wants, where it does not say; part of it is fixed.
+
+Models kubernetes pkg/apis/storage/v1/defaults.go (SetDefaults_CSIDriver) and
+pkg/apis/storage/validation/validation.go (ValidateCSIDriver).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.strategy import Context, Strategy
+
+DRIVER_LENGTH = 63
+TOKEN_SECONDS_MIN = 600
+UPDATE_SECONDS_MIN = 10
+_PERIOD = "nodeAllocatableUpdatePeriodSeconds"
+# the minor version since which nodes are asked again how much they hold
+_PERIOD_SINCE = 35
+_GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
+_MODES = ("Persistent", "Ephemeral")
+_DEFAULTS: tuple[tuple[str, Any], ...] = (
+    ("attachRequired", True),
+    ("podInfoOnMount", False),
+    ("storageCapacity", False),
+    ("fsGroupPolicy", "ReadWriteOnceWithFSType"),
+    ("requiresRepublish", False),
+    ("seLinuxMount", False),
+)
+
+
+class CSIDriverStrategy(Strategy):
+    unconditional_update = False
+    counts_generation = True
+
+    def default(self, obj: Object) -> None:
+        spec: dict[str, Any] = obj.get("spec") or {}
+        obj["spec"] = spec
+        for field, value in _DEFAULTS:
+            if spec.get(field) is None:
+                spec[field] = value
+        if not spec.get("volumeLifecycleModes"):
+            spec["volumeLifecycleModes"] = ["Persistent"]
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        super().prepare_for_create(ctx, obj)
+        _drop_period(ctx, obj["spec"])
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        if old["spec"].get(_PERIOD) is None:
+            _drop_period(ctx, obj["spec"])
+        super().prepare_for_update(ctx, obj, old)
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        policy = spec.get("fsGroupPolicy")
+        if policy not in _GROUP_POLICIES:
+            found.append(errors.not_supported("spec.fsGroupPolicy", policy, _GROUP_POLICIES))
+        _tokens(spec.get("tokenRequests") or (), "spec.tokenRequests", found)
+        for mode in spec.get("volumeLifecycleModes") or ():
+            if mode not in _MODES:
+                found.append(errors.not_supported("spec.volumeLifecycleModes", mode, _MODES))
+        seconds = spec.get(_PERIOD)
+        if seconds is not None and seconds < UPDATE_SECONDS_MIN:
+            path = f"spec.{_PERIOD}"
+            text = f"must be greater than or equal to {UPDATE_SECONDS_MIN} seconds"
+            found.append(errors.invalid_value(path, seconds, text))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found = self.validate(ctx, obj)
+        spec, before, text = obj["spec"], old["spec"], "field is immutable"
+        if spec.get("attachRequired") != before.get("attachRequired"):
+            value = spec.get("attachRequired")
+            found.append(errors.invalid_value("spec.attachedRequired", value, text))
+        modes = spec.get("volumeLifecycleModes") or []
+        if modes != before.get("volumeLifecycleModes"):
+            words = ", ".join(map(errors.go_value, modes))
+            shown = errors.GoText(f"[]storage.VolumeLifecycleMode{{{words}}}")
+            found.append(errors.invalid_value("spec.volumeLifecycleModes", shown, text))
+        return found
+
+
+def name(value: str, path: str, found: list[FieldError]) -> None:
+    """A driver's name inside another object."""
+    if not value:
+        found.append(errors.required(path))
+    if names.size(value) > DRIVER_LENGTH:
+        found.append(errors.too_long(path, "", DRIVER_LENGTH))
+    for text in names.dns1123_subdomain_errors(value.lower()):
+        found.append(errors.invalid_value(path, value, text))
+
+
+def _drop_period(ctx: Context, spec: dict[str, Any]) -> None:
+    if kinds.minor_of(ctx.version) < _PERIOD_SINCE:
+        spec.pop(_PERIOD, None)
+
+
+def _tokens(requests: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+    seen: set[str] = set()
+    for index, request in enumerate(requests):
+        audience, seconds = request.get("audience") or "", request.get("expirationSeconds")
+        if audience in seen:
+            found.append(errors.duplicate(f"{path}[{index}].audience", audience))
+            continue
+        seen.add(audience)
+        at = f"{path}[{index}].expirationSeconds"
+        if seconds is None:
+            continue
+        if seconds < TOKEN_SECONDS_MIN:
+            text = "may not specify a duration less than 10 minutes"
+            found.append(errors.invalid_value(at, seconds, text))
+        if seconds > 1 << 32:
+            text = "may not specify a duration larger than 2^32 seconds"
+            found.append(errors.invalid_value(at, seconds, text))

@@ -1,0 +1,129 @@
+"""StorageClasses: who provisions, and how; fixed once created.
+
+Models kubernetes pkg/apis/storage/v1/defaults.go and pkg/apis/storage/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, nodewarnings
+
+PARAMETERS_MAX = 512
+PARAMETERS_SIZE = 256 * 1024
+_FIXED = ("parameters", "provisioner", "reclaimPolicy")
+
+
+class StorageClassStrategy(Strategy):
+    def default(self, obj: Object) -> None:
+        if obj.get("reclaimPolicy") is None:
+            obj["reclaimPolicy"] = "Delete"
+        if obj.get("volumeBindingMode") is None:
+            obj["volumeBindingMode"] = "Immediate"
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        provisioner = obj.get("provisioner") or ""
+        if not provisioner:
+            found.append(errors.required("provisioner", provisioner))
+        else:
+            lower = provisioner.lower()
+            checks.named(lower, "provisioner", names.qualified_name_errors, found)
+        parameters(obj.get("parameters") or {}, "parameters", found)
+        policy, mode = obj.get("reclaimPolicy"), obj.get("volumeBindingMode")
+        if policy not in ("Delete", "Retain"):
+            found.append(errors.not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
+        allowed = ("Immediate", "WaitForFirstConsumer")
+        if mode is None:
+            found.append(errors.required("volumeBindingMode"))
+        elif mode not in allowed:
+            found.append(errors.not_supported("volumeBindingMode", mode, allowed))
+        known: list[dict[str, set[str]]] = []
+        for index, term in enumerate(obj.get("allowedTopologies") or ()):
+            rules = term.get("matchLabelExpressions") or ()
+            path = f"allowedTopologies[{index}].matchLabelExpressions"
+            _topology(rules, path, found)
+            places = {rule.get("key") or "": set(rule.get("values") or ()) for rule in rules}
+            if places in known:
+                found.append(errors.duplicate(path, ""))
+            known.append(places)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        for field in _FIXED:
+            if (obj.get(field) or None) != (old.get(field) or None):
+                text = f"updates to {field} are forbidden."
+                found.append(errors.forbidden_value(field, text))
+        if obj.get("volumeBindingMode") != old.get("volumeBindingMode"):
+            value = obj.get("volumeBindingMode")
+            found.append(errors.invalid_value("volumeBindingMode", value, "field is immutable"))
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        for index, term in enumerate(obj.get("allowedTopologies") or ()):
+            for place, rule in enumerate(term.get("matchLabelExpressions") or ()):
+                path = f"allowedTopologies[{index}].matchLabelExpressions[{place}]"
+                nodewarnings.unnamed((rule.get("key") or "",), path, told)
+        return told
+
+
+class VolumeAttributesClassStrategy(Strategy):
+    """What volumes of a driver may be like; fixed once created."""
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        driver = obj.get("driverName") or ""
+        if not driver:
+            found.append(errors.required("driverName"))
+        else:
+            checks.named(driver.lower(), "driverName", names.qualified_name_errors, found)
+        values = obj.get("parameters") or {}
+        parameters(values, "parameters", found)
+        if not values:
+            text = "must contain at least one key/value pair"
+            found.append(errors.required("parameters", text))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        for field in ("driverName", "parameters"):
+            if (obj.get(field) or None) != (old.get(field) or None):
+                text = f"updates to {field} are forbidden."
+                found.append(errors.forbidden_value(field, text))
+        return [*found, *self.validate(ctx, obj)]
+
+
+def parameters(values: Mapping[str, str], path: str, found: list[FieldError]) -> None:
+    if len(values) > PARAMETERS_MAX:
+        found.append(errors.too_long(path, "", PARAMETERS_MAX))
+        return
+    for key in values:
+        if not key:
+            found.append(errors.invalid_value(path, "", "field can not be empty."))
+    if sum(names.size(key) + names.size(value) for key, value in values.items()) > PARAMETERS_SIZE:
+        found.append(errors.too_long(path, "", PARAMETERS_SIZE))
+
+
+def _topology(rules: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+    taken: set[str] = set()
+    for index, rule in enumerate(rules):
+        key, values, at = rule.get("key") or "", rule.get("values") or (), f"{path}[{index}]"
+        if not values:
+            found.append(errors.required(f"{at}.values"))
+        seen: set[str] = set()
+        for place, value in enumerate(values):
+            if value in seen:
+                found.append(errors.duplicate(f"{at}.values[{place}]", value))
+            seen.add(value)
+        checks.named(key, f"{at}.key", names.qualified_name_errors, found)
+        if key in taken:
+            found.append(errors.duplicate(f"{at}.key", key))
+        taken.add(key)

@@ -1,0 +1,201 @@
+"""VolumeAttachments, CSINodes and CSIStorageCapacities: what storage drivers write.
+
+Models kubernetes pkg/apis/storage/validation/validation.go and
+pkg/registry/storage/{volumeattachment,csinode,csistoragecapacity}/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.core import persistentvolume
+from apiserver_app.registry.core import resources as amounts
+from apiserver_app.registry.storage import csidriver
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import checks, gosyntax, nodewarnings, selectors
+
+NODE_ID_LENGTH = 256
+ERROR_SIZE, METADATA_SIZE = 1024, 256 * 1024
+# the minor version since which a driver may say anew how much a node holds
+_ALLOCATABLE_CHANGES_SINCE = 35
+_IMMUTABLE = "field is immutable"
+_ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+
+
+class VolumeAttachmentStrategy(Strategy):
+    unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        if obj.get("spec") is None:
+            obj["spec"] = {}
+        status: dict[str, Any] = obj.get("status") or {}
+        obj["status"] = {"attached": False, **status}
+
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        obj["status"] = {"attached": False}
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec = obj["spec"]
+        attacher, source = spec.get("attacher") or "", spec.get("source") or {}
+        if not attacher:
+            found.append(errors.required("spec.attacher"))
+        name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
+        if name is None and inline is None:
+            found.append(errors.required("spec.source", _ONE_SOURCE))
+        elif name is not None and inline is not None:
+            found.append(errors.forbidden_value("spec.source", _ONE_SOURCE))
+        elif name == "":
+            text = "must specify non empty persistentVolumeName"
+            found.append(errors.required("spec.source.persistentVolumeName", text))
+        if inline is not None and name is None:
+            path = "spec.source.inlineVolumeSpec"
+            persistentvolume.validate_spec(inline, "", path, found, inline=True)
+        node = spec.get("nodeName") or ""
+        checks.named(node, "spec.nodeName", names.dns1123_subdomain_errors, found)
+        csidriver.name(attacher, "spec.attacher", found)
+        if name is not None:
+            path = "spec.source.persistentVolumeName"
+            checks.named(name, path, names.dns1123_subdomain_errors, found)
+        return found
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        status = obj.get("status") or {}
+        metadata = status.get("attachmentMetadata") or {}
+        size = sum(names.size(key) + names.size(value) for key, value in metadata.items())
+        if size > METADATA_SIZE:
+            found.append(errors.too_long("status.attachmentMetadata", "", METADATA_SIZE))
+        for field in ("attachError", "detachError"):
+            _failure(status.get(field) or {}, f"status.{field}", found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        if obj["spec"] == old["spec"]:
+            return []
+        spec = obj["spec"]
+        source = spec.get("source") or {}
+        parts = ", ".join(
+            (
+                f"Attacher:{errors.go_value(spec.get('attacher') or '')}",
+                "Source:storage.VolumeAttachmentSource{PersistentVolumeName:"
+                f"{gosyntax.pointer('string', source.get('persistentVolumeName'))}, "
+                "InlineVolumeSpec:"
+                f"{gosyntax.pointer('core.PersistentVolumeSpec', source.get('inlineVolumeSpec'))}"
+                "}",
+                f"NodeName:{errors.go_value(spec.get('nodeName') or '')}",
+            )
+        )
+        shown = errors.GoText(f"storage.VolumeAttachmentSpec{{{parts}}}")
+        return [*self.validate(ctx, obj), errors.invalid_value("spec", shown, _IMMUTABLE)]
+
+
+class CSINodeStrategy(Strategy):
+    unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        spec: dict[str, Any] = obj.get("spec") or {}
+        obj["spec"] = spec
+        spec.setdefault("drivers", None)
+        for driver in spec["drivers"] or ():
+            driver.setdefault("topologyKeys", None)
+            gosyntax.arrange(driver, ("name", "nodeID", "topologyKeys", "allocatable"))
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        seen: set[str] = set()
+        for index, driver in enumerate(obj["spec"].get("drivers") or ()):
+            _driver(driver, seen, f"spec.drivers[{index}]", found)
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found = self.validate(ctx, obj)
+        now = {driver.get("name"): driver for driver in obj["spec"].get("drivers") or ()}
+        is_open = kinds.minor_of(ctx.version) >= _ALLOCATABLE_CHANGES_SINCE
+        fixed = ("name", "nodeID", "topologyKeys", *(() if is_open else ("allocatable",)))
+        for before in old["spec"].get("drivers") or ():
+            after = now.get(before.get("name"))
+            if after is not None and any(after.get(name) != before.get(name) for name in fixed):
+                shown = errors.GoText(_driver_text(after))
+                found.append(errors.invalid_value("spec.drivers", shown, _IMMUTABLE))
+        return found
+
+
+class CSIStorageCapacityStrategy(Strategy):
+    unconditional_update = False
+
+    def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        selectors.validate(obj.get("nodeTopology"), "nodeTopology", found)
+        value = obj.get("storageClassName") or ""
+        checks.named(value, "storageClassName", names.dns1123_subdomain_errors, found)
+        capacity = obj.get("capacity")
+        if capacity is not None and amounts.nano(capacity) < 0:
+            shown = amounts.canonical(capacity)
+            found.append(errors.invalid_value("capacity", shown, checks.NOT_NEGATIVE))
+        return found
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        found: list[FieldError] = []
+        if obj.get("nodeTopology") != old.get("nodeTopology"):
+            shown = gosyntax.label_selector(obj.get("nodeTopology"))
+            found.append(errors.invalid_value("nodeTopology", shown, _IMMUTABLE))
+        value = obj.get("storageClassName") or ""
+        if value != (old.get("storageClassName") or ""):
+            found.append(errors.invalid_value("storageClassName", value, _IMMUTABLE))
+        return found
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        told: list[str] = []
+        nodewarnings.selector(obj.get("nodeTopology"), "nodeTopology", told)
+        return told
+
+
+def _failure(error: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+    """Why a volume is not attached, or still is."""
+    if names.size(error.get("message") or "") > ERROR_SIZE:
+        # the limit that upstream names is the other one
+        found.append(errors.too_long(f"{path}.message", "", METADATA_SIZE))
+
+
+def _driver(driver: Mapping[str, Any], seen: set[str], path: str, found: list[FieldError]) -> None:
+    name, identity = driver.get("name") or "", driver.get("nodeID") or ""
+    csidriver.name(name, f"{path}.name", found)
+    if not identity:
+        found.append(errors.required(f"{path}.nodeID"))
+    if names.size(identity) > NODE_ID_LENGTH:
+        text = f"must be {NODE_ID_LENGTH} characters or less"
+        found.append(errors.invalid_value(f"{path}.nodeID", identity, text))
+    count = (driver.get("allocatable") or {}).get("count")
+    checks.not_negative(count, f"{path}.allocatable.count", found)
+    if name in seen:
+        found.append(errors.duplicate(f"{path}.name", name))
+    seen.add(name)
+    keys: set[str] = set()
+    for key in driver.get("topologyKeys") or ():
+        if not key:
+            found.append(errors.required(path))
+        if key in keys:
+            found.append(errors.duplicate(path, key))
+        keys.add(key)
+        checks.named(key, path, names.qualified_name_errors, found)
+
+
+def _driver_text(driver: Mapping[str, Any]) -> str:
+    """A storage.CSINodeDriver in Go's syntax."""
+    words = ", ".join(
+        (
+            f"Name:{errors.go_value(driver.get('name') or '')}",
+            f"NodeID:{errors.go_value(driver.get('nodeID') or '')}",
+            f"TopologyKeys:{errors.go_value(gosyntax.strings(driver.get('topologyKeys')))}",
+            "Allocatable:"
+            f"{gosyntax.pointer('storage.VolumeNodeResources', driver.get('allocatable'))}",
+        )
+    )
+    return f"storage.CSINodeDriver{{{words}}}"

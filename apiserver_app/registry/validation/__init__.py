@@ -1,0 +1,1 @@
+"""Validation that kinds share: metadata, selectors, conditions, addresses, PEM; Go syntax."""

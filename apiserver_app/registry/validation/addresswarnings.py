@@ -1,0 +1,62 @@
+"""What upstream warns of in addresses: forms that are accepted today and read in two ways.
+
+Only for fields that were validated before; an address that is none says nothing here.
+
+Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.validation import checks
+
+_FUTURE = "will be considered invalid in a future Kubernetes release"
+
+
+def ip(value: str, path: str, told: list[str]) -> None:
+    address = checks.parse_ip(value)
+    if address is None:
+        return
+    plain = _unmapped(address)
+    if plain is not address or (address.version == 4 and str(address) != value):
+        told.append(f'{path}: non-standard IP address "{value}" {_FUTURE}: use "{plain}"')
+    elif str(address) != value:
+        told.append(
+            f'{path}: IPv6 address "{value}" should be in RFC 5952 canonical format ("{address}")'
+        )
+
+
+def cidr(value: str, path: str, told: list[str]) -> None:
+    host, _, bits = value.partition("/")
+    address = checks.parse_ip(host)
+    if address is None or not names.is_number(bits) or int(bits) > address.max_prefixlen:
+        return
+    plain, size = _unmapped(address), int(bits)
+    if plain is not address:
+        size = max(size - 96, 0)
+    network = ipaddress.ip_network(f"{plain}/{size}", strict=False)
+    size_before = len(told)
+    if network.network_address != plain:
+        alone = f"{plain}/{plain.max_prefixlen}"
+        told.append(
+            f'{path}: CIDR value "{value}" is ambiguous in this context '
+            f'(should be "{network}" or "{alone}"?)'
+        )
+    strict = plain is address and str(size) == bits
+    if not strict or (address.version == 4 and str(address) != host):
+        told.append(f'{path}: non-standard CIDR value "{value}" {_FUTURE}: use "{network}"')
+    elif len(told) == size_before and str(network) != value:
+        told.append(
+            f'{path}: IPv6 CIDR value "{value}" should be in RFC 5952 canonical format '
+            f'("{network}")'
+        )
+
+
+def _unmapped(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The IPv4 address that an IPv6 address wraps; another is answered itself."""
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return address if mapped is None else mapped

@@ -1,0 +1,329 @@
+"""Validation of metadata, the same for every kind: names, labels, owners, finalizers, immutability.
+
+The pipeline calls it before the strategy's own validation; strategies only say by `name_rule` how
+their objects may be called. Nothing here changes an object.
+
+Models kubernetes staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go and
+pkg/apis/meta/v1/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import names
+
+# (name, whether something will be appended to it) -> findings
+NameRule = Callable[[str, bool], list[str]]
+
+IMMUTABLE = "field is immutable"
+NOT_NEGATIVE = "must be greater than or equal to 0"
+ANNOTATIONS_SIZE = 256 * 1024
+FIELD_MANAGER_LENGTH = 128
+SUBRESOURCE_LENGTH = 256
+STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_IMMUTABLE_FIELDS = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+# what nearly every key looks like; a key that does not match is looked at in full
+_is_plain_key = re.compile(
+    r"(?:[a-z0-9]+(?:[-.][a-z0-9]+){0,20}/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+).fullmatch
+
+
+def dns_subdomain(name: str, prefix: bool) -> list[str]:
+    """The rule of most kinds."""
+    return names.dns1123_subdomain_errors(_masked(name) if prefix else name)
+
+
+def dns_label(name: str, prefix: bool) -> list[str]:
+    return names.dns1123_label_errors(_masked(name) if prefix else name)
+
+
+def dns1035_label(name: str, prefix: bool) -> list[str]:
+    return names.dns1035_label_errors(_masked(name) if prefix else name)
+
+
+def path_segment(name: str, prefix: bool) -> list[str]:
+    """What roles and bindings are called: anything that can stand in a URL's path."""
+    if not prefix and name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{mark}'" for mark in ("/", "%") if mark in name]
+
+
+def validate_object_meta(obj: Object, namespaced: bool, name_rule: NameRule) -> list[FieldError]:
+    """Everything a create must satisfy."""
+    metadata = obj["metadata"]
+    found: list[FieldError] = []
+    generate = metadata.get("generateName")
+    if generate:
+        for text in name_rule(generate, True):
+            found.append(errors.invalid_value("metadata.generateName", generate, text))
+    name = metadata.get("name")
+    if not name:
+        found.append(errors.required("metadata.name", "name or generateName is required"))
+    else:
+        for text in name_rule(name, False):
+            found.append(errors.invalid_value("metadata.name", name, text))
+    namespace = metadata.get("namespace")
+    if namespaced:
+        if not namespace:
+            found.append(errors.required("metadata.namespace"))
+        else:
+            for text in names.dns1123_label_errors(namespace):
+                found.append(errors.invalid_value("metadata.namespace", namespace, text))
+    elif namespace:
+        found.append(errors.forbidden_value("metadata.namespace", "not allowed on this type"))
+    _common(metadata, found)
+    if metadata.get("finalizers"):
+        _finalizers(metadata["finalizers"], found)
+        _finalizer_words(metadata["finalizers"], found)
+    return found
+
+
+def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
+    """Everything an update must satisfy. Parts that are the old ones are not looked at again."""
+    after, before = new["metadata"], old["metadata"]
+    found: list[FieldError] = []
+    if before.get("deletionTimestamp"):
+        _no_new_finalizers(after.get("finalizers") or (), before.get("finalizers") or (), found)
+    if not after.get("resourceVersion"):
+        found.append(
+            errors.invalid_value("metadata.resourceVersion", "", "must be specified for an update")
+        )
+    generation = after.get("generation") or 0
+    if generation < (before.get("generation") or 0):
+        found.append(
+            errors.invalid_value("metadata.generation", generation, "must not be decremented")
+        )
+    for field in _IMMUTABLE_FIELDS:
+        value = after.get(field)
+        if value != before.get(field):
+            shown = value if value is not None else _zero(field)
+            found.append(errors.invalid_value(f"metadata.{field}", shown, IMMUTABLE))
+    changed = {
+        key: value
+        for key, value in after.items()
+        if value and key in _CHECKED and value != before.get(key)
+    }
+    if changed:
+        _common(changed, found)
+        if "finalizers" in changed:
+            _finalizer_words(changed["finalizers"], found)
+    return found
+
+
+def label_errors(labels: Mapping[str, str], path: str, found: list[FieldError]) -> None:
+    """Keys are qualified names, values label values; both are told of at the map's path."""
+    for key, value in labels.items():
+        if errors.are_enough(found):
+            return
+        if not _is_plain_key(key):
+            for text in names.qualified_name_errors(key):
+                found.append(errors.invalid_value(path, key, text))
+        for text in names.label_value_errors(value):
+            found.append(errors.invalid_value(path, value, text))
+
+
+def annotation_errors(annotations: Mapping[str, str], path: str, found: list[FieldError]) -> None:
+    size = 0
+    for key, value in annotations.items():
+        if errors.are_enough(found):
+            return
+        if not _is_plain_key(key):
+            for text in names.qualified_name_errors(key.lower()):
+                found.append(errors.invalid_value(path, key, text))
+        size += names.size(key) + names.size(value)
+    if size > ANNOTATIONS_SIZE:
+        found.append(errors.too_long(path, "", ANNOTATIONS_SIZE))
+
+
+def immutable(new: Any, old: Any, path: str, found: list[FieldError], shown: Any = None) -> None:
+    """`shown` is the new value as upstream prints it, where that is not the value itself."""
+    if new is not old and new != old:
+        found.append(errors.invalid_value(path, new if shown is None else shown, IMMUTABLE))
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+_CHECKED = {
+    "generation",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+}
+
+
+def _masked(name: str) -> str:
+    """A prefix may end in a dash, since something follows it."""
+    return f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name
+
+
+def _zero(field: str) -> Any:
+    return "" if field in ("name", "namespace", "uid") else None
+
+
+def _common(metadata: Mapping[str, Any], found: list[FieldError]) -> None:
+    generation = metadata.get("generation")
+    if generation and generation < 0:
+        found.append(errors.invalid_value("metadata.generation", generation, NOT_NEGATIVE))
+    labels = metadata.get("labels")
+    if labels:
+        label_errors(labels, "metadata.labels", found)
+    annotations = metadata.get("annotations")
+    if annotations:
+        annotation_errors(annotations, "metadata.annotations", found)
+    owners = metadata.get("ownerReferences")
+    if owners:
+        _owners(owners, found)
+    managed = metadata.get("managedFields")
+    if managed:
+        _managed_fields(managed, found)
+
+
+def _owners(owners: Sequence[Object], found: list[FieldError]) -> None:
+    controller, shown = "", errors.GoText()
+    for index, owner in enumerate(owners):
+        if errors.are_enough(found):
+            return
+        version = owner.get("apiVersion") or ""
+        kind, name = owner.get("kind") or "", owner.get("name") or ""
+        if not (version and kind and name and owner.get("uid")) or version.count("/") > 1:
+            _owner(owner, f"metadata.ownerReferences[{index}]", found)
+        if version == "v1" and kind == "Event":
+            found.append(
+                errors.invalid_value(
+                    f"metadata.ownerReferences[{index}]",
+                    _owner_text(owner),
+                    "/v1, Kind=Event is disallowed from being an owner",
+                )
+            )
+        if owner.get("controller"):
+            if controller:
+                shown = shown or _owners_text(owners)
+                found.append(
+                    errors.invalid_value(
+                        "metadata.ownerReferences",
+                        shown,
+                        "Only one reference can have Controller set to true. Found "
+                        f'"true" in references for {controller} and {kind}/{name}',
+                    )
+                )
+            else:
+                controller = f"{kind}/{name}"
+
+
+def _owner(owner: Object, path: str, found: list[FieldError]) -> None:
+    version = owner.get("apiVersion") or ""
+    _, slash, number = version.partition("/")
+    if not version or "/" in number or (slash and not number):
+        found.append(
+            errors.invalid_value(f"{path}.apiVersion", version, "version must not be empty")
+        )
+    for field in ("kind", "name", "uid"):
+        if not owner.get(field):
+            found.append(errors.invalid_value(f"{path}.{field}", "", f"{field} must not be empty"))
+
+
+def _owner_text(owner: Object) -> errors.GoText:
+    def pointer(value: Any) -> str:
+        return "(*bool)(nil)" if value is None else "(*bool)(0xc000000000)"
+
+    parts = ", ".join(
+        f"{label}:{errors.go_value(owner.get(field) or '')}"
+        for label, field in (
+            ("APIVersion", "apiVersion"),
+            ("Kind", "kind"),
+            ("Name", "name"),
+            ("UID", "uid"),
+        )
+    )
+    return errors.GoText(
+        f"v1.OwnerReference{{{parts}, Controller:{pointer(owner.get('controller'))}, "
+        f"BlockOwnerDeletion:{pointer(owner.get('blockOwnerDeletion'))}}}"
+    )
+
+
+def _owners_text(owners: Sequence[Object]) -> errors.GoText:
+    return errors.GoText(f"[]v1.OwnerReference{{{', '.join(map(_owner_text, owners))}}}")
+
+
+def _finalizers(finalizers: Sequence[str], found: list[FieldError]) -> None:
+    for finalizer in finalizers:
+        for text in names.qualified_name_errors(finalizer):
+            found.append(errors.invalid_value("metadata.finalizers", finalizer, text))
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        found.append(
+            errors.invalid_value(
+                "metadata.finalizers",
+                list(finalizers),
+                "finalizer orphan and foregroundDeletion cannot be both set",
+            )
+        )
+
+
+def _finalizer_words(finalizers: Sequence[str], found: list[FieldError]) -> None:
+    for index, finalizer in enumerate(finalizers):
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
+            found.append(
+                errors.invalid_value(
+                    f"metadata.finalizers[{index}]",
+                    finalizer,
+                    "name is neither a standard finalizer name nor is it fully qualified",
+                )
+            )
+
+
+def _no_new_finalizers(
+    after: Sequence[str], before: Sequence[str], found: list[FieldError]
+) -> None:
+    added = sorted(set(after) - set(before))
+    if added:
+        found.append(
+            errors.forbidden_value(
+                "metadata.finalizers",
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers {errors.go_value(added)}",
+            )
+        )
+
+
+def _managed_fields(managed: Sequence[Object], found: list[FieldError]) -> None:
+    for index, entry in enumerate(managed):
+        operation = entry.get("operation")
+        if operation not in ("Apply", "Update"):
+            found.append(
+                errors.invalid_value(
+                    f"metadata.managedFields[{index}].operation",
+                    operation or "",
+                    "must be `Apply` or `Update`",
+                )
+            )
+        fields_type = entry.get("fieldsType")
+        if fields_type and fields_type != "FieldsV1":
+            found.append(
+                errors.invalid_value(
+                    f"metadata.managedFields[{index}].fieldsType",
+                    fields_type,
+                    "must be `FieldsV1`",
+                )
+            )
+        manager = entry.get("manager") or ""
+        if len(manager) > FIELD_MANAGER_LENGTH:
+            path = f"metadata.managedFields[{index}].manager"
+            found.append(errors.too_long(path, manager, FIELD_MANAGER_LENGTH))
+        if len(entry.get("subresource") or "") > SUBRESOURCE_LENGTH:
+            path = f"metadata.managedFields[{index}].subresource"
+            found.append(errors.too_long(path, "", SUBRESOURCE_LENGTH))

@@ -1,0 +1,1 @@
+"""Bootstrap tokens: cluster-info signed with them, and their end."""

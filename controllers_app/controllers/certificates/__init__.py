@@ -1,0 +1,1 @@
+"""CertificateSigningRequests approved, signed and removed; the CA published to namespaces."""

@@ -1,0 +1,1 @@
+"""The cronjob controller and its schedules."""

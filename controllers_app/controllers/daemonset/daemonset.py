@@ -1,0 +1,374 @@
+"""The daemon set controller: one pod on every node that may have it.
+
+Its pods are bound by the scheduler like all others; each asks for its node by name, in an affinity.
+
+Models kubernetes pkg/controller/daemon/daemon_controller.go and update.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
+from controllers_app.controllers.daemonset import nodeselection
+from controllers_app.controllers.deployment import rules
+from controllers_app.controllers.workload import history, ownership, podcontrol, podstate
+from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.expectations import Expectations
+
+DAEMON_SETS = "daemonsets.apps"
+BURST = 250
+PACE = (5, 30)  # reconciles of one daemon set per second, and at once
+GENERATION = "deprecated.daemonset.template.generation"
+GENERATION_LABEL = "pod-template-generation"
+PREFIX = "node.kubernetes.io/"
+
+# what a daemon's pods put up with, since they serve the node itself
+_TOLERATED = (
+    (PREFIX + "not-ready", "NoExecute"),
+    (PREFIX + "unreachable", "NoExecute"),
+    (PREFIX + "disk-pressure", "NoSchedule"),
+    (PREFIX + "memory-pressure", "NoSchedule"),
+    (PREFIX + "pid-pressure", "NoSchedule"),
+    (PREFIX + "unschedulable", "NoSchedule"),
+)
+
+# counts of the status that are written even when they are zero
+_ALWAYS = (
+    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done, and on how many nodes."""
+
+    create: list[str] = field(default_factory=list)  # nodes
+    delete: list[Object] = field(default_factory=list)  # pods
+    failed: list[Object] = field(default_factory=list)  # pods that ended and are replaced
+
+
+class DaemonSetController(Controller):
+    """Reconciles daemon sets."""
+
+    resource = DAEMON_SETS
+    source = "pkg/controller/daemon/daemon_controller.go syncDaemonSet"
+    workers = 2
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self.queue.pace(*PACE)
+        self._expected = Expectations(ctx.kernel)
+        self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
+        self._sets = ctx.informers.informer(DAEMON_SETS).index_by_namespace()
+        self._nodes = ctx.informers.informer("nodes")
+        self._pods = ctx.informers.informer("pods").index_by_controller()
+        self._revisions = ctx.informers.informer(history.REVISIONS).index_by_controller()
+        self._sets.handle(self._changed, self._updated, self._deleted)
+        self._nodes.handle(self._node_added, self._node_updated, self._node_added)
+        self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
+
+    async def reconcile(self, key: str) -> Result | None:
+        owner = self._sets.get(key)
+        if owner is None:
+            self._expected.forget(key)
+            return Result("is gone")
+        if meta.is_deleting(owner):
+            return Result("is being deleted: does nothing")
+        past = history.History(self.client, self._revisions, owner)
+        current = await past.current()
+        hash_ = history.hash_of(current)
+        by_node = await self._pods_by_node(owner)
+        said = "waits until the cache shows what it did"
+        if self._expected.satisfied(key):
+            said = await self._manage(key, owner, by_node, hash_)
+        await past.trim(
+            owner["spec"].get("revisionHistoryLimit", 10),
+            frozenset(
+                meta.labels_of(pod).get(history.HASH_LABEL, "")
+                for pods in by_node.values()
+                for pod in pods
+            )
+            | {hash_},
+        )
+        wait = await self._write_status(owner, by_node, hash_)
+        return Result(said, wait)
+
+    # -- what is there --------------------------------------------------------------------------
+
+    async def _pods_by_node(self, owner: Object) -> dict[str, list[Object]]:
+        selector = labels.from_label_selector(owner["spec"].get("selector"))
+        claims = ownership.Claims(
+            self.client, "pods", owner, DAEMON_SETS,
+            lambda pod: selector.matches(meta.labels_of(pod)),
+        )  # fmt: skip
+        owned = self._pods.owned_by(meta.uid_of(owner))
+        orphans = self._pods.orphans(meta.namespace_of(owner))
+        by_node: dict[str, list[Object]] = {}
+        for pod in await claims.claim([*owned.values(), *orphans.values()]):
+            by_node.setdefault(_node_of(pod), []).append(pod)
+        return by_node
+
+    def _should_run(self, owner: Object, node: Object) -> tuple[bool, bool]:
+        """(a pod should be started there, a pod that is there may stay)."""
+        spec = owner["spec"]["template"]["spec"]
+        if spec.get("nodeName") and spec["nodeName"] != meta.name_of(node):
+            return False, False
+        if not nodeselection.selects(spec, node):
+            return False, False
+        tolerations = _tolerations(spec)
+        if nodeselection.untolerated(tolerations, node, ("NoSchedule", "NoExecute")) is None:
+            return True, True
+        stays = nodeselection.untolerated(tolerations, node, ("NoExecute",)) is None
+        return False, stays
+
+    # -- what is done ---------------------------------------------------------------------------
+
+    async def _manage(
+        self, key: str, owner: Object, by_node: dict[str, list[Object]], hash_: str
+    ) -> str:
+        plan = self._plan(owner, by_node)
+        self._plan_update(owner, by_node, hash_, plan)
+        creates = plan.create[:BURST]
+        deletes = [*plan.delete, *plan.failed][:BURST]
+        if deletes:
+            self._expected.expect_deletions(key, [meta.uid_of(pod) for pod in deletes])
+        if creates:
+            self._expected.expect_creations(key, len(creates))
+        for pod in plan.failed:
+            where = f"{meta.namespace_of(pod)}/{meta.name_of(pod)} on node {_node_of(pod)}"
+            self.recorder.event(
+                owner, "Warning", "FailedDaemonPod",
+                f"Found failed daemon pod {where}, will try to kill it",
+            )  # fmt: skip
+
+        async def create(number: int) -> None:
+            await self._pod_control.create(owner, _pod(owner, creates[number], hash_))
+
+        made, failure, _ = await podcontrol.slow_start(len(creates), create)
+        if made < len(creates):
+            self._expected.creation_observed(key, len(creates) - made)
+        for pod in deletes:
+            try:
+                await self._pod_control.delete(owner, pod)
+            except errors.ApiError as error:
+                self._expected.deletion_observed(key, meta.uid_of(pod))
+                if error.code != 404:
+                    failure = failure or error
+        if failure is not None:
+            raise failure
+        return f"wants {self._desired(owner)}: creates {made}, deletes {len(deletes)}"
+
+    def _desired(self, owner: Object) -> int:
+        return sum(1 for node in self._nodes.list() if self._should_run(owner, node)[0])
+
+    def _plan(self, owner: Object, by_node: dict[str, list[Object]]) -> Plan:
+        plan = Plan()
+        known = set()
+        for name, node in sorted((meta.name_of(node), node) for node in self._nodes.list()):
+            known.add(name)
+            starts, stays = self._should_run(owner, node)
+            pods = by_node.get(name, [])
+            if starts and not pods:
+                plan.create.append(name)
+            elif stays:
+                self._keep_one(pods, plan)
+            else:
+                plan.delete += [pod for pod in pods if not meta.is_deleting(pod)]
+        for name, pods in by_node.items():
+            if name and name not in known:  # its node is gone and it was never bound
+                plan.delete += [
+                    pod for pod in pods
+                    if not pod["spec"].get("nodeName") and not meta.is_deleting(pod)
+                ]  # fmt: skip
+        return plan
+
+    def _keep_one(self, pods: list[Object], plan: Plan) -> None:
+        """Replace what ended; of several keep the oldest."""
+        running = []
+        for pod in pods:
+            if meta.is_deleting(pod):
+                continue
+            if podstate.is_finished(pod):
+                plan.failed.append(pod)
+            else:
+                running.append(pod)
+        running.sort(key=lambda pod: (not podstate.is_ready(pod), _created(pod)))
+        plan.delete += running[1:]
+
+    def _plan_update(
+        self, owner: Object, by_node: dict[str, list[Object]], hash_: str, plan: Plan
+    ) -> None:
+        """RollingUpdate: delete old pods, as many at a time as may be missing."""
+        strategy = owner["spec"].get("updateStrategy") or {}
+        if strategy.get("type") == "OnDelete" or plan.create or plan.delete:
+            return
+        rolling = strategy.get("rollingUpdate") or {}
+        desired = self._desired(owner)
+        share = rolling.get("maxUnavailable", 1)
+        limit = max(1, rules.scaled_value(share, desired, up=True))
+        min_ready = owner["spec"].get("minReadySeconds") or 0
+        unavailable = 0
+        old_available: list[Object] = []
+        for name in sorted(by_node):
+            for pod in by_node[name]:
+                if meta.is_deleting(pod):
+                    unavailable += 1
+                    continue
+                available = podstate.is_available(pod, min_ready, self.kernel.now)
+                is_old = meta.labels_of(pod).get(history.HASH_LABEL) != hash_
+                if not available:
+                    unavailable += 1
+                    if is_old and pod not in plan.failed:
+                        plan.delete.append(pod)  # it serves nobody: costs nothing
+                elif is_old:
+                    old_available.append(pod)
+        plan.delete += old_available[: max(0, limit - unavailable)]
+
+    # -- the status -----------------------------------------------------------------------------
+
+    async def _write_status(
+        self, owner: Object, by_node: dict[str, list[Object]], hash_: str
+    ) -> float:
+        """Write it if it is new; in how many seconds time alone will change it."""
+        now = self.kernel.now
+        min_ready = owner["spec"].get("minReadySeconds") or 0
+        counts = dict.fromkeys(
+            ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
+             "numberReady", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"), 0
+        )  # fmt: skip
+        wait = 0.0
+        for node in self._nodes.list():
+            starts, _ = self._should_run(owner, node)
+            pods = sorted(by_node.get(meta.name_of(node), ()), key=_created)
+            if not starts:
+                counts["numberMisscheduled"] += bool(pods)
+                continue
+            counts["desiredNumberScheduled"] += 1
+            if not pods:
+                continue
+            pod = pods[0]
+            counts["currentNumberScheduled"] += 1
+            if podstate.is_ready(pod):
+                counts["numberReady"] += 1
+                if podstate.is_available(pod, min_ready, now):
+                    counts["numberAvailable"] += 1
+                else:
+                    wait = float(min_ready)
+            if meta.labels_of(pod).get(history.HASH_LABEL) == hash_:
+                counts["updatedNumberScheduled"] += 1
+        counts["numberUnavailable"] = counts["desiredNumberScheduled"] - counts["numberAvailable"]
+        status: Object = {"observedGeneration": owner["metadata"].get("generation", 0)}
+        status.update({name: count for name, count in counts.items() if count or name in _ALWAYS})
+        old = owner.get("status") or {}
+        if old.get("collisionCount") is not None:
+            status["collisionCount"] = old["collisionCount"]
+        if status != old:
+            await self.client.update(
+                DAEMON_SETS, meta.namespace_of(owner), meta.name_of(owner),
+                {**owner, "status": status}, subresource="status",
+            )  # fmt: skip
+        return wait
+
+    # -- handlers -------------------------------------------------------------------------------
+
+    def _changed(self, owner: Object, revision: int) -> None:
+        self.queue.add(meta.key_of(owner), revision)
+
+    def _updated(self, _old: Object, owner: Object, revision: int) -> None:
+        self.queue.add(meta.key_of(owner), revision)
+
+    def _deleted(self, owner: Object, revision: int) -> None:
+        self._expected.forget(meta.key_of(owner))
+        self.queue.add(meta.key_of(owner), revision)
+
+    def _node_added(self, _node: Object, revision: int) -> None:
+        for owner in self._sets.list():
+            self.queue.add(meta.key_of(owner), revision)
+
+    def _node_updated(self, old: Object, node: Object, revision: int) -> None:
+        """Only what decides where pods may run; heartbeats do not."""
+        before, now = old["spec"], node["spec"]
+        if before.get("taints") != now.get("taints") or meta.labels_of(old) != meta.labels_of(node):
+            self._node_added(node, revision)
+
+    def _pod_added(self, pod: Object, revision: int) -> None:
+        key = ownership.owner_key(pod, "DaemonSet", self._sets)
+        if key and meta.is_deleting(pod):
+            self._pod_deleted(pod, revision)
+        elif key:
+            self._expected.creation_observed(key)
+            self.queue.add(key, revision)
+        elif meta.controller_of(pod) is None and not meta.is_deleting(pod):
+            self._enqueue_matching(pod, revision)
+
+    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
+        key = ownership.owner_key(pod, "DaemonSet", self._sets)
+        if key and meta.is_deleting(pod) and not meta.is_deleting(old):
+            self._pod_deleted(pod, revision)
+        elif key:
+            self.queue.add(key, revision)
+        elif meta.controller_of(pod) is None and meta.labels_of(old) != meta.labels_of(pod):
+            self._enqueue_matching(pod, revision)
+
+    def _pod_deleted(self, pod: Object, revision: int) -> None:
+        key = ownership.owner_key(pod, "DaemonSet", self._sets)
+        if key:
+            self._expected.deletion_observed(key, meta.uid_of(pod))
+            self.queue.add(key, revision)
+
+    def _enqueue_matching(self, pod: Object, revision: int) -> None:
+        for key, owner in sorted(self._sets.by("namespace", meta.namespace_of(pod)).items()):
+            selector = labels.from_label_selector(owner["spec"].get("selector"))
+            if selector.matches(meta.labels_of(pod)):
+                self.queue.add(key, revision)
+
+
+def _created(pod: Object) -> tuple[str, str]:
+    return str(pod["metadata"].get("creationTimestamp") or ""), meta.name_of(pod)
+
+
+def _node_of(pod: Object) -> str:
+    """Where it is, or where its affinity wants it."""
+    spec = pod["spec"]
+    if spec.get("nodeName"):
+        return str(spec["nodeName"])
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    for term in required.get("nodeSelectorTerms") or ():
+        for item in term.get("matchFields") or ():
+            if item["key"] == "metadata.name" and item["operator"] == "In":
+                return str(item["values"][0])
+    return ""
+
+
+def _tolerations(spec: Object) -> list[Object]:
+    wanted = list(_TOLERATED)
+    if spec.get("hostNetwork"):
+        wanted.append((PREFIX + "network-unavailable", "NoSchedule"))
+    added = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
+    own = [item for item in spec.get("tolerations") or () if item not in added]
+    return [*own, *added]
+
+
+def _pod(owner: Object, node: str, hash_: str) -> Object:
+    """The template's pod, pinned to a node and labelled with its revision."""
+    template = owner["spec"]["template"]
+    pod = podcontrol.pod_from_template(template, owner)
+    generation = meta.annotations_of(owner).get(GENERATION)
+    marks = {history.HASH_LABEL: hash_}
+    if generation:
+        marks[GENERATION_LABEL] = generation
+    pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **marks}
+    spec = template["spec"]
+    affinity = dict(spec.get("affinity") or {})
+    node_affinity = dict(affinity.get("nodeAffinity") or {})
+    here = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    node_affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
+        "nodeSelectorTerms": [{"matchFields": here}]
+    }
+    affinity["nodeAffinity"] = node_affinity
+    pod["spec"] = {**spec, "affinity": affinity, "tolerations": _tolerations(spec)}
+    return pod

@@ -1,0 +1,1 @@
+"""The deployment controller: rollouts, their arithmetic, their status."""

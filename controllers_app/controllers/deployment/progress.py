@@ -1,0 +1,212 @@
+"""A deployment's status: its counts, and the conditions Available, Progressing, ReplicaFailure.
+
+Models kubernetes pkg/controller/deployment/progress.go, sync.go (calculateStatus) and
+util/deployment_util.go (conditions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers.deployment import rules
+from controllers_app.controllers.workload import podstate
+
+AVAILABLE = "Available"
+PROGRESSING = "Progressing"
+REPLICA_FAILURE = "ReplicaFailure"
+NEW_SET_AVAILABLE = "NewReplicaSetAvailable"
+TIMED_OUT = "ProgressDeadlineExceeded"
+PAUSED = "DeploymentPaused"
+RESUMED = "DeploymentResumed"
+
+
+# -- conditions ---------------------------------------------------------------------------------
+
+
+def condition(kind: str, status: str, reason: str, message: str, now: int) -> Object:
+    moment = meta.rfc3339(now)
+    return {
+        "type": kind,
+        "status": status,
+        "lastUpdateTime": moment,
+        "lastTransitionTime": moment,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def with_condition(status: Object, new: Object) -> Object:
+    """The status with that condition, unless its status and reason are already so."""
+    known = podstate.condition_of({"status": status}, new["type"])
+    if known is not None and known["status"] == new["status"]:
+        if known["reason"] == new["reason"]:
+            return status
+        new = {**new, "lastTransitionTime": known["lastTransitionTime"]}
+    return {**status, "conditions": [*_others(status, new["type"]), new]}
+
+
+def without_condition(status: Object, kind: str) -> Object:
+    others = _others(status, kind)
+    if len(others) == len(status.get("conditions") or ()):
+        return status
+    out = {**status, "conditions": others}
+    if not others:
+        del out["conditions"]
+    return out
+
+
+def _others(status: Object, kind: str) -> list[Object]:
+    return [item for item in status.get("conditions") or () if item["type"] != kind]
+
+
+def progressing_of(deployment: Object) -> Object | None:
+    return podstate.condition_of(deployment, PROGRESSING)
+
+
+def has_deadline(deployment: Object) -> bool:
+    seconds = deployment["spec"].get("progressDeadlineSeconds")
+    return seconds is not None and seconds != rules.NO_LIMIT
+
+
+# -- the status of a rollout --------------------------------------------------------------------
+
+
+def counts(deployment: Object, sets: Sequence[Object], new: Object | None, now: int) -> Object:
+    """The counts, with Available set and all other conditions as they were."""
+    available = rules.total(sets, "availableReplicas")
+    numbers = {
+        "observedGeneration": deployment["metadata"].get("generation", 0),
+        "replicas": rules.total(sets, "replicas"),
+        "updatedReplicas": rules.count_of(new, "replicas") if new is not None else 0,
+        "readyReplicas": rules.total(sets, "readyReplicas"),
+        "availableReplicas": available,
+        "unavailableReplicas": max(0, rules.total_wanted(sets) - available),
+    }
+    status: Object = {name: number for name, number in numbers.items() if number}
+    old = deployment.get("status") or {}
+    if old.get("conditions"):
+        status["conditions"] = old["conditions"]
+    if old.get("collisionCount") is not None:
+        status["collisionCount"] = old["collisionCount"]
+    if available >= rules.wanted(deployment) - rules.max_unavailable(deployment):
+        found = condition(
+            AVAILABLE, "True", "MinimumReplicasAvailable",
+            "Deployment has minimum availability.", now,
+        )  # fmt: skip
+    else:
+        found = condition(
+            AVAILABLE, "False", "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.", now,
+        )  # fmt: skip
+    return with_condition(status, found)
+
+
+def rollout(deployment: Object, sets: Sequence[Object], new: Object | None, now: int) -> Object:
+    """The status while a rollout goes on: with Progressing and ReplicaFailure judged anew."""
+    status = counts(deployment, sets, new, now)
+    if not has_deadline(deployment):
+        status = without_condition(status, PROGRESSING)
+    else:
+        status = _judge_progress(deployment, status, new, now)
+    failure = _replica_failure(sets, new)
+    if failure is None:
+        return without_condition(status, REPLICA_FAILURE)
+    return with_condition(status, failure)
+
+
+def _judge_progress(deployment: Object, status: Object, new: Object | None, now: int) -> Object:
+    current = progressing_of(deployment)
+    if (
+        status.get("replicas", 0) == status.get("updatedReplicas", 0)
+        and current is not None
+        and current["reason"] == NEW_SET_AVAILABLE
+    ):
+        return status  # the rollout was complete before: what happens now is no progress of it
+    if new is not None:
+        subject = f'ReplicaSet "{meta.name_of(new)}"'
+    else:
+        subject = f'Deployment "{meta.name_of(deployment)}"'
+    if is_complete(deployment, status):
+        done = f"{subject} has successfully progressed."
+        return with_condition(status, condition(PROGRESSING, "True", NEW_SET_AVAILABLE, done, now))
+    if _has_progressed(deployment, status):
+        going = condition(
+            PROGRESSING, "True", "ReplicaSetUpdated", f"{subject} is progressing.", now
+        )
+        if current is not None:
+            if current["status"] == "True":
+                going["lastTransitionTime"] = current["lastTransitionTime"]
+            status = without_condition(status, PROGRESSING)
+        return with_condition(status, going)
+    if _has_timed_out(deployment, status, now):
+        late = f"{subject} has timed out progressing."
+        return with_condition(status, condition(PROGRESSING, "False", TIMED_OUT, late, now))
+    return status
+
+
+def is_complete(deployment: Object, status: Object) -> bool:
+    """All replicas are of the new template, available, and no others are left."""
+    replicas = rules.wanted(deployment)
+    return bool(
+        status.get("updatedReplicas", 0) == replicas
+        and status.get("replicas", 0) == replicas
+        and status.get("availableReplicas", 0) == replicas
+        and status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
+    )
+
+
+def _has_progressed(deployment: Object, status: Object) -> bool:
+    """More updated, fewer old, more ready or more available replicas than last time."""
+    before = deployment.get("status") or {}
+
+    def olds(of: Object) -> int:
+        return int(of.get("replicas", 0)) - int(of.get("updatedReplicas", 0))
+
+    grew = any(
+        status.get(name, 0) > before.get(name, 0)
+        for name in ("updatedReplicas", "readyReplicas", "availableReplicas")
+    )
+    return grew or olds(status) < olds(before)
+
+
+def _has_timed_out(deployment: Object, status: Object, now: int) -> bool:
+    current = podstate.condition_of({"status": status}, PROGRESSING)
+    if current is None or current["reason"] == NEW_SET_AVAILABLE:
+        return False
+    if current["reason"] == TIMED_OUT:
+        return True
+    return _deadline(deployment, current) < now
+
+
+def _deadline(deployment: Object, current: Object) -> int:
+    seconds = deployment["spec"]["progressDeadlineSeconds"]
+    return meta.parse_time(current["lastUpdateTime"]) + int(seconds) * SECOND
+
+
+def seconds_to_deadline(deployment: Object, status: Object, now: int) -> float:
+    """When to look again for lack of progress; 0 when there is no need."""
+    if not has_deadline(deployment) or is_complete(deployment, status):
+        return 0.0
+    current = podstate.condition_of({"status": status}, PROGRESSING)
+    if current is None or current["reason"] in (TIMED_OUT, PAUSED, NEW_SET_AVAILABLE):
+        return 0.0
+    return max(_deadline(deployment, current) - now, 0) / SECOND + 1
+
+
+def _replica_failure(sets: Sequence[Object], new: Object | None) -> Object | None:
+    """A replica set's failure, the new one's first, as a condition of the deployment."""
+    for item in [new, *sets] if new is not None else sets:
+        found = podstate.condition_of(item, REPLICA_FAILURE)
+        if found is not None:
+            return {
+                "type": REPLICA_FAILURE,
+                "status": found["status"],
+                "lastUpdateTime": found["lastTransitionTime"],
+                "lastTransitionTime": found["lastTransitionTime"],
+                "reason": found.get("reason", ""),
+                "message": found.get("message", ""),
+            }
+    return None

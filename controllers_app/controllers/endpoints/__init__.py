@@ -1,0 +1,1 @@
+"""The endpoints and endpoint slice controllers."""

@@ -1,0 +1,194 @@
+"""The endpoints controller: one Endpoints object for each service that selects pods.
+
+Models kubernetes pkg/controller/endpoint/endpoints_controller.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers.endpoints import servicepods
+from controllers_app.controllers.workload import podcontrol, podstate
+from controllers_app.runtime.controller import Context, Result
+
+ADDRESSES_MAX = 1000
+OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
+MANAGED_BY = "endpoints.kubernetes.io/managed-by"
+MANAGED_BY_SINCE = (1, 33)
+
+
+class EndpointsController(servicepods.ServiceController):
+    """Reconciles services."""
+
+    source = "pkg/controller/endpoint/endpoints_controller.go syncService"
+    retries_max = 15
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        major, minor = ctx.version.split(".")[:2]
+        self._labelled = (int(major), int(minor)) >= MANAGED_BY_SINCE
+        self._endpoints = ctx.informers.informer("endpoints")
+        self._endpoints.handle(on_delete=self._gone)
+
+    async def reconcile(self, key: str) -> Result | None:
+        service = self.services.get(key)
+        namespace, name = meta.split_key(key)
+        if service is None:
+            self.triggers.forget(key)
+            if self._endpoints.get(key) is not None:
+                await self._delete(namespace, name)
+            return Result("is gone")
+        if not servicepods.is_managed(service):
+            return Result("has no selector: does nothing")
+        pods = self.selected(service)
+        trigger = self.triggers.earliest_change(key, service, pods)
+        subsets, over = _truncated(_subsets(service, pods))
+        wanted = self._object(service, subsets, trigger, over)
+        known = self._endpoints.get(key)
+        if known is not None and _shown(known) == _shown(wanted):
+            return Result(f"selects {len(pods)} pods: nothing to do")
+        try:
+            await self._write(namespace, name, known, wanted)
+        except errors.ApiError as error:
+            if not podcontrol.is_namespace_terminating(error):
+                if known is None:
+                    self._tell_failure(service, "create", error)
+                raise
+        return Result(f"selects {len(pods)} pods: {'updates' if known else 'creates'} endpoints")
+
+    async def _write(self, namespace: str, name: str, known: Object | None, wanted: Object) -> None:
+        if known is None:
+            await self.client.create("endpoints", namespace, wanted)
+            return
+        metadata = {**known["metadata"], **wanted["metadata"]}
+        await self.client.update("endpoints", namespace, name, {**wanted, "metadata": metadata})
+
+    async def _delete(self, namespace: str, name: str) -> None:
+        try:
+            await self.client.delete("endpoints", namespace, name)
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
+
+    def _object(self, service: Object, subsets: list[Object], trigger: str, over: bool) -> Object:
+        labels = dict(meta.labels_of(service))
+        labels.pop(servicepods.HEADLESS, None)
+        if servicepods.is_headless(service):
+            labels[servicepods.HEADLESS] = ""
+        if self._labelled:
+            labels[MANAGED_BY] = "endpoint-controller"
+        annotations = {
+            name: value
+            for name, value in meta.annotations_of(service).items()
+            if name == "kubernetes.io/config.source"
+        }
+        if trigger:
+            annotations[servicepods.TRIGGER_TIME] = trigger
+        if over:
+            annotations[OVER_CAPACITY] = "truncated"
+        metadata: Object = {"name": meta.name_of(service), "namespace": meta.namespace_of(service)}
+        metadata["labels"] = labels
+        metadata["annotations"] = annotations
+        out: Object = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata}
+        if subsets:
+            out["subsets"] = subsets
+        return out
+
+    def _tell_failure(self, service: Object, verb: str, error: errors.ApiError) -> None:
+        key = f"{meta.namespace_of(service)}/{meta.name_of(service)}"
+        self.recorder.event(
+            {**service, "apiVersion": "v1", "kind": "Endpoints"},
+            "Warning", f"FailedTo{verb.capitalize()}Endpoint",
+            f"Failed to {verb} endpoint for service {key}: {error.message}",
+        )  # fmt: skip
+
+    def _gone(self, found: Object, revision: int) -> None:
+        self.queue.add(meta.key_of(found), revision)
+
+
+def _shown(endpoints: Object) -> tuple[Any, ...]:
+    """All but the time of the last change, which alone is no reason to write."""
+    annotations = dict(meta.annotations_of(endpoints))
+    annotations.pop(servicepods.TRIGGER_TIME, None)
+    return endpoints.get("subsets") or [], meta.labels_of(endpoints), annotations
+
+
+def _subsets(service: Object, pods: list[Object]) -> list[Object]:
+    """Addresses by the ports they serve, ready apart from not ready, all in order."""
+    publish = bool(service["spec"].get("publishNotReadyAddresses"))
+    groups: dict[tuple[Any, ...], tuple[list[Object], list[Object]]] = {}
+    for pod in pods:
+        if not servicepods.belongs(pod, terminating=publish):
+            continue
+        ready = publish or podstate.is_ready(pod)
+        address = _address(service, pod)
+        for ports in _port_groups(service, pod):
+            pair = groups.setdefault(ports, ([], []))
+            pair[0 if ready else 1].append(address)
+    out = []
+    for ports, (ready_ones, waiting) in sorted(groups.items(), key=lambda item: repr(item[0])):
+        subset: Object = {}
+        if ready_ones:
+            subset["addresses"] = sorted(ready_ones, key=_by_address)
+        if waiting:
+            subset["notReadyAddresses"] = sorted(waiting, key=_by_address)
+        if ports:
+            subset["ports"] = [dict(port) for port in ports]
+        out.append(subset)
+    return out
+
+
+def _by_address(address: Object) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdigit() else 0 for part in str(address["ip"]).split("."))
+
+
+def _address(service: Object, pod: Object) -> Object:
+    spec = pod["spec"]
+    address: Object = {"ip": pod["status"]["podIP"]}
+    if spec.get("hostname") and spec.get("subdomain") == meta.name_of(service):
+        address["hostname"] = spec["hostname"]
+    if spec.get("nodeName"):
+        address["nodeName"] = spec["nodeName"]
+    address["targetRef"] = servicepods.target(pod)
+    return address
+
+
+def _port_groups(service: Object, pod: Object) -> list[tuple[Any, ...]]:
+    """The ports of the service in this pod; a headless service may have none."""
+    found = []
+    for port in service["spec"].get("ports") or ():
+        number = servicepods.port_of(pod, port)
+        if number is None:
+            continue
+        item = [("port", number), ("protocol", port.get("protocol", "TCP"))]
+        if port.get("name"):
+            item.insert(0, ("name", port["name"]))
+        if port.get("appProtocol"):
+            item.append(("appProtocol", port["appProtocol"]))
+        found.append(tuple(item))
+    if not found:
+        return [()] if servicepods.is_headless(service) else []
+    return [tuple(found)]
+
+
+def _truncated(subsets: list[Object]) -> tuple[list[Object], bool]:
+    """At most 1,000 addresses in all, ready ones first."""
+    kinds = ("addresses", "notReadyAddresses")
+    total = sum(len(subset.get(kind, ())) for subset in subsets for kind in kinds)
+    if total <= ADDRESSES_MAX:
+        return subsets, False
+    left = ADDRESSES_MAX
+    out = []
+    for subset in subsets:
+        slim = dict(subset)
+        for kind in kinds:
+            if kind in slim:
+                slim[kind] = slim[kind][:left]
+                left -= len(slim[kind])
+                if not slim[kind]:
+                    del slim[kind]
+        if "addresses" in slim or "notReadyAddresses" in slim:
+            out.append(slim)
+    return out, True

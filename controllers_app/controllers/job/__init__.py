@@ -1,0 +1,1 @@
+"""The job controller and completion indexes."""

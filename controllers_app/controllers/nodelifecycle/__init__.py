@@ -1,0 +1,1 @@
+"""The node lifecycle controller: silent kubelets, taints, zones."""

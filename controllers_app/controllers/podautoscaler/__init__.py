@@ -1,0 +1,1 @@
+"""The horizontal pod autoscaler: metrics, replica counts, limits."""

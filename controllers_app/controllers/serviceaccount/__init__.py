@@ -1,0 +1,1 @@
+"""Service accounts and the tokens kept in Secrets for them."""

@@ -1,0 +1,155 @@
+"""The pods and claims of a stateful set: their names and identity, and how they are made.
+
+Models kubernetes pkg/controller/statefulset/stateful_set_utils.go and stateful_pod_control.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import client as clients
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers.workload import history, ownership
+from controllers_app.runtime.events import Recorder
+from controllers_app.runtime.informer import InformerFactory
+
+CLAIMS = "persistentvolumeclaims"
+NAME_LABEL = "statefulset.kubernetes.io/pod-name"
+INDEX_LABEL = "apps.kubernetes.io/pod-index"
+
+
+class StatefulPods:
+    """Creates and deletes pods of a set, with the claims they need and the events that tell."""
+
+    def __init__(
+        self, client: clients.Client, recorder: Recorder, informers: InformerFactory
+    ) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._claims = informers.informer(CLAIMS)
+
+    async def create(self, owner: Object, ordinal: int, template: Object, revision: str) -> Object:
+        """First the claims that are missing, then the pod."""
+        name = name_of(owner, ordinal)
+        try:
+            for claim in claims_of(owner, ordinal):
+                await self._ensure_claim(owner, name, claim)
+            body = pod_of(owner, ordinal, template, revision)
+            created = await self._client.create("pods", meta.namespace_of(owner), body)
+        except errors.ApiError as error:
+            self._tell(owner, "Warning", "FailedCreate", f"create Pod {name}", error)
+            raise
+        self._tell(owner, "Normal", "SuccessfulCreate", f"create Pod {name}", None)
+        return created
+
+    async def delete(self, owner: Object, pod: Object) -> None:
+        name = meta.name_of(pod)
+        try:
+            await self._client.delete("pods", meta.namespace_of(pod), name)
+        except errors.ApiError as error:
+            if error.code == 404:
+                return
+            self._tell(owner, "Warning", "FailedDelete", f"delete Pod {name}", error)
+            raise
+        self._tell(owner, "Normal", "SuccessfulDelete", f"delete Pod {name}", None)
+
+    async def _ensure_claim(self, owner: Object, pod: str, claim: Object) -> None:
+        namespace, name = meta.namespace_of(owner), meta.name_of(claim)
+        if self._claims.get(f"{namespace}/{name}") is not None:
+            return
+        what = f"create Claim {name} Pod {pod}"
+        try:
+            await self._client.create(CLAIMS, namespace, claim)
+        except errors.ApiError as error:
+            if error.reason == "AlreadyExists":
+                return
+            self._tell(owner, "Warning", "FailedCreate", what, error)
+            raise
+        message = f"{what} in StatefulSet {meta.name_of(owner)} success"
+        self._recorder.event(owner, "Normal", "SuccessfulCreate", message)
+
+    def _tell(
+        self, owner: Object, kind: str, reason: str, what: str, error: errors.ApiError | None
+    ) -> None:
+        message = f"{what} in StatefulSet {meta.name_of(owner)} "
+        message += "successful" if error is None else f"failed error: {error.message}"
+        self._recorder.event(owner, kind, reason, message)
+
+
+def name_of(owner: Object, ordinal: int) -> str:
+    return f"{meta.name_of(owner)}-{ordinal}"
+
+
+def ordinals(owner: Object) -> tuple[int, int]:
+    """(first ordinal, how many)."""
+    spec = owner["spec"]
+    replicas = spec.get("replicas")
+    first = (spec.get("ordinals") or {}).get("start") or 0
+    return int(first), 1 if replicas is None else int(replicas)
+
+
+def ordinal_of(owner: Object, pod: Object) -> int | None:
+    """The number in the pod's name; None when the name is not one of the set's."""
+    prefix, _, number = meta.name_of(pod).rpartition("-")
+    if prefix != meta.name_of(owner) or not number.isdigit():
+        return None
+    return int(number)
+
+
+def revision_of(pod: Object) -> str:
+    return meta.labels_of(pod).get(history.HASH_LABEL, "")
+
+
+def pod_of(owner: Object, ordinal: int, template: Object, revision: str) -> Object:
+    """The pod of an ordinal: its name is in its labels and host name, its claims in volumes."""
+    name = name_of(owner, ordinal)
+    inner = template.get("metadata") or {}
+    metadata: Object = {"name": name}
+    if inner.get("annotations"):
+        metadata["annotations"] = inner["annotations"]
+    metadata["labels"] = {
+        **(inner.get("labels") or {}),
+        NAME_LABEL: name,
+        INDEX_LABEL: str(ordinal),
+        history.HASH_LABEL: revision,
+    }
+    metadata["ownerReferences"] = [ownership.controller_reference(owner)]
+    spec = dict(template["spec"])
+    spec["hostname"] = name
+    if owner["spec"].get("serviceName"):
+        spec["subdomain"] = owner["spec"]["serviceName"]
+    templates = owner["spec"].get("volumeClaimTemplates") or ()
+    if templates:
+        ours = {meta.name_of(item) for item in templates}
+        volumes = [item for item in spec.get("volumes") or () if item["name"] not in ours]
+        claimed = [
+            {
+                "name": meta.name_of(item),
+                "persistentVolumeClaim": {"claimName": f"{meta.name_of(item)}-{name}"},
+            }
+            for item in templates
+        ]
+        spec["volumes"] = [*claimed, *volumes]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def claims_of(owner: Object, ordinal: int) -> list[Object]:
+    """The claims the pod of an ordinal needs."""
+    selector = (owner["spec"].get("selector") or {}).get("matchLabels") or {}
+    out = []
+    for item in owner["spec"].get("volumeClaimTemplates") or ():
+        inner = item["metadata"]
+        metadata: Object = {
+            "name": f"{inner['name']}-{name_of(owner, ordinal)}",
+            "labels": {**(inner.get("labels") or {}), **selector},
+        }
+        if inner.get("annotations"):
+            metadata["annotations"] = inner["annotations"]
+        out.append(
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": metadata,
+                "spec": item["spec"],
+            }
+        )
+    return out

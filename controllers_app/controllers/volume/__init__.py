@@ -1,0 +1,1 @@
+"""Claims bound to volumes, ephemeral claims, protection of what is in use."""

@@ -1,0 +1,1 @@
+"""What controllers of workloads share: owners, pods, pod state, revisions."""

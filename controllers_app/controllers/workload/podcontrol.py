@@ -1,0 +1,97 @@
+"""Creating and deleting the pods of a workload, with the events that tell of it.
+
+Models kubernetes pkg/controller/controller_utils.go (RealPodControl, GetPodFromTemplate) and
+pkg/controller/replicaset/replica_set.go (slowStartBatch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from apiserver_app.machinery import client as clients
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers.workload import ownership
+from controllers_app.runtime.events import Recorder
+
+SLOW_START_INITIAL = 1
+
+
+def pod_from_template(template: Object, owner: Object) -> Object:
+    """The pod a controller creates: the template's spec, a generated name, one controller."""
+    inner = template.get("metadata") or {}
+    metadata: Object = {"generateName": f"{meta.name_of(owner)}-"}
+    for name in ("labels", "annotations", "finalizers"):
+        if inner.get(name):
+            metadata[name] = inner[name]
+    metadata["ownerReferences"] = [ownership.controller_reference(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+class PodControl:
+    """Creates and deletes pods in the name of an owner."""
+
+    def __init__(self, client: clients.Client, recorder: Recorder) -> None:
+        self._client = client
+        self._recorder = recorder
+
+    async def create(self, owner: Object, pod: Object) -> Object:
+        """Create the pod and tell of it; a refusal is told of and raised."""
+        try:
+            created = await self._client.create("pods", meta.namespace_of(owner), pod)
+        except errors.ApiError as error:
+            if not is_namespace_terminating(error):
+                self._recorder.event(
+                    owner, "Warning", "FailedCreate", f"Error creating: {error.message}"
+                )
+            raise
+        name = meta.name_of(created)
+        self._recorder.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name}")
+        return created
+
+    async def delete(self, owner: Object, pod: Object) -> None:
+        """Delete the pod and tell of it. A pod that is gone already raises NotFound."""
+        name = meta.name_of(pod)
+        try:
+            await self._client.delete("pods", meta.namespace_of(pod), name)
+        except errors.ApiError as error:
+            if error.code != 404:
+                self._recorder.event(
+                    owner, "Warning", "FailedDelete", f"Error deleting: {error.message}"
+                )
+            raise
+        self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
+
+
+async def slow_start(
+    count: int, act: Callable[[int], Awaitable[object]]
+) -> tuple[int, errors.ApiError | None, list[int]]:
+    """Act count times in batches of 1, 2, 4, ...; stop after a batch in which one failed.
+
+    Gives how many succeeded, the first refusal, and the sizes of the batches that were tried: so a
+    quota that refuses everything costs one request, not a thousand.
+    """
+    batches: list[int] = []
+    done = 0
+    batch = min(SLOW_START_INITIAL, count)
+    while batch > 0:
+        batches.append(batch)
+        failure: errors.ApiError | None = None
+        failed = 0
+        for number in range(batch):
+            try:
+                await act(done + number)
+            except errors.ApiError as error:
+                failure = failure or error
+                failed += 1
+        done += batch - failed
+        if failure is not None:
+            return done, failure, batches
+        batch = min(2 * batch, count - done)
+    return done, None, batches
+
+
+def is_namespace_terminating(error: errors.ApiError) -> bool:
+    """The refusal's cause is that the namespace is being deleted: trying again is no use."""
+    causes = error.details.get("causes") or ()
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

@@ -1,0 +1,1 @@
+"""Tests of values against a definition's schema."""

@@ -1,0 +1,1 @@
+"""Tests of what API server and controllers both know of kinds."""

@@ -1,0 +1,167 @@
+"""OpenAPI documents: what kubectl needs to validate, apply and explain."""
+
+import functools
+import gzip
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from apiserver_app.http.openapi import documents
+from apiserver_app.machinery.kinds import kinds
+
+JSON = {"accept": "application/json"}
+PLURALS = "/apis/apps/v1/namespaces/{namespace}/deployments"
+
+
+@pytest.fixture(scope="module")
+def served() -> documents.OpenApi:
+    return documents.OpenApi(kinds.Resources("1.33"))
+
+
+@functools.cache
+def document(name: str) -> Any:
+    return orjson.loads(documents.build("1.33", name))
+
+
+def test_index_names_a_document_with_its_hash_for_every_group_version(
+    served: documents.OpenApi,
+) -> None:
+    answer = served.answer("/openapi/v3", {}, JSON)
+    assert answer is not None
+    paths = orjson.loads(answer[2])["paths"]
+    wanted = {
+        f"apis/{group}/{version}" if group else f"api/{version}"
+        for group, version in kinds.Resources("1.33").group_versions
+    }
+    assert wanted <= set(paths)
+    url = paths["apis/apps/v1"]["serverRelativeURL"]
+    assert re.fullmatch(r"/openapi/v3/apis/apps/v1\?hash=[0-9A-F]{128}", url)
+
+
+def test_document_is_compressed_for_who_takes_it_and_known_by_its_hash(
+    served: documents.OpenApi,
+) -> None:
+    path = "/openapi/v3/apis/apps/v1"
+    plain = served.answer(path, {}, JSON)
+    packed = served.answer(path, {}, {**JSON, "accept-encoding": "gzip"})
+    assert plain is not None and packed is not None
+    assert gzip.decompress(packed[2]) == plain[2]
+    assert ("Content-Encoding", "gzip") in packed[1]
+    etag = dict(plain[1])["Etag"]
+    again = served.answer(path, {"hash": [etag.strip('"')]}, {**JSON, "if-none-match": etag})
+    assert again is not None
+    assert (again[0], again[2]) == (304, b"")
+    assert dict(again[1])["Cache-Control"] == "public, immutable"
+
+
+def test_outdated_hash_is_sent_on_to_the_current_one(served: documents.OpenApi) -> None:
+    answer = served.answer("/openapi/v3/api/v1", {"hash": ["OLD"]}, JSON)
+    assert answer is not None
+    assert answer[0] == 301
+    assert dict(answer[1])["Location"].startswith("/openapi/v3/api/v1?hash=")
+
+
+def test_unknown_group_version_has_no_document(served: documents.OpenApi) -> None:
+    assert served.answer("/openapi/v3/apis/none/v1", {}, JSON) is None
+
+
+@pytest.mark.parametrize("name", ["api/v1", "apis/apps/v1", "apis/batch/v1"])
+def test_everything_that_is_referred_to_is_in_the_document(name: str) -> None:
+    found = document(name)
+    schemas = found["components"]["schemas"]
+    for reference in _references(found):
+        assert reference.removeprefix("#/components/schemas/") in schemas
+
+
+def test_no_schema_allows_null_or_keeps_what_only_the_validator_added() -> None:
+    for schema in _schemas(document("api/v1")["components"]["schemas"]):
+        assert not isinstance(schema.get("type"), list)
+        assert "enum" not in schema
+
+
+def test_writes_name_their_kind_and_take_field_validation() -> None:
+    paths = document("apis/apps/v1")["paths"]
+    for path, method, action in (
+        (PLURALS, "post", "post"),
+        (f"{PLURALS}/{{name}}", "put", "put"),
+        (f"{PLURALS}/{{name}}", "patch", "patch"),
+    ):
+        operation = paths[path][method]
+        assert operation["x-kubernetes-action"] == action
+        assert operation["x-kubernetes-group-version-kind"] == {
+            "group": "apps", "version": "v1", "kind": "Deployment",
+        }  # fmt: skip
+        names = {parameter["name"] for parameter in operation["parameters"]}
+        assert {"dryRun", "fieldManager", "fieldValidation"} <= names
+    assert paths[PLURALS]["get"]["operationId"] == "listAppsV1NamespacedDeployment"
+    assert set(paths[f"{PLURALS}/{{name}}"]["patch"]["requestBody"]["content"]) == {
+        "application/apply-patch+yaml", "application/json-patch+json",
+        "application/merge-patch+json", "application/strategic-merge-patch+json",
+    }  # fmt: skip
+
+
+def test_lists_name_every_media_type_watches_included(served: documents.OpenApi) -> None:
+    found = orjson.loads(documents.build("1.33", "api/v1"))["paths"]["/api/v1/pods"]["get"]
+    assert set(found["responses"]["200"]["content"]) == {
+        "application/json", "application/yaml", "application/vnd.kubernetes.protobuf",
+        "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
+    }  # fmt: skip
+
+
+def test_subresources_name_the_kind_of_their_body() -> None:
+    scale = document("apis/apps/v1")["paths"][f"{PLURALS}/{{name}}/scale"]
+    assert scale["patch"]["x-kubernetes-group-version-kind"]["kind"] == "Scale"
+    pods = "/api/v1/namespaces/{namespace}/pods/{name}"
+    paths = document("api/v1")["paths"]
+    assert "get" in paths[f"{pods}/log"]
+    assert paths[f"{pods}/eviction"]["post"]["x-kubernetes-group-version-kind"]["group"] == "policy"
+
+
+def test_fields_keep_their_descriptions_merge_keys_and_types() -> None:
+    schemas = document("apis/apps/v1")["components"]["schemas"]
+    spec = schemas["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]
+    assert spec["replicas"]["type"] == "integer"
+    assert spec["replicas"]["description"].startswith("Number of desired pods.")
+    assert spec["template"]["allOf"] == [
+        {"$ref": "#/components/schemas/io.k8s.api.core.v1.PodTemplateSpec"}
+    ]
+    containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
+    assert containers["x-kubernetes-patch-merge-key"] == "name"
+    kind = schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]
+    assert kind == [{"group": "apps", "kind": "Deployment", "version": "v1"}]
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "$ref" and isinstance(item, str):
+                yield item
+            else:
+                yield from _references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+
+
+def _schemas(definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for schema in definitions.values():
+        yield schema
+        yield from _schemas(schema.get("properties", {}))
+        for key in ("items", "additionalProperties"):
+            if isinstance(schema.get(key), dict):
+                yield from _schemas({key: schema[key]})
+
+
+def test_the_old_paths_of_watches_are_documented_as_deprecated() -> None:
+    paths = document("api/v1")["paths"]
+    pods = paths["/api/v1/watch/namespaces/{namespace}/pods"]["get"]
+    assert pods["operationId"] == "watchCoreV1NamespacedPodList"
+    assert pods["x-kubernetes-action"] == "watchlist" and "deprecated: use" in pods["description"]
+    one = paths["/api/v1/watch/namespaces/{namespace}/pods/{name}"]
+    assert one["get"]["operationId"] == "watchCoreV1NamespacedPod"
+    assert {"name", "namespace", "watch", "pretty"} <= {each["name"] for each in one["parameters"]}
+    assert paths["/api/v1/watch/pods"]["get"]["operationId"] == "watchCoreV1PodListForAllNamespaces"
+    assert "/api/v1/watch/bindings" not in paths

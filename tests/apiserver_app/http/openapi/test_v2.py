@@ -1,0 +1,129 @@
+"""The Swagger document: as JSON, and as the message older kubectl reads."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from apiserver_app.http.openapi import documents, v2
+from apiserver_app.machinery.kinds import kinds
+
+ITEM = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
+SPEC = "io.k8s.api.apps.v1.DeploymentSpec"
+
+
+@functools.cache
+def swagger() -> Any:
+    return orjson.loads(v2.as_json("1.33"))
+
+
+@functools.cache
+def message() -> bytes:
+    return v2.as_protobuf("1.33")
+
+
+def test_message_is_sent_to_who_asks_for_protobuf_and_json_to_others() -> None:
+    served = documents.OpenApi(kinds.Resources("1.33"))
+    asked = {"accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
+    proto = served.answer("/openapi/v2", {}, asked)
+    plain = served.answer("/openapi/v2", {}, {})
+    assert proto is not None and plain is not None
+    assert proto[2] == message()
+    assert orjson.loads(plain[2])["swagger"] == "2.0"
+    etag = dict(proto[1])["Etag"]
+    again = served.answer("/openapi/v2", {}, {**asked, "if-none-match": etag})
+    assert again is not None
+    assert again[0] == 304
+
+
+def test_json_has_no_openapi_3_in_it() -> None:
+    text = v2.as_json("1.33")
+    for word in (b"#/components", b'"requestBody"', b'"allOf":[', b'"oneOf":['):
+        assert word not in text
+
+
+def test_every_reference_leads_to_a_definition() -> None:
+    definitions = swagger()["definitions"]
+    for reference in _references(swagger()):
+        assert reference.removeprefix("#/definitions/") in definitions
+
+
+def test_patch_takes_field_validation_and_names_its_kind() -> None:
+    patch = swagger()["paths"][ITEM]["patch"]
+    names = {parameter["name"] for parameter in patch["parameters"]}
+    assert {"body", "dryRun", "fieldValidation"} <= names
+    assert patch["x-kubernetes-group-version-kind"]["kind"] == "Deployment"
+
+
+def test_message_says_what_the_json_says() -> None:
+    document = dict(fields(message()))
+    assert document[1] == b"2.0"
+    assert names_of(document[8], 2) == list(swagger()["paths"])
+    assert names_of(document[9], 1) == list(swagger()["definitions"])
+    spec = dict(fields(value_of(document[9], 1, SPEC)))
+    assert spec[4].decode() == swagger()["definitions"][SPEC]["description"]
+    replicas = dict(fields(value_of(spec[25], 1, "replicas")))
+    assert (replicas[2], dict(fields(replicas[22]))[1]) == (b"int32", b"integer")
+    assert dict(fields(value_of(spec[25], 1, "selector")))[1] == (
+        b"#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
+    )
+
+
+def test_message_carries_extensions_as_yaml() -> None:
+    document = dict(fields(message()))
+    patch = dict(fields(value_of(document[8], 2, ITEM)))[8]
+    kinds_found = value_of(patch, 13, "x-kubernetes-group-version-kind")
+    assert orjson.loads(dict(fields(kinds_found))[2]) == {
+        "group": "apps", "version": "v1", "kind": "Deployment",
+    }  # fmt: skip
+
+
+def fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Number and value of each field of a message."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        if tag & 7 == 0:
+            value, at = varint(data, at)
+            yield tag >> 3, value
+        else:
+            size, at = varint(data, at)
+            yield tag >> 3, data[at : at + size]
+            at += size
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def names_of(data: bytes, number: int) -> list[str]:
+    return [dict(fields(item))[1].decode() for found, item in fields(data) if found == number]
+
+
+def value_of(data: bytes, number: int, name: str) -> bytes:
+    """The value of the named entry in a field of (name, value) pairs."""
+    for found, item in fields(data):
+        if found == number:
+            pair = dict(fields(item))
+            if pair[1] == name.encode():
+                return bytes(pair[2])
+    raise AssertionError(f"no {name}")
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "$ref" and isinstance(item, str):
+                yield item
+            else:
+                yield from _references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)

@@ -1,0 +1,1 @@
+"""Tests of connections that stay open."""

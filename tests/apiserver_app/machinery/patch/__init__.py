@@ -1,0 +1,1 @@
+"""Tests of patches, server-side apply and managedFields."""

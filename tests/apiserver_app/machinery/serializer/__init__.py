@@ -1,0 +1,1 @@
+"""Tests of request bodies and protobuf."""

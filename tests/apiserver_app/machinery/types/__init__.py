@@ -1,0 +1,1 @@
+"""Tests of schemas, decoding and sets of fields."""

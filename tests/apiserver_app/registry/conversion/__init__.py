@@ -1,0 +1,1 @@
+"""Tests of kinds in several versions."""

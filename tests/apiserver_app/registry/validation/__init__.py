@@ -1,0 +1,1 @@
+"""Tests of validation that kinds share."""
