@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.handlers.life import Life
-from apiserver_app.http.server import Headers, Request, Server
+from apiserver_app.http.exchange import Headers, Request
+from apiserver_app.http.server import Server
 from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 

@@ -19,14 +19,13 @@ import orjson
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import encode, negotiation
+from apiserver_app.http.exchange import Headers
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.http.tables import table as tables
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.serializer import protoencode
 from apiserver_app.registry.conversion import convert
-
-Headers = list[tuple[str, str]]
 
 COMPRESSED_BYTES_MIN = 128 << 10  # smaller answers are sent as they are
 COMPRESSION = 1  # the quickest: time costs more than bytes

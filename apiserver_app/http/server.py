@@ -11,66 +11,15 @@ from __future__ import annotations
 
 import functools
 import urllib.parse
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import render, requestinfo, statuses, watches
+from apiserver_app.http.exchange import Headers, Reply, Request
 from apiserver_app.http.streaming import sessions
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential, ResourceInfo, TlsPeer
 from apiserver_app.pipeline import Pipeline
-
-Headers = list[tuple[str, str]]
-
-
-@dataclass(slots=True)
-class Request:
-    """As it came over the wire; path and query still percent-encoded."""
-
-    method: str
-    path: str
-    query: str
-    headers: Any  # pairs of name and value
-    body: bytes
-    tls: Any = None  # None, or what stands at the top of the port
-    address: str = ""
-
-
-class Reply(Protocol):
-    """Where the answer goes. Everything given to it leaves after the next commit."""
-
-    def head(
-        self,
-        status: int,
-        headers: Headers,
-        body: bytes,
-        *,
-        more: bool = False,
-        paced: bool = False,
-    ) -> None:
-        """With `paced` the client's reading is told of by `took`, and waited for."""
-        ...
-
-    def body(self, data: bytes | str, more: bool) -> None: ...
-
-    def switch(self, headers: Headers) -> None:
-        """Grant the upgrade that was asked for; `body` sends messages from now on."""
-        ...
-
-    def close(self, code: int, reason: str) -> None:
-        """End a switched connection."""
-        ...
-
-    def took(self, count: int) -> None:
-        """So much of what the client sent is used up."""
-        ...
-
-    def listen(self, **calls: Callable[[Any], None]) -> None:
-        """What to call when the client does something: cancel (it is gone), data, took."""
-        ...
 
 
 class Server:

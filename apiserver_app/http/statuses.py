@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from apiserver_app.http import encode
+from apiserver_app.http.exchange import Headers
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.machinery.errors import ApiError
-
-Headers = list[tuple[str, str]]
 
 _JSON, _UNASKED = Accepted(), Accepted(pretty=True)
 TEXT = "text/plain; charset=utf-8"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from apiserver_app.handlers import conversions, listoptions
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import encode, render
+from apiserver_app.http.exchange import Reply
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.http.tables import table as tables
 from apiserver_app.machinery import errors
@@ -21,9 +21,6 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.conversion import convert
 from apiserver_app.registry.generic import Selection
 from apiserver_app.registry.watchcache import Change, Selects, Subscription
-
-if TYPE_CHECKING:
-    from apiserver_app.http.server import Reply
 
 BOOKMARK_SECONDS = 60
 BOOKMARK_BEFORE_END_SECONDS = 2

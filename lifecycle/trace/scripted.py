@@ -28,7 +28,7 @@ import yaml
 
 from apiserver_app.auth import pki
 from apiserver_app.auth.data import cast
-from apiserver_app.http.server import Request
+from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.store.backend import Backend, MemoryBackend
@@ -67,7 +67,7 @@ class Answer:
     def json(self) -> Any:
         return orjson.loads(self.text)
 
-    # the Reply of http.server
+    # the Reply of http.exchange
     def head(
         self,
         status: int,

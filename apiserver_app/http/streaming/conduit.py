@@ -8,12 +8,9 @@ So both directions are bounded. In a frozen cluster nothing moves: inputs wait a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from apiserver_app.http.exchange import Reply
 from apiserver_app.machinery import kernel as kernels
-
-if TYPE_CHECKING:
-    from apiserver_app.http.server import Reply
 
 WINDOW_BYTES = 512 << 10  # what may be on its way to the client
 PIECE_BYTES = 32 << 10  # what is sent at once, as upstream's copying does

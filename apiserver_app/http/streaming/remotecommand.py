@@ -9,51 +9,26 @@ staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from typing import Protocol
-
 import orjson
 
 from apiserver_app.handlers import upgrades
 from apiserver_app.handlers.streaming import Session
 from apiserver_app.http.streaming import channels
 from apiserver_app.http.streaming.conduit import Conduit, Data, Gone, pieces
+from apiserver_app.http.streaming.processes import Sizes, Wire
+from apiserver_app.http.streaming.spdy import remotecommand as spdy
 from apiserver_app.machinery import errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT, NodeError, Process
 
-RESIZES_BYTES_MAX = 4096  # of sizes that are not whole yet
 _SILENT = ("v1", "v2", "v3", "channel", "base64")  # protocols before v4: no Status
-
-
-class Wire(Protocol):
-    """The client's side of a process."""
-
-    async def out(self, stream: str, data: bytes) -> None:
-        """Output; nothing to a stream that was not asked for."""
-        ...
-
-    async def status(self, body: bytes) -> None:
-        """How it ended, and nothing after it."""
-        ...
-
-    async def listen(self, process: Process) -> None:
-        """Pass on what the client sends until it sends no more. Raises Gone."""
-        ...
-
-    def rest(self, process: Process) -> None:
-        """Pass on what a client that is gone had sent before."""
-        ...
 
 
 async def serve(kernel: kernels.Kernel, session: Session, conduit: Conduit) -> Object:
     """Carry one process to its end; what there is to tell of it."""
     if session.upgrade.carrier == upgrades.SPDY:
-        from apiserver_app.http.streaming.spdy import remotecommand
-
-        wire: Wire = await remotecommand.accept(session, conduit)
+        wire: Wire = await spdy.accept(session, conduit)
     else:
         wire = _Channels(session, conduit)
         await wire.out(STDOUT if session.stdout else STDERR, b"")
@@ -137,30 +112,6 @@ class _Channels:
         elif message.channel == channels.RESIZE:
             for width, height in self._sizes.feed(message.data):
                 process.resize(width, height)
-
-
-class Sizes:
-    """Reads terminal sizes from a stream of JSON objects, however it was cut."""
-
-    def __init__(self) -> None:
-        self._text = ""
-        self._decoder = json.JSONDecoder()
-
-    def feed(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Every size that is whole now. What is no size ends the stream of them."""
-        self._text += data.decode("utf-8", "replace")
-        while self._text:
-            try:
-                size, end = self._decoder.raw_decode(self._text)
-            except ValueError:
-                if len(self._text) > RESIZES_BYTES_MAX:
-                    self._text = ""
-                return
-            self._text = self._text[end:].lstrip()
-            if isinstance(size, dict):
-                width, height = size.get("Width", 0), size.get("Height", 0)
-                if isinstance(width, int) and isinstance(height, int):
-                    yield width, height
 
 
 # -- how it ended ---------------------------------------------------------------------------------

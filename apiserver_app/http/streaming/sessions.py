@@ -10,20 +10,16 @@ staging/src/k8s.io/apiserver/pkg/util/proxy/websocket.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from apiserver_app.handlers import passing, podlogs, streaming
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import statuses
+from apiserver_app.http.exchange import Reply
 from apiserver_app.http.streaming import portforward, remotecommand
 from apiserver_app.http.streaming.conduit import Conduit, Gone, pieces
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net import httpwire
-
-if TYPE_CHECKING:
-    from apiserver_app.http.server import Reply
 
 LEFT = "the client went away"
 # of processes and ports: a kubelet's --streaming-connection-idle-timeout, and what the API server

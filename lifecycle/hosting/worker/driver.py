@@ -11,7 +11,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from apiserver_app.http.server import Reply, Request
+from apiserver_app.http.exchange import Reply, Request
 from lifecycle.hosting import memory
 from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message

@@ -14,7 +14,7 @@ import msgspec
 
 from apiserver_app.handlers import bodies, patching
 from apiserver_app.handlers.call import Call
-from apiserver_app.http.server import Request
+from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.store.errors import StoreError

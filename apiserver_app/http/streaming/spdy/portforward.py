@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apiserver_app.handlers.streaming import Forward
-from apiserver_app.http.streaming import portforward
 from apiserver_app.http.streaming.conduit import Conduit
+from apiserver_app.http.streaming.links import PAIRS_MAX, Link
 from apiserver_app.http.streaming.spdy import streams
 from apiserver_app.machinery import kernel as kernels
 
@@ -29,14 +29,14 @@ class _Server:
         kernel: kernels.Kernel,
         forward: Forward,
         connection: streams.Connection,
-        links: list[portforward.Link],
+        links: list[Link],
     ) -> None:
         self._kernel = kernel
         self._forward = forward
         self._connection = connection
         self._all = links
         self._pairs: dict[str, _Pair] = {}
-        self._links: dict[int, portforward.Link] = {}  # by data stream
+        self._links: dict[int, Link] = {}  # by data stream
 
     async def happened(self, event: streams.Event) -> None:
         if event.what == streams.OPEN:
@@ -55,14 +55,14 @@ class _Server:
     async def _opened(self, event: streams.Event) -> None:
         headers = event.headers or {}
         kind, port = headers.get("streamtype", ""), _port(headers.get("port", ""))
-        if kind not in ("error", "data") or not port or len(self._links) >= portforward.PAIRS_MAX:
+        if kind not in ("error", "data") or not port or len(self._links) >= PAIRS_MAX:
             await self._connection.refuse(event.stream)
             return
         # clients of old have no request id: their streams have consecutive odd numbers
         number = event.stream if kind == "error" else event.stream - 2
         key = headers.get("requestid") or str(number)
         pair = self._pairs.setdefault(key, _Pair(port))
-        if getattr(pair, kind) or len(self._pairs) > portforward.PAIRS_MAX:
+        if getattr(pair, kind) or len(self._pairs) > PAIRS_MAX:
             await self._connection.refuse(event.stream)
             return
         await self._connection.accept(event.stream)
@@ -72,7 +72,7 @@ class _Server:
             self._begin(pair)
 
     def _begin(self, pair: _Pair) -> None:
-        link = portforward.Link(self._kernel, self._forward, pair.port)
+        link = Link(self._kernel, self._forward, pair.port)
         self._links[pair.data] = link
         self._all.append(link)
         connection = self._connection
@@ -92,7 +92,7 @@ class _Server:
 
 
 async def serve(
-    kernel: kernels.Kernel, forward: Forward, conduit: Conduit, links: list[portforward.Link]
+    kernel: kernels.Kernel, forward: Forward, conduit: Conduit, links: list[Link]
 ) -> None:
     """Until the client ends the connection. Raises Gone when it vanishes."""
     connection = streams.Connection(conduit)

@@ -6,8 +6,8 @@ Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/htt
 from __future__ import annotations
 
 from apiserver_app.handlers.streaming import Session
-from apiserver_app.http.streaming import remotecommand
 from apiserver_app.http.streaming.conduit import Conduit, Gone
+from apiserver_app.http.streaming.processes import Sizes
 from apiserver_app.http.streaming.spdy import streams
 from apiserver_app.machinery.net.nodeapi import Process
 
@@ -35,7 +35,7 @@ class Wire:
         self._types: dict[int, str] = {}
         self._streams: dict[str, int] = {}
         self._early: list[streams.Event] = []
-        self._sizes = remotecommand.Sizes()
+        self._sizes = Sizes()
 
     async def wait_for(self, wanted: set[str]) -> None:
         """Raises Gone when the client does not keep its word."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver_app.http.streaming import channels, remotecommand
+from apiserver_app.http.streaming import channels, processes
 from apiserver_app.http.streaming.spdy import framing
 
 
@@ -96,4 +96,4 @@ def test_only_v5_can_close_a_channel() -> None:
 
 @given(st.binary(max_size=200))
 def test_what_is_no_terminal_size_is_passed_over(data: bytes) -> None:
-    assert all(isinstance(width, int) for width, _ in remotecommand.Sizes().feed(data))
+    assert all(isinstance(width, int) for width, _ in processes.Sizes().feed(data))

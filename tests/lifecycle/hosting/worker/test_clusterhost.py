@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from apiserver_app.http.server import Request
+from apiserver_app.http.exchange import Request
 from apiserver_app.store.backend import ClusterState, InputRow, LogRow, MemoryBackend, Segment
 from lifecycle.composition import Cluster
 from lifecycle.hosting.worker import clusterhost

@@ -1,0 +1,113 @@
+"""One forwarded connection to a port of a pod, whatever carries it to the client.
+
+Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/portforward/httpstream.go
+(portForward).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from apiserver_app.handlers.streaming import Forward
+from apiserver_app.http.streaming.conduit import Gone, pieces
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.net.nodeapi import Connection, NodeError
+
+PAIRS_MAX = 256  # connections at once
+LINGER_SECONDS = 1  # for what the pod still says to a client that has said all
+EARLY_BYTES_MAX = 1 << 20  # of data for a connection that is not there yet
+
+Send = Callable[[bytes], Awaitable[None]]
+Done = Callable[[], Awaitable[None]]
+
+
+class Link:
+    """One connection to a port: what the client sends, and a task that reads what comes back."""
+
+    def __init__(self, kernel: kernels.Kernel, forward: Forward, port: int) -> None:
+        self.port = port
+        self._kernel = kernel
+        self._forward = forward
+        self._connection: Connection | None = None
+        self._early: list[bytes] = []
+        self._early_bytes = 0
+        self._done: Done | None = None
+        self._task: kernels.Task | None = None
+        self._finished = False  # the client will not write any more
+        self._over = False
+
+    def begin(self, send: Send, fail: Send, done: Done) -> None:
+        """Dial and carry; `send` what comes, `fail` with the words, at last `done`."""
+        self._done = done
+        name = f"portforward/{self.port}"
+        self._task = self._kernel.spawn(name, self._carry(send, fail))
+
+    def write(self, data: bytes) -> None:
+        if self._finished:
+            return
+        if self._connection is not None:
+            self._connection.write(data)
+            return
+        self._early.append(data)
+        self._early_bytes += len(data)
+        if self._early_bytes > EARLY_BYTES_MAX:
+            self.close()
+
+    def finish(self) -> None:
+        """The client has said all; what the pod still answers may come for a moment."""
+        if not self._finished:
+            self._finished = True
+            due = self._kernel.now + LINGER_SECONDS * kernels.SECOND
+            self._kernel.call_at(due, lambda _: self.close(), None)
+
+    def close(self) -> None:
+        """End it now, from the client's side."""
+        if self._end() and self._task is not None and self._done is not None:
+            self._kernel.cancel(self._task)
+            self._kernel.spawn(f"portforward/{self.port}", self._say(self._done))
+
+    def kill(self) -> None:
+        """End it without a word: there is nobody to hear it."""
+        if self._end() and self._task is not None:
+            self._kernel.cancel(self._task)
+
+    def _end(self) -> bool:
+        """Whether it was not over yet."""
+        was_over, self._over, self._finished = self._over, True, True
+        if self._connection is not None:
+            self._connection.close()
+        return not was_over
+
+    async def _say(self, done: Done) -> None:
+        with contextlib.suppress(Gone):
+            await done()
+
+    async def _carry(self, send: Send, fail: Send) -> None:
+        assert self._done is not None
+        try:
+            try:
+                self._connection = await self._forward.dial(self.port)
+            except NodeError as error:
+                await fail(self._refused(error))
+            else:
+                await self._read(self._connection, send)
+        except Gone:
+            self.kill()
+        else:
+            if self._end():
+                await self._say(self._done)
+
+    async def _read(self, connection: Connection, send: Send) -> None:
+        for data in self._early:
+            connection.write(data)
+        self._early.clear()
+        while (got := await connection.read()) is not None:
+            for piece in pieces(got):
+                await send(piece)
+
+    def _refused(self, error: NodeError) -> bytes:
+        uid = meta.uid_of(self._forward.pod)
+        text = f"error forwarding port {self.port} to pod {uid.replace('-', '')}, uid : {error}"
+        return text.encode()
