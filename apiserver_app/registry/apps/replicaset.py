@@ -6,35 +6,16 @@ pkg/registry/apps/replicaset/strategy.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.core import workload
-from apiserver_app.registry.core.workload import NOT_MORE_THAN_READY, NOT_MORE_THAN_REPLICAS
 from apiserver_app.registry.strategy import Context
 from apiserver_app.registry.validation import checks
 
 
-class ReplicaSetStrategy(workload.WorkloadStrategy):
-    selectable = ("status.replicas",)
-    status_zero: ClassVar[Mapping[str, Any]] = {"replicas": 0}
-    status_numbers = (
-        "replicas",
-        "fullyLabeledReplicas",
-        "readyReplicas",
-        "availableReplicas",
-        "observedGeneration",
-        "terminatingReplicas",
-    )
-    status_limits = (
-        ("fullyLabeledReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
-        ("readyReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
-        ("availableReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
-        ("availableReplicas", "readyReplicas", NOT_MORE_THAN_READY),
-    )
-
+class ReplicaSetStrategy(workload.ReplicaStrategy):
     def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
         if spec.get("replicas") is None:
             spec["replicas"] = 1
@@ -47,9 +28,6 @@ class ReplicaSetStrategy(workload.WorkloadStrategy):
         workload.selector(spec, "spec", "deployment", found)
         workload.template(spec, "spec", "ReplicaSet", found, "invalid label selector")
         return found
-
-    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        return [*workload.name_warnings(obj, old), *super().warnings(ctx, obj, old)]
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]

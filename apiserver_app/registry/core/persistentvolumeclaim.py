@@ -15,7 +15,6 @@ from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core import claimsources, resources
-from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, godiff, gosyntax, objectmeta, selectors
 
@@ -108,8 +107,16 @@ class PersistentVolumeClaimStrategy(Strategy):
         told = []
         if CLASS_NOTE in (obj["metadata"].get("annotations") or {}):
             told.append(f"metadata.annotations[{CLASS_NOTE}]: {CLASS_NOTE_TEXT}")
-        podwarnings.claim(obj["spec"], "spec", told)
+        warn_of_fractions(obj["spec"], "spec", told)
         return told
+
+
+def warn_of_fractions(spec: Mapping[str, Any], path: str, told: list[str]) -> None:
+    """Of what a claim asks for, its own or that of a template."""
+    amounts = spec.get("resources") or {}
+    for kind in ("requests", "limits"):
+        at = f"{path}.resources.{kind}"
+        resources.fraction_warning(amounts.get(kind) or {}, "storage", at, told)
 
 
 def default(obj: Object) -> None:

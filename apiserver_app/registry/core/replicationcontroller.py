@@ -11,14 +11,13 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.registry.apps import replicaset
 from apiserver_app.registry.core import workload
 from apiserver_app.registry.core.pod import validation
 from apiserver_app.registry.strategy import Context
 from apiserver_app.registry.validation import checks
 
 
-class ReplicationControllerStrategy(replicaset.ReplicaSetStrategy):
+class ReplicationControllerStrategy(workload.ReplicaStrategy):
     def default(self, obj: Object) -> None:
         given = (obj.get("spec") or {}).get("template") is not None
         super().default(obj)

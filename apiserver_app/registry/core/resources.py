@@ -117,6 +117,14 @@ def basic(value: Any, path: str, found: list[FieldError]) -> None:
         found.append(errors.invalid_value(path, -(-nano(value) // _WHOLE), text))
 
 
+def fraction_warning(amounts: Mapping[str, Any], name: str, path: str, told: list[str]) -> None:
+    """Warns of an amount of bytes that is not a whole number."""
+    value = amounts.get(name)
+    if value is not None and nano(value) % 10**9:
+        text = f'fractional byte value "{canonical(value)}" is invalid, must be an integer'
+        told.append(f"{path}[{name}]: {text}")
+
+
 def resource_name(name: str, path: str, found: list[FieldError]) -> None:
     wrong = names.qualified_name_errors(name)
     for text in wrong:

@@ -16,7 +16,6 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.syntax import names
-from apiserver_app.registry.storage import csidriver
 from apiserver_app.registry.validation import checks
 
 Source = Mapping[str, Any]
@@ -256,7 +255,7 @@ def _storage_os(source: Source, path: str, found: list[FieldError]) -> None:
 
 
 def _csi(source: Source, path: str, found: list[FieldError]) -> None:
-    csidriver.name(source.get("driver") or "", f"{path}.driver", found)
+    checks.csi_driver_name(source.get("driver") or "", f"{path}.driver", found)
     secret = source.get("nodePublishSecretRef")
     if secret is None:
         return
@@ -267,7 +266,7 @@ def _csi(source: Source, path: str, found: list[FieldError]) -> None:
 
 
 def _persistent_csi(source: Source, path: str, found: list[FieldError]) -> None:
-    csidriver.name(source.get("driver") or "", f"{path}.driver", found)
+    checks.csi_driver_name(source.get("driver") or "", f"{path}.driver", found)
     if not source.get("volumeHandle"):
         found.append(errors.required(f"{path}.volumeHandle"))
     rules = (("name", names.dns1123_subdomain_errors), ("namespace", names.dns1123_label_errors))

@@ -19,6 +19,9 @@ from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, gosyntax, selectors
 
+NOT_MORE_THAN_REPLICAS = "cannot be greater than status.replicas"
+NOT_MORE_THAN_READY = "cannot be greater than readyReplicas"
+
 
 class WorkloadStrategy(Strategy):
     counts_generation = True
@@ -85,6 +88,30 @@ class WorkloadStrategy(Strategy):
             metadata = template.get("metadata") or {}
             podwarnings.add(template.get("spec") or {}, metadata, "spec.template.spec", told)
         return told
+
+
+class ReplicaStrategy(WorkloadStrategy):
+    """What ReplicaSets and ReplicationControllers share."""
+
+    selectable = ("status.replicas",)
+    status_zero: ClassVar[Mapping[str, Any]] = {"replicas": 0}
+    status_numbers = (
+        "replicas",
+        "fullyLabeledReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "observedGeneration",
+        "terminatingReplicas",
+    )
+    status_limits = (
+        ("fullyLabeledReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
+        ("readyReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
+        ("availableReplicas", "replicas", NOT_MORE_THAN_REPLICAS),
+        ("availableReplicas", "readyReplicas", NOT_MORE_THAN_READY),
+    )
+
+    def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
+        return [*name_warnings(obj, old), *super().warnings(ctx, obj, old)]
 
 
 def is_new_generation(obj: Object, old: Object) -> bool:
@@ -162,7 +189,3 @@ def immutable_selector(obj: Object, old: Object, found: list[FieldError]) -> Non
     if after != before:
         shown = gosyntax.label_selector(after)
         found.append(errors.invalid_value("spec.selector", shown, "field is immutable"))
-
-
-NOT_MORE_THAN_REPLICAS = "cannot be greater than status.replicas"
-NOT_MORE_THAN_READY = "cannot be greater than readyReplicas"

@@ -17,7 +17,6 @@ from apiserver_app import cel
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.syntax import names
-from apiserver_app.registry.storage import csidriver
 from apiserver_app.registry.validation import checks
 
 LIST_MAX = 32
@@ -80,7 +79,7 @@ def qualified(value: str, path: str, found: list[FieldError], *, fully: bool = F
     if not domain:
         found.append(errors.invalid_value(path, "", "the domain must not be empty"))
     else:
-        csidriver.name(domain, path, found)
+        checks.csi_driver_name(domain, path, found)
     if not name:
         found.append(errors.invalid_value(path, "", "the name must not be empty"))
     else:
@@ -140,7 +139,7 @@ def opaque(config: Mapping[str, Any], path: str, found: list[FieldError]) -> Non
     if inside is None:
         found.append(errors.required(path))
         return
-    csidriver.name(inside.get("driver") or "", f"{path}.driver", found)
+    checks.csi_driver_name(inside.get("driver") or "", f"{path}.driver", found)
     value, at = inside.get("parameters"), f"{path}.parameters"
     if value is None:
         found.append(errors.required(at))

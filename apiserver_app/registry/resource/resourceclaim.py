@@ -19,7 +19,6 @@ from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core import persistentvolumeclaim
 from apiserver_app.registry.core.pod import scheduling
 from apiserver_app.registry.resource import devicenames, deviceversions
-from apiserver_app.registry.storage import csidriver
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, objectmeta
 
@@ -273,7 +272,7 @@ def _allocation(
 
 def _device(device: Part, path: str, found: list[FieldError]) -> None:
     """Which device it is: of a driver, in a pool, by name."""
-    csidriver.name(device.get("driver") or "", f"{path}.driver", found)
+    checks.csi_driver_name(device.get("driver") or "", f"{path}.driver", found)
     devicenames.pool(device.get("pool") or "", f"{path}.pool", found)
     name = device.get("device") or ""
     checks.named(name, f"{path}.device", names.dns1123_label_errors, found)

@@ -17,7 +17,6 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core.pod import scheduling
 from apiserver_app.registry.resource import devicenames, deviceversions
-from apiserver_app.registry.storage import csidriver
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, objectmeta
 
@@ -72,7 +71,7 @@ class ResourceSliceStrategy(Strategy):
         found: list[FieldError] = []
         later = deviceversions.newer(obj, "") if self.info.version == "v1beta1" else obj
         spec = later["spec"]
-        csidriver.name(spec.get("driver") or "", "spec.driver", found)
+        checks.csi_driver_name(spec.get("driver") or "", "spec.driver", found)
         _pool(spec.get("pool") or {}, "spec.pool", found)
         _where(spec, "spec", found)
         devices = spec.get("devices") or ()

@@ -13,10 +13,8 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.strategy import Context, Strategy
 
-DRIVER_LENGTH = 63
 TOKEN_SECONDS_MIN = 600
 UPDATE_SECONDS_MIN = 10
 _PERIOD = "nodeAllocatableUpdatePeriodSeconds"
@@ -85,16 +83,6 @@ class CSIDriverStrategy(Strategy):
             shown = errors.GoText(f"[]storage.VolumeLifecycleMode{{{words}}}")
             found.append(errors.invalid_value("spec.volumeLifecycleModes", shown, text))
         return found
-
-
-def name(value: str, path: str, found: list[FieldError]) -> None:
-    """A driver's name inside another object."""
-    if not value:
-        found.append(errors.required(path))
-    if names.size(value) > DRIVER_LENGTH:
-        found.append(errors.too_long(path, "", DRIVER_LENGTH))
-    for text in names.dns1123_subdomain_errors(value.lower()):
-        found.append(errors.invalid_value(path, value, text))
 
 
 def _drop_period(ctx: Context, spec: dict[str, Any]) -> None:

@@ -16,7 +16,6 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core import persistentvolume
 from apiserver_app.registry.core import resources as amounts
-from apiserver_app.registry.storage import csidriver
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, gosyntax, nodewarnings, selectors
 
@@ -59,7 +58,7 @@ class VolumeAttachmentStrategy(Strategy):
             persistentvolume.validate_spec(inline, "", path, found, inline=True)
         node = spec.get("nodeName") or ""
         checks.named(node, "spec.nodeName", names.dns1123_subdomain_errors, found)
-        csidriver.name(attacher, "spec.attacher", found)
+        checks.csi_driver_name(attacher, "spec.attacher", found)
         if name is not None:
             path = "spec.source.persistentVolumeName"
             checks.named(name, path, names.dns1123_subdomain_errors, found)
@@ -166,7 +165,7 @@ def _failure(error: Mapping[str, Any], path: str, found: list[FieldError]) -> No
 
 def _driver(driver: Mapping[str, Any], seen: set[str], path: str, found: list[FieldError]) -> None:
     name, identity = driver.get("name") or "", driver.get("nodeID") or ""
-    csidriver.name(name, f"{path}.name", found)
+    checks.csi_driver_name(name, f"{path}.name", found)
     if not identity:
         found.append(errors.required(f"{path}.nodeID"))
     if names.size(identity) > NODE_ID_LENGTH:

@@ -31,6 +31,7 @@ _is_http_path = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+").fullmatch
 _is_letter = re.compile("[a-z]").search
 _is_relaxed_env = re.compile(r"[ -<>-~]+").fullmatch
 
+DRIVER_NAME_LENGTH_MAX = 63
 _CONFIG_KEY_TEXT = names.pattern_text(
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
     "[-._a-zA-Z0-9]+",
@@ -272,6 +273,16 @@ def local_unreserved_path(value: str, path: str, found: list[FieldError]) -> Non
     local_path(value, path, found)
     if value.startswith("..") and not value.startswith("../"):
         found.append(errors.invalid_value(path, value, "must not start with '..'"))
+
+
+def csi_driver_name(value: str, path: str, found: list[FieldError]) -> None:
+    """The name of a CSI driver, or of a driver of devices."""
+    if not value:
+        found.append(errors.required(path))
+    if names.size(value) > DRIVER_NAME_LENGTH_MAX:
+        found.append(errors.too_long(path, "", DRIVER_NAME_LENGTH_MAX))
+    for text in names.dns1123_subdomain_errors(value.lower()):
+        found.append(errors.invalid_value(path, value, text))
 
 
 def domain_prefixed_path(value: str, path: str, found: list[FieldError]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver_app.registry.core import resources
+from apiserver_app.registry.core import persistentvolumeclaim, resources
 from apiserver_app.registry.validation import addresswarnings, nodewarnings
 
 Spec = Mapping[str, Any]
@@ -97,23 +97,6 @@ def add(spec: Spec, metadata: Spec, path: str, told: list[str]) -> None:
         addresswarnings.ip(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip", told)
 
 
-def fraction(amounts: Spec, name: str, path: str, told: list[str]) -> None:
-    """Bytes are counted whole."""
-    value = amounts.get(name)
-    if value is not None and resources.nano(value) % 10**9:
-        written = resources.canonical(value)
-        told.append(
-            f'{path}[{name}]: fractional byte value "{written}" is invalid, must be an integer'
-        )
-
-
-def claim(spec: Spec, path: str, told: list[str]) -> None:
-    """What a claim asks for, its own or that of a template."""
-    amounts = spec.get("resources") or {}
-    for kind in ("requests", "limits"):
-        fraction(amounts.get(kind) or {}, "storage", f"{path}.resources.{kind}", told)
-
-
 # -- inside -------------------------------------------------------------------------------------
 
 
@@ -151,7 +134,7 @@ def _volumes(volumes: Sequence[Spec], path: str, told: list[str]) -> None:
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
         if template is not None:
             at = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
-            claim(template.get("spec") or {}, at, told)
+            persistentvolumeclaim.warn_of_fractions(template.get("spec") or {}, at, told)
     for index, volume in enumerate(volumes):
         sources = (volume.get("projected") or {}).get("sources") or ()
         for source in sources if tokens else ():
@@ -203,7 +186,7 @@ def _old_profiles(
 
 def _fractions(amounts: Spec, path: str, told: list[str]) -> None:
     for name in ("memory", "ephemeral-storage"):
-        fraction(amounts, name, path, told)
+        resources.fraction_warning(amounts, name, path, told)
 
 
 def _container(container: Spec, path: str, told: list[str]) -> None:
@@ -211,7 +194,9 @@ def _container(container: Spec, path: str, told: list[str]) -> None:
     if amounts:
         for name in ("memory", "ephemeral-storage"):
             for kind in ("limits", "requests"):
-                fraction(amounts.get(kind) or {}, name, f"{path}.resources.{kind}", told)
+                resources.fraction_warning(
+                    amounts.get(kind) or {}, name, f"{path}.resources.{kind}", told
+                )
     seen: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
         name, value = variable.get("name") or "", variable.get("value") or ""
