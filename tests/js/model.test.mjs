@@ -34,7 +34,7 @@ const allText = (said) => JSON.stringify(said.tabs.map((tab) => tab.blocks));
 test('a request held inside admission shows its plugin, its ticket and who is still to ask', () => {
   const model = at('breakpoint');
   const { request } = model.current;
-  const rows = gateRows(request, model.state.seq, model.state.held);
+  const rows = gateRows(model.index, request, model.state.seq, model.state.held);
   assert.deepEqual(rows.map((row) => row.verdict).slice(4, 9), [
     'allow',
     'change',
@@ -58,7 +58,7 @@ test('a gate that a request does not meet is left out once a later one was passe
     close: null,
     seq: 1,
   };
-  const rows = gateRows(/** @type {any} */ (span), 9, null);
+  const rows = gateRows(at('breakpoint').index, /** @type {any} */ (span), 9, null);
   assert.equal(rows[7].verdict, 'skip');
   assert.equal(rows[10].verdict, 'wait');
 });

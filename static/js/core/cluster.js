@@ -3,8 +3,10 @@
  * What the map and the object tree show, read from a State: nodes, pods, owners, counts.
  * Pure; results are remembered per stored object, which never changes.
  */
+import { componentOf, lanesAtRest } from './facts.js';
 import { keyOf, kindOf, objectKey } from './records.js';
 
+/** @typedef {import('./index.js').Index} Index */
 /** @typedef {import('./reducer.js').State} State */
 /** @typedef {import('./records.js').WriteRecord} WriteRecord */
 
@@ -255,42 +257,36 @@ export function namespacesOf(state) {
 
 // -- components ---------------------------------------------------------------------------------
 
-/** What each controller keeps in its cache, for the count on its lane. */
-export const CACHES = Object.freeze({
-  deployment: ['deployments.apps', 'replicasets.apps'],
-  replicaset: ['replicasets.apps', 'pods'],
-  endpointslice: ['services', 'pods'],
-  namespace: ['namespaces'],
-  serviceaccount: ['namespaces', 'serviceaccounts'],
-  rootca: ['namespaces', 'configmaps'],
-  job: ['jobs.batch', 'pods'],
-  daemonset: ['daemonsets.apps', 'pods'],
-  statefulset: ['statefulsets.apps', 'pods'],
-});
-
-/** @param {State} state @param {string} component @returns {{resource:string, count:number}[]} */
-export function cacheOf(state, component) {
-  const watched = /** @type {Record<string, string[]>} */ (CACHES)[component] || [];
-  return watched.map((resource) => ({ resource, count: objectsOf(state, resource).size }));
+/**
+ * How much a component has in each of its caches.
+ * @param {Index} index @param {State} state @param {string} component
+ * @returns {{resource:string, count:number}[]}
+ */
+export function cacheOf(index, state, component) {
+  const { reads = [] } = componentOf(index, component);
+  return reads.map((resource) => ({ resource, count: objectsOf(state, resource).size }));
 }
-
-const LANES = Object.freeze(['deployment', 'replicaset', 'endpointslice']);
 
 /**
- * The controllers to draw: the usual ones, and the one that works now if it is another.
- * @param {State} state @param {string} busy @param {number} most
+ * The controllers to draw: the usual ones, and the one that works now if it is another. Where the
+ * trace does not tell the usual ones, those that had work first.
+ * @param {Index} index @param {State} state @param {string} busy @param {number} most
  */
-export function lanesOf(state, busy, most) {
-  const lanes = LANES.slice(0, most);
-  const isController = busy && busy !== 'scheduler' && !busy.startsWith('kubelet/');
-  if (isController && !lanes.includes(busy)) lanes[lanes.length - 1] = busy;
-  const all = new Set([...state.components.keys(), ...state.queues.keys(), ...LANES]);
-  const others = [...all].filter(
-    (name) =>
-      !lanes.includes(name) && name !== 'scheduler' && !name.includes('/') && name !== 'apiserver',
-  );
+export function lanesOf(index, state, busy, most) {
+  const working = [...state.queues.keys()].filter(isController);
+  const usual = lanesAtRest(index);
+  const lanes = (usual.length ? usual : working).slice(0, most);
+  if (busy && isController(busy) && !lanes.includes(busy))
+    lanes[Math.max(0, lanes.length - 1)] = busy;
+  const all = new Set([...state.components.keys(), ...working, ...usual]);
+  const others = [...all].filter((name) => !lanes.includes(name) && isController(name));
   return { lanes, others };
 }
+
+const NO_CONTROLLER = new Set(['scheduler', 'apiserver']);
+
+/** @param {string} component */
+const isController = (component) => !component.includes('/') && !NO_CONTROLLER.has(component);
 
 /** @param {State} state @param {string} component */
 export function queueOf(state, component) {

@@ -1,9 +1,10 @@
 // @ts-check
 /**
- * One request's way through the eleven gates as it stands at a record: each gate's verdict, its
+ * One request's way through the gates as it stands at a record: each gate's verdict, its
  * tries and plugins, where the ticket stands and what is written on it. Pure.
  */
-import { GATES, READ_GATES, httpMethod, kindOf } from './records.js';
+import { gatesOf, pluginsOf } from './facts.js';
+import { httpMethod, kindOf } from './records.js';
 import { shortPath } from './yaml.js';
 
 /** @typedef {import('./index.js').Index} Index */
@@ -20,56 +21,37 @@ import { shortPath } from './yaml.js';
  * @property {boolean} passed
  */
 
-// upstream's order, pkg/kubeapiserver/options/plugins.go, of those that may change something
-const PLUGIN_ORDER = Object.freeze([
-  'NamespaceLifecycle',
-  'LimitRanger',
-  'ServiceAccount',
-  'NodeRestriction',
-  'TaintNodesByCondition',
-  'Priority',
-  'DefaultTolerationSeconds',
-  'DefaultStorageClass',
-  'StorageObjectInUseProtection',
-  'RuntimeClass',
-  'DefaultIngressClass',
-  'MutatingAdmissionPolicy',
-  'MutatingAdmissionWebhook',
-]);
-
-const PHASES = new Set(['mutating', 'validating']);
-
 /**
- * @param {Span|null} span @param {number} seq
+ * @param {Index} index @param {Span|null} span @param {number} seq
  * @param {{at: number}|null} held @returns {GateRow[]}
  */
-export function gateRows(span, seq, held) {
+export function gateRows(index, span, seq, held) {
+  const all = gatesOf(index);
   /** @type {Map<string, any>} */ const gates = new Map();
-  /** @type {Record<string, any[]>} */ const plugins = { mutating: [], validating: [] };
+  /** @type {Record<string, any[]>} */ const plugins = {};
   let answered = false;
   for (const record of span ? span.records : []) {
     if (record.seq > seq) break;
     const any = /** @type {any} */ (record);
     if (record.kind === 'gate') {
       gates.set(any.gate, any);
-      if (PHASES.has(any.gate))
-        plugins[any.gate].push(...agreed(any, any.gate, any.detail?.passed));
+      (plugins[any.gate] ||= []).push(...agreed(any, any.gate, any.detail?.passed));
     } else if (record.kind === 'plugin') {
       (plugins[any.phase] ||= []).push(...agreed(any, any.phase, any.passed), any);
     } else if (record.kind === 'response') answered = true;
   }
   const isRead = span ? span.cls === 'read' : false;
-  const furthest = Math.max(-1, ...[...gates.keys()].map((gate) => GATES.indexOf(gate)));
-  return GATES.map((gate, at) => {
+  const furthest = all.findLastIndex(({ name }) => gates.has(name));
+  return all.map(({ name: gate, reads }, at) => {
     const record = gates.get(gate) || null;
-    const asked = PHASES.has(gate) ? plugins[gate] : [];
+    const asked = plugins[gate] || [];
     const last = asked[asked.length - 1];
     const inside = !record && asked.length > 0;
     const heldHere = !!held && (held.at === record?.seq || asked.some((p) => p.seq === held.at));
     let verdict = record ? record.verdict : inside ? 'work' : 'wait';
     if (inside && last.verdict === 'deny') verdict = 'deny';
     if (heldHere) verdict = 'hold';
-    const isLeftOut = at < furthest || (answered && isRead && !READ_GATES.includes(gate));
+    const isLeftOut = at < furthest || (answered && isRead && !reads);
     if (!record && !inside && isLeftOut) verdict = 'skip';
     return {
       gate,
@@ -122,10 +104,10 @@ export function ticketStop(
  * @param {Index} index @param {GateRow} row
  */
 export function stillToAsk(index, row) {
-  if (row.gate !== 'mutating' || !row.plugins.length) return [];
+  if (!row.plugins.length) return [];
+  const order = pluginsOf(index, row.gate);
   const asked = new Set(row.plugins.flatMap((p) => p.plugin.split(',')));
-  const last = PLUGIN_ORDER.findLastIndex((name) => asked.has(name));
-  return PLUGIN_ORDER.slice(last + 1).filter((name) => index.plugins.has(name));
+  return order.slice(order.findLastIndex((name) => asked.has(name)) + 1);
 }
 
 /**

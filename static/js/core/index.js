@@ -4,7 +4,8 @@
  * cycles, pod steps, and for each outside request the trail of all that it caused.
  * Append-only: it holds the whole trace, past and future of the cursor alike. Ask with a seq.
  */
-import { keyOf, objectKey, isBeat, meet, requestClass, workResource } from './records.js';
+import { Facts, componentOf } from './facts.js';
+import { keyOf, objectKey, isBeat, meet, requestClass } from './records.js';
 
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 /** @typedef {import('./records.js').WriteRecord} WriteRecord */
@@ -66,9 +67,8 @@ export class Index {
     /** @type {Map<string, TraceRecord[]>} pod key -> kubelet records */ this.steps = new Map();
     /** @type {Map<string, Span[]>} pod key -> scheduling cycles */ this.cycles = new Map();
     /** @type {number} */ this.cycleCount = 0;
-    /** @type {any} what the API server told of its start */ this.startup = null;
+    /** what the cluster told of its make-up */ this.facts = new Facts();
     this.injected = 0; // the newest record of an error that somebody had etcd answer
-    /** @type {Set<string>} names of all mutating plugins met */ this.plugins = new Set();
   }
 
   get last() {
@@ -141,7 +141,7 @@ export class Index {
   /** @param {any} record */
   _work(record) {
     const revs = record.revs || [];
-    const resource = workResource(record.component);
+    const { resource } = componentOf(this, record.component);
     let roots = this._rootsOf(revs);
     if (!roots.length && resource) roots = this._rootsOfObject(keyOf(resource, record.key));
     const span = this._open('work', record, 0, roots, 'work');
@@ -162,7 +162,7 @@ export class Index {
     const detail = record.detail || {};
     if (detail.user) span.user = detail.user;
     if (detail.injected) this.injected = record.seq;
-    if (record.gate === 'mutating') this._knowPlugins(detail.passed);
+    this.facts.gate(record, span.cls === 'read');
     const refused =
       record.verdict === 'deny' &&
       (record.gate === 'authentication' || record.gate === 'authorization');
@@ -172,8 +172,9 @@ export class Index {
 
   /** @param {any} record */
   _component(record) {
-    if (record.name === 'apiserver' && record.state === 'starting' && record.detail)
-      this.startup = { ...this.startup, ...record.detail };
+    this.facts.component(record);
+    for (const [resource, kind] of Object.entries(record.detail?.kinds || {}))
+      meet(resource, { kind });
   }
 
   /**
@@ -188,13 +189,7 @@ export class Index {
   /** @param {any} record */
   _plugin(record) {
     this._inSpan(record);
-    if (record.phase === 'mutating') this._knowPlugins(record.passed, record.plugin);
-  }
-
-  /** @param {[string, string, string][]|undefined} passed @param {string} [own] */
-  _knowPlugins(passed, own) {
-    for (const [names] of passed || []) for (const name of names.split(',')) this.plugins.add(name);
-    if (own) this.plugins.add(own);
+    this.facts.plugin(record);
   }
 
   /** @param {any} record */
@@ -222,6 +217,7 @@ export class Index {
   _kubelet(record) {
     const key = keyOf('pods', record.pod);
     push(this.steps, key, record);
+    this.facts.steps.add(record.step);
     const span = this.spans.get(record.span) || null;
     if (span) span.records.push(record);
     const roots = span && span.roots.length ? span.roots : this._rootsOfObject(key);

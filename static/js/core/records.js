@@ -17,34 +17,6 @@
 /** @typedef {TraceRecord & {rev:number, op:string, resource:string, namespace:string, name:string,
  *   prev:number, subresource:string, key:string, beat:boolean}} WriteRecord */
 
-/** Gates in the order a request meets them. */
-export const GATES = Object.freeze([
-  'authentication',
-  'audit',
-  'flowcontrol',
-  'authorization',
-  'routing',
-  'decode',
-  'mutating',
-  'prepare',
-  'validation',
-  'validating',
-  'etcd',
-]);
-
-/** Gates a read passes: it is answered after routing. */
-export const READ_GATES = Object.freeze(GATES.slice(0, 5));
-
-/** A kubelet's stops on the way up, in their real order. */
-export const POD_STEPS = Object.freeze([
-  'volumes',
-  'sandbox',
-  'network',
-  'image',
-  'container',
-  'ready',
-]);
-
 const CHANGING = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 const REVIEW =
   /^(token|selfsubject|localsubjectaccess|subjectaccess|selfsubjectrules)[a-z]*reviews/;
@@ -97,23 +69,6 @@ export function keyOf(resource, text) {
     : objectKey(resource, text.slice(0, at), text.slice(at + 1));
 }
 
-/** The resource a component's work keys name, where it is one. */
-export const WORK_RESOURCE = Object.freeze({
-  scheduler: 'pods',
-  deployment: 'deployments.apps',
-  replicaset: 'replicasets.apps',
-  endpointslice: 'services',
-  namespace: 'namespaces',
-  serviceaccount: 'namespaces',
-  rootca: 'namespaces',
-});
-
-/** @param {string} component */
-export function workResource(component) {
-  if (component.startsWith('kubelet/')) return 'pods';
-  return /** @type {Record<string,string>} */ (WORK_RESOURCE)[component] || '';
-}
-
 /** "kubelet/node-1" -> "node-1"; anything else as it is. @param {string} component */
 export function laneOf(component) {
   return component.startsWith('kubelet/') ? component.slice(8) : component;
@@ -138,45 +93,15 @@ export function httpMethod(verb) {
 /** "deployments.apps" -> "deployments" @param {string} resource */
 export const pluralOf = plural;
 
-const KINDS = Object.freeze({
-  pods: 'Pod',
-  deployments: 'Deployment',
-  replicasets: 'ReplicaSet',
-  services: 'Service',
-  nodes: 'Node',
-  events: 'Event',
-  leases: 'Lease',
-  namespaces: 'Namespace',
-  secrets: 'Secret',
-  configmaps: 'ConfigMap',
-  serviceaccounts: 'ServiceAccount',
-  endpoints: 'Endpoints',
-  endpointslices: 'EndpointSlice',
-  statefulsets: 'StatefulSet',
-  daemonsets: 'DaemonSet',
-  jobs: 'Job',
-  cronjobs: 'CronJob',
-  roles: 'Role',
-  rolebindings: 'RoleBinding',
-  clusterroles: 'ClusterRole',
-  clusterrolebindings: 'ClusterRoleBinding',
-  persistentvolumes: 'PersistentVolume',
-  persistentvolumeclaims: 'PersistentVolumeClaim',
-  limitranges: 'LimitRange',
-  resourcequotas: 'ResourceQuota',
-  ingresses: 'Ingress',
-});
-
-/** @type {Map<string, string>} resource -> kind, as objects that were written say */
+/** @type {Map<string, string>} resource -> kind, as the server and its objects tell */
 const met = new Map();
 
-/** An object says what kind its resource has. @param {string} resource @param {any} object */
+/** What kind a resource has, by an object of it. @param {string} resource @param {any} object */
 export function meet(resource, object) {
   if (object?.kind && !met.has(resource)) met.set(resource, object.kind);
 }
 
-/** The kind that a resource stands for; its plural when no object of it was met. */
+/** The kind that a resource stands for; its plural when nobody told. */
 export function kindOf(/** @type {string} */ resource) {
-  const name = plural(resource);
-  return met.get(resource) || /** @type {Record<string,string>} */ (KINDS)[name] || name;
+  return met.get(resource) || plural(resource);
 }

@@ -8,7 +8,7 @@
 /** @typedef {{name: string, of?: Part[], [more: string]: any}} Part */
 
 /** What was told of the API server's start; empty when the trace begins later. */
-export const startupOf = (/** @type {Index} */ index) => index.startup || {};
+export const startupOf = (/** @type {Index} */ index) => index.facts.startup || {};
 
 /** The class of an admission plugin, '' when it is not known. */
 export function classOf(

@@ -5,6 +5,7 @@
  */
 import { ancestry, cause, trailOf } from './follow.js';
 import { compareNames } from './cluster.js';
+import { lanesAtRest } from './facts.js';
 import { lastAtMost } from './index.js';
 import { httpMethod, laneOf, pluralOf } from './records.js';
 import { writeOf } from './corridor.js';
@@ -246,7 +247,7 @@ class Draft {
     for (const lane of this.lanes.values()) this.settle(lane, t, marked, span);
     for (const arrow of this.arrows) if (this.isLink(arrow, marked)) arrow.tone = 'now';
     const ids = [...this.lanes.keys()];
-    const lanes = sortLanes(ids).map((id) => /** @type {Lane} */ (this.lanes.get(id)));
+    const lanes = sortLanes(this.index, ids).map((id) => /** @type {Lane} */ (this.lanes.get(id)));
     return { lanes, arrows: this.arrows };
   }
 
@@ -284,12 +285,11 @@ class Draft {
   }
 }
 
-const ORDER = ['kubectl', 'apiserver', 'etcd', 'deployment', 'replicaset', 'endpointslice'];
-
-/** @param {string[]} ids */
-function sortLanes(ids) {
+/** @param {Index} index @param {string[]} ids */
+function sortLanes(index, ids) {
+  const order = ['kubectl', 'apiserver', 'etcd', ...lanesAtRest(index)];
   const rank = (/** @type {string} */ id) => {
-    const at = ORDER.indexOf(id);
+    const at = order.indexOf(id);
     if (at >= 0) return at;
     if (id === 'scheduler') return 90;
     return /^node/.test(id) ? 100 : 50;

@@ -115,7 +115,7 @@ export default {
   'cycle.tie': '{node} and {other} tie; the scheduler picks one of the best by lot.',
   'cycle.tieMany': '{n} nodes tie; the scheduler drew {node} by lot.',
   'cycle.lost': 'It is {margin} points behind; *{points}* of them are {plugin}’s.',
-  'cycle.lostSpread':
+  'cycle.lost.PodTopologySpread':
     'It is {margin} points behind; *{points}* of them are {plugin}’s, because it already ' +
     'holds {n} pod{n||s} of the same owner.',
   'cycle.wins': '{node} wins by {n} point{n||s}, most of them from {plugin}.',
@@ -137,7 +137,7 @@ export default {
   'cycle.under':
     'Each plugin is asked for each node. A node that one plugin refuses is not asked about again.',
   'cycle.part': '*{points}* of the {margin} points come from {plugin}.',
-  'cycle.partSpread':
+  'cycle.part.PodTopologySpread':
     '*{points}* of the {margin} points come from {plugin}: {other} holds {n} pod{n||s} ' +
     'of the same owner.',
   'cycle.partMore': '*{points}* come from {plugin}.',
@@ -149,9 +149,6 @@ export default {
     'or a pod that goes.',
   'cycle.untaint': 'Then {node} takes part in the scoring.',
   'cycle.tolerate': 'In the pod template. That makes new pods; the old ones would be replaced.',
-  'cycle.uncordon': 'Then {node} takes new pods again.',
-  'cycle.claims': 'The events of its claims say what they wait for.',
-  'cycle.lessRequests': 'Smaller requests, or a larger node.',
   'cycle.node': 'node',
   'cycle.points': 'points',
   'cycle.behind': 'difference',
@@ -260,8 +257,6 @@ export default {
   'work.what':
     'A key waits in its queue only once, however many events made it wait. The worker ' +
     'reads its cache, never the event.',
-  'work.deployment.why': 'A Deployment owns one ReplicaSet for each version of its template.',
-  'work.replicaset.why': 'Slow start: 1 pod first, then twice as many each time it succeeds.',
   'crowd.creation.title':
     'Creation is the bottleneck: the ReplicaSet controller doubles its batches.',
   'crowd.creation.why':

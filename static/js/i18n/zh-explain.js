@@ -91,7 +91,7 @@ export default {
   'cycle.tie': '{node} 与 {other} 同分；调度器在最好的里面抽签。',
   'cycle.tieMany': '{n} 个节点同分；调度器抽签选中 {node}。',
   'cycle.lost': '它落后 {margin} 分，其中 *{points}* 分来自 {plugin}。',
-  'cycle.lostSpread':
+  'cycle.lost.PodTopologySpread':
     '它落后 {margin} 分，其中 *{points}* 分来自 {plugin}，因为它上面已有同一所有者的 {n} 个 Pod。',
   'cycle.wins': '{node} 以 {n} 分胜出，多数来自 {plugin}。',
   'cycle.because.PodTopologySpread': '{node} 以 {n} 分胜出，因为 {other} 上已有同类 Pod。',
@@ -106,7 +106,7 @@ export default {
   'cycle.whyTie': '{nodes} 都是 {points} 分。同分时随机选择，由集群的种子决定。',
   'cycle.under': '对每个节点询问每个插件。被一个插件拒绝的节点不再询问。',
   'cycle.part': '{margin} 分中 *{points}* 分来自 {plugin}。',
-  'cycle.partSpread':
+  'cycle.part.PodTopologySpread':
     '{margin} 分中 *{points}* 分来自 {plugin}：{other} 上已有同一所有者的 {n} 个 Pod。',
   'cycle.partMore': '*{points}* 分来自 {plugin}。',
   'cycle.partLess': '{other} 在 {plugin} 上领先 *{points}* 分。',
@@ -115,9 +115,6 @@ export default {
   'cycle.again': '它会等待，直到有所改变：一个节点、一个污点、它的声明，或一个离开的 Pod。',
   'cycle.untaint': '那么 {node} 会参加打分。',
   'cycle.tolerate': '写在 Pod 模板里。这会产生新的 Pod，旧的会被替换。',
-  'cycle.uncordon': '那么 {node} 会重新接收 Pod。',
-  'cycle.claims': '声明的事件说明它在等什么。',
-  'cycle.lessRequests': '更小的请求值，或更大的节点。',
   'cycle.node': '节点',
   'cycle.points': '分数',
   'cycle.behind': '差距',
@@ -218,8 +215,6 @@ export default {
   'work.compares': '它比较期望与现状。',
   'work.waits': '队列为空，监听事件会唤醒它。',
   'work.what': '无论多少事件，同一个键在队列里只排一次。工作线程读缓存，从不读事件本身。',
-  'work.deployment.why': 'Deployment 为模板的每个版本拥有一个 ReplicaSet。',
-  'work.replicaset.why': '慢启动：先创建 1 个，成功后每次加倍。',
   'crowd.creation.title': '瓶颈在创建：ReplicaSet 控制器逐批翻倍。',
   'crowd.creation.why':
     '{wanted} 个 Pod 中还有 {missing} 个未创建。一次同步最多创建 500 个，按 1、2、4、8……分批，前一批成功后才发下一批。',

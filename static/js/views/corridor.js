@@ -1,5 +1,5 @@
 // @ts-check
-/** The API server: eleven gates on a line, the ticket at the next stop, the watch cache below. */
+/** The API server: its gates on a line, the ticket at the next stop, the watch cache below. */
 import { gateRows, rateAt, stillToAsk, ticketOf, ticketStop, writeOf } from '../core/corridor.js';
 import { httpMethod } from '../core/records.js';
 import { cycleAt } from '../core/schedule.js';
@@ -14,7 +14,7 @@ import { junction, shortTry, shortUser, tries } from './parts.js';
 export function corridorModel(ctx) {
   const { current, state, player } = ctx;
   const span = shownRequest(ctx);
-  const rows = gateRows(span, state.seq, state.held);
+  const rows = gateRows(ctx.index, span, state.seq, state.held);
   const quick = player.quick && !state.held;
   const denied = rows.some((row) => row.verdict === 'deny' || row.said === 'deny');
   return { span, rows, quick, denied, stop: ticketStop(rows, span, state.seq), current };
@@ -114,7 +114,7 @@ function gate(ctx, model, row, name) {
       : row.verdict;
   const shown = inside ? 'hold' : sign;
   const line = model.denied ? 'pathdead' : 'path';
-  const tall = inside || row.verdict === 'deny' || showsTries(ctx, row);
+  const tall = inside || row.verdict === 'deny' || showsTries(row);
   const verdict = words.t(`verdict.${row.verdict}`);
   return h(
     'li.gate',
@@ -203,12 +203,9 @@ function verdictWord(ctx, model, row) {
   return words.has(known) ? words.t(known) : detail.word || words.t(`verdict.${row.verdict}`);
 }
 
-/** @param {Context} ctx @param {GateRow} row */
-function showsTries(ctx, row) {
-  return (
-    (row.detail.tries || []).length > 0 &&
-    (row.gate === 'authentication' || row.gate === 'authorization')
-  );
+/** @param {GateRow} row */
+function showsTries(row) {
+  return (row.detail.tries || []).length > 0;
 }
 
 /**
@@ -222,7 +219,7 @@ function details(ctx, model, row, inside) {
   if (inside && row.plugins.length) return pluginBox(ctx, model, row);
   if (inside) return heldBox(ctx, model, row);
   if (row.verdict === 'wait' || row.verdict === 'work') return null;
-  if (showsTries(ctx, row)) {
+  if (showsTries(row)) {
     const why = whyText(row);
     return [tries(shownTries(detail.tries)), why && !compact ? h('div.why', null, why) : null];
   }
@@ -240,7 +237,7 @@ function details(ctx, model, row, inside) {
 function heldBox(ctx, model, row) {
   const { words, index, state } = ctx;
   const said = row.said && row.record ? verdictWord(ctx, model, { ...row, verdict: row.said }) : '';
-  const why = showsTries(ctx, row) ? whyText(row) : words.t(`gate.${row.gate}.what`);
+  const why = showsTries(row) ? whyText(row) : words.t(`gate.${row.gate}.what`);
   const span = /** @type {import('../core/index.js').Span} */ (model.span);
   return h(
     'div.plugins',
@@ -456,14 +453,12 @@ export function slimCorridor(ctx, model) {
 function slimWord(ctx, model, row, crowd, rate) {
   const { words } = ctx;
   if (crowd) {
-    return ['authentication', 'authorization', 'etcd'].includes(row.gate)
-      ? `${words.number(Math.round(rate))} /s`
-      : '';
+    const isEnd = row === model.rows[0] || row === model.rows[model.rows.length - 1];
+    return isEnd || showsTries(row) ? `${words.number(Math.round(rate))} /s` : '';
   }
   if (ctx.focus === 'scheduler' || !row.passed) return '';
   const won = (row.detail.tries || []).find((/** @type {any} */ t) => t.verdict === 'allow');
-  if (row.gate === 'authentication' || row.gate === 'authorization')
-    return won ? shortTry(won.name) : '';
+  if (won) return shortTry(won.name);
   return row.gate === 'etcd' ? String(writeOf(/** @type {any} */ (model.span))?.rev || '') : '';
 }
 

@@ -1,5 +1,6 @@
 // @ts-check
 /** The keyboard, and dragging and turning the wheel on the timeline. */
+import { gatesOf } from '../core/facts.js';
 import { remPixels } from './dom.js';
 import { rangeOf } from './timeline.js';
 
@@ -68,7 +69,9 @@ const KEYS = {
     const here = document
       .querySelector('.gate.is-hold [data-gate], .gate.is-deny [data-gate]')
       ?.getAttribute('data-gate');
-    app.act.breakAtGate(gate || here || 'mutating');
+    const admission = gatesOf(app.context().index).find((one) => one.plugins)?.name;
+    const chosen = gate || here || admission;
+    if (chosen) app.act.breakAtGate(chosen);
   },
   l: (app) => app.act.goLive(),
   '?': (app) => app.act.help(app.ui.dialog !== 'help'),

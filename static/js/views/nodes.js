@@ -1,7 +1,7 @@
 // @ts-check
 /** The nodes with their pods and the kubelet's stops; many of them as squares and counts. */
 import { nodesOf, podsOf, stepsOf } from '../core/cluster.js';
-import { POD_STEPS } from '../core/records.js';
+import { startSteps } from '../core/facts.js';
 import { crowdCounts } from '../core/explain/crowd.js';
 import { streamsAt } from '../core/streams.js';
 import { duration } from '../core/words.js';
@@ -12,7 +12,6 @@ import { glyph, podGlyph } from './glyphs.js';
 /** @typedef {import('../core/cluster.js').Node} NodeView */
 /** @typedef {import('../core/cluster.js').Pod} Pod */
 
-const STOPS = POD_STEPS.slice(0, 5);
 const NODES_MAX = 6;
 
 /** @param {Context} ctx @param {import('../core/schedule.js').Cycle|null} cycle */
@@ -228,7 +227,7 @@ const baseName = (name) =>
 /** @param {string} name */
 const shortPod = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
 
-/** The five stops of the pod that is starting here, or the resting kubelet. */
+/** The stops of the pod that is starting here, or the resting kubelet. */
 function kubelet(
   /** @type {Context} */ ctx,
   /** @type {NodeView} */ node,
@@ -240,7 +239,9 @@ function kubelet(
       ? mine
       : node.pods.find((p) => !p.system && p.stage === 'bound') || null;
   const steps = pod ? stepsOf(index, pod.key, state.seq) : new Map();
-  const signs = STOPS.map((step) => [step, stepSign(steps.get(step))]);
+  // whether it is ready is told beside them
+  const stops = startSteps(index).filter((step) => step !== 'ready');
+  const signs = stops.map((step) => [step, stepSign(steps.get(step))]);
   if (pod && focus === 'all' && (pod === mine || pod.stage === 'bound')) {
     return h(
       'ol.steps',

@@ -93,7 +93,7 @@ export const clientLabel = (words, name) =>
 export function controllers(ctx) {
   const { words, state, compact, act } = ctx;
   const busy = busyComponent(ctx);
-  const { lanes, others } = lanesOf(state, busy, compact ? 2 : 3);
+  const { lanes, others } = lanesOf(ctx.index, state, busy, compact ? 2 : 3);
   const isFrom = busy && busy !== 'scheduler' && lanes.includes(busy);
   const refused = wasRefused(ctx);
   const note = refused
@@ -145,10 +145,11 @@ function wasRefused(ctx) {
 function lane(ctx, name, isHere, onClick) {
   const { words, state } = ctx;
   const queue = queueOf(state, name);
-  const cached = cacheOf(state, name)
-    .slice(0, ctx.compact && name === 'deployment' ? 1 : 2)
-    .map(({ resource, count }) => `${count} ${shortKind(resource, count)}`)
-    .join(', ');
+  const counts = cacheOf(ctx.index, state, name).map(
+    ({ resource, count }) => `${count} ${shortKind(resource, count)}`,
+  );
+  const two = counts.slice(0, 2).join(', ');
+  const cached = ctx.compact && two.length > CACHED_LETTERS_MAX ? counts[0] : two;
   return h(
     'div.lane',
     { key: name, id: `lane-${name}`, class: isHere ? 'busy' : '' },
@@ -163,17 +164,14 @@ function lane(ctx, name, isHere, onClick) {
   );
 }
 
-const SHORT = {
-  'deployments.apps': 'Deployment',
-  'replicasets.apps': 'RS',
-  pods: 'Pod',
-  services: 'Service',
-  namespaces: 'Namespace',
-};
+// of what a lane says about its caches on a small screen
+const CACHED_LETTERS_MAX = 17;
+const SHORT = { ReplicaSet: 'RS' };
 
 /** @param {string} resource @param {number} count */
 function shortKind(resource, count) {
-  const kind = /** @type {any} */ (SHORT)[resource] || pluralOf(resource);
+  const whole = kindOf(resource);
+  const kind = /** @type {any} */ (SHORT)[whole] || whole;
   return count === 1 || kind === 'RS' || kind.endsWith('s') ? kind : `${kind}s`;
 }
 

@@ -2,6 +2,7 @@
 /** Why the scheduler chose this node and not that one, from its own scores. */
 import { cycleAt, outcome, partsOf, taintIn } from '../schedule.js';
 import { lastPart, objectsOf, podOf } from '../cluster.js';
+import { componentOf, schedulerPlugin } from '../facts.js';
 import { keyOf } from '../records.js';
 import { asYaml, code, explanation, h, json, p, sourceText, tab } from './blocks.js';
 
@@ -12,6 +13,7 @@ import { asYaml, code, explanation, h, json, p, sourceText, tab } from './blocks
 
 /** @param {Model} model @param {Span} span @param {Words} words */
 export function explainCycle(model, span, words) {
+  const component = componentOf(model.index, /** @type {any} */ (span.open).component);
   const cycle = cycleAt(span, model.state.seq);
   const result = outcome(cycle);
   const key = keyOf('pods', cycle.pod);
@@ -23,6 +25,7 @@ export function explainCycle(model, span, words) {
     tabs: [
       tab(words, 'why', whyBlocks(model, cycle, result, words)),
       tab(words, 'whynot', whyNotBlocks(cycle, words)),
+      tab(words, 'what', pluginBlocks(component, words)),
       tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
       tab(
         words,
@@ -31,8 +34,25 @@ export function explainCycle(model, span, words) {
       ),
     ],
     badge: words.t('badge.modelled'),
-    source: sourceText(model.version, 'pkg/scheduler/schedule_one.go schedulePod'),
+    source: sourceText(model.version, component.source || ''),
   });
+}
+
+/**
+ * What each plugin asks, in order.
+ * @param {import('../facts.js').Component} component @param {Words} words @returns {Block[]}
+ */
+function pluginBlocks({ plugins = [] }, words) {
+  const items = plugins.map(({ name, weight }) => {
+    const asks = words.has(`cycle.plugin.${name}`) ? words.t(`cycle.plugin.${name}`) : '';
+    const counts = weight ? words.t('cycle.weight', { n: weight }) : '';
+    return {
+      verdict: 'podRun',
+      title: [{ text: name, as: /** @type {'b'} */ ('b') }],
+      small: [asks, counts].filter(Boolean).join(' · '),
+    };
+  });
+  return items.length ? [h(words.t('cycle.asked')), { type: 'rules', items }] : [];
 }
 
 /**
@@ -58,10 +78,10 @@ function titleOf(model, cycle, result, words) {
   const [most] = result.parts;
   const params = { node: result.winner, other: result.second, n: result.margin, plugin: most.name };
   const because = `cycle.because.${most.name}`;
-  if (most.name === 'PodTopologySpread' && !siblings(model, cycle, result.second)) {
-    return words.t('cycle.wins', params);
-  }
-  return words.t(words.has(because) ? because : 'cycle.wins', params);
+  // what is said of pods like it holds only where there are some
+  const speaksOfPods = words.has(`cycle.part.${most.name}`);
+  const fits = !speaksOfPods || siblings(model, cycle, result.second) > 0;
+  return words.t(fits && words.has(because) ? because : 'cycle.wins', params);
 }
 
 /** How many pods of the same owner a node holds. */
@@ -109,7 +129,7 @@ function whyBlocks(model, cycle, result, words) {
     });
   }
   if (failed.length > 3) blocks.push(p(words, 'cycle.more', { n: failed.length - 3 }));
-  blocks.push(...changeBlocks(cycle, words));
+  blocks.push(...changeBlocks(model, cycle, words));
   return blocks;
 }
 
@@ -120,9 +140,9 @@ function whyBlocks(model, cycle, result, words) {
 function partBlocks(model, cycle, result, words) {
   const [first, ...rest] = result.parts;
   const there = siblings(model, cycle, result.second);
-  const spread = first.name === 'PodTopologySpread' && there;
+  const own = `cycle.part.${first.name}`;
   /** @type {Block[]} */ const blocks = [
-    p(words, spread ? 'cycle.partSpread' : 'cycle.part', {
+    p(words, there && words.has(own) ? own : 'cycle.part', {
       points: first.points,
       margin: result.margin,
       plugin: first.name,
@@ -159,10 +179,10 @@ function lostBlocks(model, cycle, result, words) {
   return lost.slice(0, 2).flatMap((node) => {
     const [most] = partsOf(cycle, cycle.chosen, node);
     const there = siblings(model, cycle, node);
-    const spread = most.name === 'PodTopologySpread' && there;
+    const own = `cycle.lost.${most.name}`;
     return [
       h(words.t('cycle.whyNot', { node }), 'noop', 'noop'),
-      p(words, spread ? 'cycle.lostSpread' : 'cycle.lost', {
+      p(words, there && words.has(own) ? own : 'cycle.lost', {
         points: most.points,
         margin: result.points - cycle.total[node],
         plugin: most.name,
@@ -173,8 +193,11 @@ function lostBlocks(model, cycle, result, words) {
   });
 }
 
-/** @param {import('../schedule.js').Cycle} cycle @param {Words} words @returns {Block[]} */
-function changeBlocks(cycle, words) {
+/**
+ * @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {Words} words
+ * @returns {Block[]}
+ */
+function changeBlocks(model, cycle, words) {
   /** @type {{code: string, small: string}[]} */ const items = [];
   for (const [node, [plugin, message]] of Object.entries(cycle.failed).slice(0, 2)) {
     const taint = taintIn(message);
@@ -187,12 +210,11 @@ function changeBlocks(cycle, words) {
         code: `tolerations:\n- key: ${taint[0]}\n  value: ${JSON.stringify(taint[1])}`,
         small: words.t('cycle.tolerate'),
       });
-    } else if (plugin === 'NodeUnschedulable') {
-      items.push({ code: `kubectl uncordon ${node}`, small: words.t('cycle.uncordon', { node }) });
-    } else if (plugin === 'VolumeBinding' && !items.length) {
-      items.push({ code: 'kubectl describe pvc', small: words.t('cycle.claims') });
-    } else if (plugin === 'NodeResourcesFit') {
-      items.push({ code: 'resources:\n  requests: …', small: words.t('cycle.lessRequests') });
+    } else {
+      const code = (schedulerPlugin(model.index, plugin)?.remedy || '').replace('{node}', node);
+      const small = `cycle.way.${plugin}`;
+      if (code && !items.some((one) => one.code === code))
+        items.push({ code, small: words.has(small) ? words.t(small, { node }) : '' });
     }
   }
   return items.length ? [h(words.t('why.change')), { type: 'ways', items }] : [];

@@ -4,7 +4,8 @@ import { httpMethod, pluralOf } from '../records.js';
 import { yaml } from '../yaml.js';
 import { askedBlocks } from './asked.js';
 import { code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
-import { SOURCES, classText, pluginSource, whatBlocks } from './gates.js';
+import { gateOf, pluginSource } from '../facts.js';
+import { classText, whatBlocks } from './gates.js';
 import { authorizerBlocks, readFrom, reasons } from './reasons.js';
 import { stepBlocks } from './steps.js';
 import { classOf } from '../startup.js';
@@ -58,8 +59,8 @@ export function explainDenied(model, span, row, record, crumb, words) {
       model.version,
       record.source ||
         detail.source ||
-        (record.plugin && pluginSource(record.plugin)) ||
-        (isAuthorization ? RBAC_SOURCE : SOURCES[row.gate]),
+        (record.plugin && pluginSource(model.index, row.gate, record.plugin)) ||
+        (isAuthorization ? RBAC_SOURCE : gateOf(model.index, row.gate).source || ''),
     ),
   });
 }

@@ -1,6 +1,8 @@
 // @ts-check
 /** What a gate, an admission plugin or a whole request did, and what would have changed it. */
-import { GATES, httpMethod, kindOf, pluralOf } from '../records.js';
+import { gateOf, gatesOf, pluginSource } from '../facts.js';
+import { httpMethod, kindOf, pluralOf } from '../records.js';
+import { duration } from '../words.js';
 import { difference, patchLines } from '../yaml.js';
 import { gateRows, nameOf, writeOf } from '../corridor.js';
 import { admissionOrder, classOf } from '../startup.js';
@@ -15,25 +17,10 @@ import { stepBlocks } from './steps.js';
 /** @typedef {import('../words.js').Words} Words */
 /** @typedef {import('../index.js').Span} Span */
 
-// where upstream does it, when the record does not say
-/** @type {Record<string, string>} */
-export const SOURCES = {
-  authentication: 'staging/src/k8s.io/apiserver/pkg/endpoints/filters/authentication.go',
-  audit: 'staging/src/k8s.io/apiserver/pkg/endpoints/filters/audit.go',
-  flowcontrol: 'staging/src/k8s.io/apiserver/pkg/server/filters/priority-and-fairness.go',
-  authorization: 'staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go',
-  routing: 'cmd/kube-apiserver/app/server.go CreateServerChain',
-  decode: 'staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go',
-  mutating: 'staging/src/k8s.io/apiserver/pkg/admission/chain.go Admit',
-  prepare: 'staging/src/k8s.io/apiserver/pkg/registry/rest/create.go BeforeCreate',
-  validation: 'staging/src/k8s.io/apiserver/pkg/registry/rest/create.go Validate',
-  validating: 'staging/src/k8s.io/apiserver/pkg/admission/chain.go Validate',
-  etcd: 'staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go Create',
-};
-
 /** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
 export function crumb(model, span, gate, words) {
   const open = /** @type {any} */ (span.open);
+  const gates = gatesOf(model.index);
   if (!gate)
     return words.t('crumb.request', {
       number: numberOf(model, span),
@@ -42,8 +29,8 @@ export function crumb(model, span, gate, words) {
   return words.t('crumb.gate', {
     number: numberOf(model, span),
     what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
-    at: GATES.indexOf(gate) + 1,
-    of: GATES.length,
+    at: gates.findIndex(({ name }) => name === gate) + 1,
+    of: gates.length,
   });
 }
 
@@ -59,13 +46,25 @@ export function numberOf(model, span) {
   return Math.max(1, number);
 }
 
+// a gate of which neither the start record nor any other says anything
+/** @type {import('../corridor.js').GateRow} */
+const UNKNOWN = Object.freeze({
+  gate: '',
+  verdict: 'wait',
+  said: '',
+  detail: {},
+  record: null,
+  plugins: [],
+  passed: false,
+});
+
 /**
  * @param {Model} model @param {Span} span @param {string} gate @param {Words} words
  * @param {number} [plugin]  seq of the plugin meant, else the gate as a whole
  */
 export function explainGate(model, span, gate, words, plugin = 0) {
-  const rows = gateRows(span, model.state.seq, model.state.held);
-  const row = rows[GATES.indexOf(gate)];
+  const rows = gateRows(model.index, span, model.state.seq, model.state.held);
+  const row = rows.find((one) => one.gate === gate) || { ...UNKNOWN, gate };
   const denier = row.verdict === 'deny' && row.plugins.find((r) => r.verdict === 'deny');
   const record = (plugin ? row.plugins.find((r) => r.seq === plugin) : denier) || row.record;
   const verdict = record ? record.verdict : 'wait';
@@ -81,7 +80,7 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     : gateWhy(model.index, row, params, words);
   const source =
     (record && (record.source || record.detail?.source)) ||
-    (isPlugin ? pluginSource(record.plugin) : SOURCES[gate]);
+    (isPlugin ? pluginSource(model.index, gate, record.plugin) : gateOf(model.index, gate).source);
   return explanation({
     crumb: crumb(model, span, gate, words),
     title,
@@ -229,9 +228,15 @@ function pluginWhy(index, record, params, words) {
     blocks.push(h(words.t('why.prevent')), p(words, `${base}.prevent`, params));
   }
   blocks.push(...askedBlocks(record, words));
+  if (words.has(`${base}.what`)) blocks.push(p(words, `${base}.what`));
   if (!blocks.length) blocks.push(p(words, 'plugin.skip.why', params));
   const label = classOf(index, record.phase, record.plugin);
-  if (label) blocks.push(facts([[words.t('fact.class'), classText(label, words)]]));
+  const { reads = [] } = index.facts.startup?.plugins?.[record.plugin] || {};
+  const rows = facts([
+    [words.t('fact.class'), label ? classText(label, words) : ''],
+    [words.t('fact.reads'), reads.map(pluralOf).join(', ')],
+  ]);
+  if (rows.rows.length) blocks.push(rows);
   return blocks;
 }
 
@@ -250,39 +255,24 @@ function pluginFacts(record) {
   };
 }
 
-const STAGED = 'staging/src/k8s.io/apiserver/pkg/admission/plugin';
-/** @type {Record<string, string>} */
-const PLUGIN_SOURCES = {
-  NamespaceLifecycle: `${STAGED}/namespace/lifecycle/admission.go`,
-  TaintNodesByCondition: 'plugin/pkg/admission/nodetaint/admission.go',
-  PodSecurity: 'plugin/pkg/admission/security/podsecurity/admission.go',
-  DefaultStorageClass: 'plugin/pkg/admission/storage/storageclass/setdefault/admission.go',
-  StorageObjectInUseProtection:
-    'plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go',
-  PersistentVolumeClaimResize: 'plugin/pkg/admission/storage/persistentvolume/resize/admission.go',
-  CertificateApproval: 'plugin/pkg/admission/certificates/approval/admission.go',
-  CertificateSigning: 'plugin/pkg/admission/certificates/signing/admission.go',
-  CertificateSubjectRestriction:
-    'plugin/pkg/admission/certificates/subjectrestriction/admission.go',
-  ClusterTrustBundleAttest: 'plugin/pkg/admission/certificates/ctbattest/admission.go',
-  DefaultIngressClass: 'plugin/pkg/admission/network/defaultingressclass/admission.go',
-  MutatingAdmissionWebhook: `${STAGED}/webhook/mutating/plugin.go`,
-  ValidatingAdmissionWebhook: `${STAGED}/webhook/validating/plugin.go`,
-  ValidatingAdmissionPolicy: `${STAGED}/policy/validating/plugin.go`,
-  ResourceQuota: `${STAGED}/resourcequota/admission.go`,
-};
-
-/** @param {string} plugin */
-export function pluginSource(plugin) {
-  if (plugin.includes(',')) return SOURCES.mutating;
-  return PLUGIN_SOURCES[plugin] || `plugin/pkg/admission/${plugin.toLowerCase()}/admission.go`;
-}
-
 /** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
 export function whatBlocks(model, span, gate, words) {
-  const open = /** @type {any} */ (span.open);
+  const { cost } = gateOf(model.index, gate);
   return [
     p(words, `gate.${gate}.what`),
+    ...requestFacts(model, span, words, [
+      [words.t('fact.modelledCost'), cost ? duration(cost) : ''],
+    ]),
+  ];
+}
+
+/**
+ * @param {Model} model @param {Span} span @param {Words} words @param {[string, any][]} [more]
+ * @returns {Block[]}
+ */
+export function requestFacts(model, span, words, more = []) {
+  const open = /** @type {any} */ (span.open);
+  return [
     facts([
       [words.t('fact.request'), `${httpMethod(open.verb)} ${open.path}`],
       [words.t('fact.client'), open.client],
@@ -294,6 +284,7 @@ export function whatBlocks(model, span, gate, words) {
           ? /** @type {any} */ (span.close).code
           : words.t('fact.open'),
       ],
+      ...more,
     ]),
   ];
 }
@@ -342,7 +333,7 @@ export function formBlocks(span, gate) {
 export function explainRequest(model, span, words) {
   const close = /** @type {any} */ (span.close);
   const answered = close && close.seq <= model.state.seq;
-  const rows = gateRows(span, model.state.seq, model.state.held);
+  const rows = gateRows(model.index, span, model.state.seq, model.state.held);
   const denied = rows.find((row) => row.verdict === 'deny' || row.said === 'deny');
   if (denied) return explainGate(model, span, denied.gate, words);
   if (!answered) {
@@ -351,7 +342,7 @@ export function explainRequest(model, span, words) {
   }
   const open = /** @type {any} */ (span.open);
   const write = writeOf(span, model.state.seq);
-  const params = paramsOf(model, span, rows[rows.length - 1], null);
+  const params = paramsOf(model, span, rows.at(-1) || UNKNOWN, null);
   const key = answered
     ? close.code >= 400
       ? 'request.failed'
@@ -369,7 +360,7 @@ export function explainRequest(model, span, words) {
     tabs: [
       tab(words, 'why', answeredBlocks(model, span, write, words)),
       tab(words, 'steps', stepBlocks(model, span, '', words)),
-      tab(words, 'what', whatBlocks(model, span, 'authentication', words).slice(1)),
+      tab(words, 'what', requestFacts(model, span, words)),
       tab(words, 'object', [
         ...formBlocks(span, ''),
         ...objectBlocks(model, span, null, words),
@@ -377,7 +368,7 @@ export function explainRequest(model, span, words) {
       tab(words, 'raw', [json(span.open), ...(answered ? [json(close)] : [])]),
     ],
     badge: words.t('badge.modelled'),
-    source: sourceText(model.version, SOURCES.etcd),
+    source: sourceText(model.version, gatesOf(model.index).at(-1)?.source || ''),
   });
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 /** What a kubelet does for a pod, and what a node is. */
-import { POD_STEPS, keyOf } from '../records.js';
+import { startSteps, stepFacts } from '../facts.js';
+import { keyOf } from '../records.js';
 import { lastPart, nodesOf, stepsOf } from '../cluster.js';
 import { duration } from '../words.js';
 import { asYaml, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
@@ -8,17 +9,6 @@ import { storyBlocks } from './objects.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('../words.js').Words} Words */
-
-/** @type {Record<string, string>} */
-const SOURCES = {
-  volumes: 'pkg/kubelet/volumemanager/volume_manager.go WaitForAttachAndMount',
-  sandbox: 'pkg/kubelet/kuberuntime/kuberuntime_sandbox.go createPodSandbox',
-  network: 'pkg/kubelet/kuberuntime/kuberuntime_sandbox.go createPodSandbox',
-  image: 'pkg/kubelet/images/image_manager.go EnsureImageExists',
-  container: 'pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer',
-  ready: 'pkg/kubelet/status/status_manager.go SetContainerReadiness',
-  terminate: 'pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer',
-};
 
 /** @param {Model} model @param {any} record @param {Words} words */
 export function explainKubelet(model, record, words) {
@@ -37,27 +27,31 @@ export function explainKubelet(model, record, words) {
   if (detail.why || detail.message) blocks.push(said(detail.why || detail.message));
   if (record.step === 'image' && detail.policy)
     blocks.push(p(words, 'step.image.policy', { policy: detail.policy }));
+  const step = stepFacts(model.index).find(({ name }) => name === record.step);
   const story = storyBlocks(model, key, words);
   const write = model.index.objectAt(key, model.state.seq);
   return explanation({
     crumb: words.t('crumb.step', { node: record.node, pod: record.pod }),
     title: words.t(`step.${record.step}.${record.state}`, params),
     tabs: [
-      tab(words, 'why', [...blocks, h(words.t('step.stops')), stepList(steps, words)]),
+      tab(words, 'why', [...blocks, h(words.t('step.stops')), stepList(model, steps, words)]),
       tab(words, 'story', story),
       tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
       tab(words, 'raw', [json(record)]),
     ],
     badge: words.t('badge.simulated'),
-    source: sourceText(model.version, SOURCES[record.step] || ''),
+    source: sourceText(model.version, step?.source || ''),
   });
 }
 
-/** @param {Map<string, any>} steps @param {Words} words @returns {import('./index.js').Block} */
-function stepList(steps, words) {
+/**
+ * @param {Model} model @param {Map<string, any>} steps @param {Words} words
+ * @returns {import('./index.js').Block}
+ */
+function stepList(model, steps, words) {
   return {
     type: 'rules',
-    items: POD_STEPS.map((step) => {
+    items: startSteps(model.index).map((step) => {
       const at = steps.get(step);
       const verdict = !at
         ? 'wait'

@@ -1,6 +1,7 @@
 // @ts-check
 /** How this API server was built, section by section, from what it told when it started. */
 import { nested } from '../startup.js';
+import { duration } from '../words.js';
 import { facts, fold, h, p } from './blocks.js';
 import { classText } from './gates.js';
 import { treeItem } from './reasons.js';
@@ -9,7 +10,18 @@ import { treeItem } from './reasons.js';
 /** @typedef {import('../words.js').Words} Words */
 
 /** Parts of the record that have a section of their own, in the order they are built. */
-const KNOWN = ['version', 'servers', 'config', 'authentication', 'authorization', 'admission'];
+const KNOWN = [
+  'version',
+  'servers',
+  'config',
+  'gates',
+  'authentication',
+  'authorization',
+  'admission',
+  'plugins',
+  'costs',
+  'kinds',
+];
 
 // more rows than this are folded
 const ROWS_MAX = 24;
@@ -20,6 +32,7 @@ export function startupBlocks(told, words) {
   /** @type {Block[]} */ const blocks = [p(words, 'startup.intro')];
   if (told.servers) blocks.push(h(words.t('startup.servers')), list(told.servers));
   if (told.config) blocks.push(h(words.t('startup.config')), list(told.config));
+  if (told.gates) blocks.push(h(words.t('startup.gates')), gateList(told.gates, words));
   if (told.authentication) blocks.push(...authenticators(told.authentication, words));
   if (told.authorization)
     blocks.push(
@@ -27,10 +40,8 @@ export function startupBlocks(told, words) {
       p(words, 'startup.authorizationWhat'),
       list(told.authorization),
     );
-  for (const phase of ['mutating', 'validating']) {
-    const plugins = told.admission?.[phase];
-    if (plugins) blocks.push(...pluginBlocks(phase, plugins, words));
-  }
+  for (const [phase, plugins] of Object.entries(told.admission || {}))
+    blocks.push(...pluginBlocks(phase, plugins, words));
   for (const name of Object.keys(told)) {
     if (KNOWN.includes(name)) continue;
     const key = `startup.${name}`;
@@ -40,6 +51,14 @@ export function startupBlocks(told, words) {
   }
   return blocks;
 }
+
+/** @param {import('../facts.js').Gate[]} gates @param {Words} words @returns {Block} */
+const gateList = (gates, words) => ({
+  type: 'tree',
+  items: gates.map(({ name, cost = 0, source }) =>
+    treeItem(0, words.t(`gate.${name}`), 'podRun', `${duration(cost)} · ${source}`),
+  ),
+});
 
 /** @param {import('../startup.js').Part[]} parts @param {Words} words @returns {Block[]} */
 function authenticators(parts, words) {

@@ -2,7 +2,7 @@
 /** A stream into a node: the way it takes, what both ends agreed on, what passed, how it ended. */
 import { bytesText, streamOf } from '../streams.js';
 import { explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
-import { crumb, whatBlocks } from './gates.js';
+import { crumb, requestFacts } from './gates.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -35,7 +35,7 @@ export function explainStream(model, span, words) {
     title: words.t(titleKey(word, state, detail), params),
     tabs: [
       tab(words, 'why', whyBlocks(stream, params, words)),
-      tab(words, 'what', whatBlocks(model, span, 'authentication', words).slice(1)),
+      tab(words, 'what', requestFacts(model, span, words)),
       tab(words, 'raw', records.map(json)),
     ],
     badge: words.t('badge.modelled'),

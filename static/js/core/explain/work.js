@@ -3,6 +3,7 @@
 import { httpMethod, pluralOf } from '../records.js';
 import { cause } from '../follow.js';
 import { cacheOf, queueOf } from '../cluster.js';
+import { componentOf } from '../facts.js';
 import { writeOf } from '../corridor.js';
 import { duration } from '../words.js';
 import { explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
@@ -12,17 +13,8 @@ import { explanation, facts, h, json, p, said, sourceText, tab } from './blocks.
 /** @typedef {import('../words.js').Words} Words */
 /** @typedef {import('../index.js').Span} Span */
 
-/** @type {Record<string, string>} */
-const SOURCES = {
-  deployment: 'pkg/controller/deployment/deployment_controller.go syncDeployment',
-  replicaset: 'pkg/controller/replicaset/replica_set.go syncReplicaSet',
-  endpointslice: 'pkg/controller/endpointslice/endpointslice_controller.go syncService',
-  serviceaccount: 'pkg/controller/serviceaccount/serviceaccounts_controller.go syncNamespace',
-  namespace: 'pkg/controller/namespace/namespace_controller.go syncNamespaceFromKey',
-  garbagecollector: 'pkg/controller/garbagecollector/garbagecollector.go',
-  rootca: 'pkg/controller/certificates/rootcacertpublisher/publisher.go syncNamespace',
-  scheduler: 'pkg/scheduler/schedule_one.go',
-};
+// some controllers have everything in their caches
+const CACHES_SHOWN = 8;
 
 /** @param {Model} model @param {string} component @param {Span|null} span @param {Words} words */
 export function explainWork(model, component, span, words) {
@@ -69,7 +61,7 @@ export function explainWork(model, component, span, words) {
       tab(words, 'raw', work ? [json(work.open), ...(work.close ? [json(work.close)] : [])] : []),
     ],
     badge: words.t('badge.modelled'),
-    source: sourceText(model.version, SOURCES[component] || ''),
+    source: sourceText(model.version, componentOf(model.index, component).source || ''),
   });
 }
 
@@ -105,16 +97,24 @@ function requestsOf(model, work) {
 /** @param {Model} model @param {string} component @param {Span|null} work @param {Words} words */
 function whatBlocks(model, component, work, words) {
   const queue = queueOf(model.state, component);
+  const caches = cacheOf(model.index, model.state, component);
+  const more = caches.length - CACHES_SHOWN;
   return [
     p(words, 'work.what'),
     facts([
-      ...cacheOf(model.state, component).map(
-        ({ resource, count }) =>
-          /** @type {[string, any]} */ ([
-            words.t('fact.cached', { what: pluralOf(resource) }),
-            count,
-          ]),
-      ),
+      ...caches
+        .slice(0, CACHES_SHOWN)
+        .map(
+          ({ resource, count }) =>
+            /** @type {[string, any]} */ ([
+              words.t('fact.cached', { what: pluralOf(resource) }),
+              count,
+            ]),
+        ),
+      [
+        words.t('fact.cached', { what: '…' }),
+        more > 0 ? words.t('fact.moreCached', { n: more }) : '',
+      ],
       [words.t('fact.queue'), queue.length],
       [words.t('fact.took'), work && work.close ? duration(work.close.t - work.t) : ''],
       [words.t('fact.result'), work && work.close ? /** @type {any} */ (work.close).result : ''],

@@ -1,0 +1,127 @@
+// @ts-check
+/**
+ * English: one sentence about each admission plugin, controller and plugin of the scheduler. A test
+ * holds these against the tuples in which the cluster has them.
+ */
+
+/** @type {Record<string, string>} */
+export default {
+  'plugin.AlwaysAdmit.what': 'Lets everything pass.',
+  'plugin.NamespaceAutoProvision.what': 'Makes the namespace when it is not there.',
+  'plugin.NamespaceLifecycle.what': 'Nothing is made in a namespace that is missing or going.',
+  'plugin.NamespaceExists.what': 'Refuses what names a namespace that is not there.',
+  'plugin.SecurityContextDeny.what': 'Refuses pods that set parts of their security context.',
+  'plugin.LimitPodHardAntiAffinityTopology.what':
+    'Required anti-affinity between pods may only go by the host name.',
+  'plugin.PodPreset.what': 'Adds what a PodPreset of the namespace injects into the pod.',
+  'plugin.InitialResources.what': 'Guesses requests from what containers of the image used before.',
+  'plugin.LimitRanger.what': 'Fills in and checks requests and limits by the LimitRanges.',
+  'plugin.ServiceAccount.what': 'Gives a pod its service account and the volume with its token.',
+  'plugin.NodeRestriction.what': 'A kubelet may only change its own node and the pods on it.',
+  'plugin.TaintNodesByCondition.what': 'A new node is tainted until it says that it is ready.',
+  'plugin.AlwaysPullImages.what':
+    'Every container pulls its image, so its credentials are checked.',
+  'plugin.ImagePolicyWebhook.what': 'Asks a service whether the images of a pod may run.',
+  'plugin.PodSecurity.what': 'Checks pods against the Pod Security Standard of their namespace.',
+  'plugin.PodSecurityPolicy.what': 'Only a policy that the user may use lets a pod in.',
+  'plugin.PodNodeSelector.what': 'Adds the node selector of the namespace to its pods.',
+  'plugin.Priority.what': 'Turns the name of a priority class into a number.',
+  'plugin.DefaultTolerationSeconds.what':
+    'A pod stays five minutes on a node that is not ready or cannot be reached.',
+  'plugin.PodTolerationRestriction.what':
+    'Holds the tolerations of pods to those of the namespace.',
+  'plugin.DenyEscalatingExec.what':
+    'No exec into a pod that is privileged or shares with its host.',
+  'plugin.DenyExecOnPrivileged.what': 'No exec into a privileged container.',
+  'plugin.EventRateLimit.what': 'Limits how many events come in a second.',
+  'plugin.ExtendedResourceToleration.what':
+    'A pod that asks for a special resource tolerates the taint of its nodes.',
+  'plugin.PersistentVolumeLabel.what': 'Labels a volume of a cloud with its zone.',
+  'plugin.DefaultStorageClass.what': 'A claim without a class gets the default one.',
+  'plugin.StorageObjectInUseProtection.what':
+    'A finalizer keeps claims and volumes for as long as they are used.',
+  'plugin.OwnerReferencesPermissionEnforcement.what':
+    'Who sets an owner that blocks deletion must be allowed to.',
+  'plugin.PersistentVolumeClaimResize.what': 'A claim grows only where its class allows it.',
+  'plugin.RuntimeClass.what': 'Adds the overhead and the nodes of the pod’s runtime class.',
+  'plugin.CertificateApproval.what':
+    'Who approves a certificate must be allowed to for its signer.',
+  'plugin.CertificateSigning.what': 'Who signs a certificate must be allowed to for its signer.',
+  'plugin.ClusterTrustBundleAttest.what':
+    'Who publishes trust anchors must be allowed to attest for their signer.',
+  'plugin.CertificateSubjectRestriction.what':
+    'No client certificate is asked for in the name of system:masters.',
+  'plugin.DefaultIngressClass.what': 'An ingress without a class gets the default one.',
+  'plugin.DenyServiceExternalIPs.what': 'A service gets no new external addresses.',
+  'plugin.PodTopologyLabels.what': 'Copies the zone and the region of its node to a bound pod.',
+  'plugin.MutatingAdmissionPolicy.what': 'Changes objects by the expressions of policies.',
+  'plugin.MutatingAdmissionWebhook.what': 'Asks webhooks how they would change the object.',
+  'plugin.ValidatingAdmissionPolicy.what': 'Judges objects by the expressions of policies.',
+  'plugin.ValidatingAdmissionWebhook.what': 'Asks webhooks whether the object may be stored.',
+  'plugin.ResourceQuota.what': 'Counts the object against the quotas of its namespace.',
+  'plugin.AlwaysDeny.what': 'Refuses everything.',
+
+  'work.deployment.why': 'A Deployment owns one ReplicaSet for each version of its template.',
+  'work.replicaset.why': 'Slow start: 1 pod first, then twice as many each time it succeeds.',
+  'work.namespace.why': 'A namespace goes once everything in it is gone.',
+  'work.serviceaccount.why': 'Every namespace has a service account named default.',
+  'work.clusterroleaggregation.why':
+    'An aggregated role has the rules of all that its labels select.',
+  'work.rootca.why': 'Every namespace has the certificate of the cluster in a ConfigMap.',
+  'work.replicationcontroller.why': 'As many pods as wanted; the older form of a ReplicaSet.',
+  'work.daemonset.why': 'One pod on every node that fits.',
+  'work.statefulset.why': 'Pods with a number each, made in order and ended in reverse.',
+  'work.job.why': 'Pods run until enough of them have succeeded.',
+  'work.cronjob.why': 'Makes a Job at each time of its schedule.',
+  'work.ttlafterfinished.why': 'A finished Job is deleted after its time to live.',
+  'work.disruption.why': 'Says how many pods a budget lets be evicted now.',
+  'work.resourcequota.why': 'Counts anew what each quota limits.',
+  'work.horizontalpodautoscaler.why': 'Asks for more or fewer replicas by what they use.',
+  'work.endpoints.why': 'Lists the addresses of the ready pods behind a service.',
+  'work.endpointslice.why': 'Lists the pods behind a service in slices of up to 100.',
+  'work.volumebinder.why': 'Binds each claim to a volume that fits, or has one made.',
+  'work.ephemeralvolume.why': 'Makes the claims that a pod asks for its own lifetime.',
+  'work.claimprotection.why': 'A claim goes only when no pod uses it.',
+  'work.volumeprotection.why': 'A volume goes only when it is not bound.',
+  'work.nodelifecycle.why': 'A node that is silent for too long is marked and tainted.',
+  'work.tainteviction.why': 'Pods leave a node whose taint they do not tolerate.',
+  'work.podgc.why': 'Deletes pods whose node is gone, and ended ones beyond a limit.',
+  'work.garbagecollector.why': 'What lost its last owner is deleted.',
+  'work.policystatus.why': 'Checks the types in the expressions of a new policy.',
+  'work.accounttokens.why': 'A token Secret lives as long as its service account.',
+  'work.csrsigning.why': 'Signs approved certificate requests with the cluster’s authority.',
+  'work.csrapproving.why': 'Approves the certificates that kubelets ask for themselves.',
+  'work.csrcleaner.why': 'Deletes certificate requests that are done with.',
+  'work.bootstrapsigner.why': 'Signs cluster-info with each bootstrap token, for nodes that join.',
+  'work.tokencleaner.why': 'Deletes bootstrap tokens that have expired.',
+  'work.legacytokens.why': 'Every service account has a token Secret, as before 1.24.',
+  'work.legacytokencleaner.why': 'Deletes old token Secrets that nobody uses.',
+  'work.crd-naming.why': 'A definition gets its names unless another has them.',
+  'work.crd-establishing.why': 'A definition whose names are accepted is served.',
+  'work.crd-api-approval.why': 'Says of a definition in a community group whether it was reviewed.',
+  'work.crd-finalizer.why': 'A definition that goes takes its objects along.',
+
+  'cycle.plugin.NodeUnschedulable': 'is the node open for new pods?',
+  'cycle.plugin.NodeName': 'does the pod name this node, or none?',
+  'cycle.plugin.TaintToleration': 'does the pod tolerate the node’s taints?',
+  'cycle.plugin.NodeAffinity': 'do the node’s labels suit the pod?',
+  'cycle.plugin.NodePorts': 'are the host ports free?',
+  'cycle.plugin.NodeResourcesFit': 'do the requests fit, and how much stays free?',
+  'cycle.plugin.VolumeRestrictions': 'may its volumes be used here as well?',
+  'cycle.plugin.VolumeBinding': 'can its claims be bound for this node?',
+  'cycle.plugin.VolumeZone': 'are its volumes in the node’s zone?',
+  'cycle.plugin.PodTopologySpread': 'are pods like it spread evenly?',
+  'cycle.plugin.InterPodAffinity': 'which pods does it want near it, or far?',
+  'cycle.plugin.NodeResourcesBalancedAllocation': 'are CPU and memory used to the same degree?',
+  'cycle.plugin.ImageLocality': 'is the image there already?',
+
+  'cycle.way.NodeUnschedulable': 'Then {node} takes new pods again.',
+  'cycle.way.VolumeBinding': 'The events of its claims say what they wait for.',
+  'cycle.way.NodeResourcesFit': 'Smaller requests, or a larger node.',
+  'cycle.asked': 'Its plugins, in the order in which they are asked',
+  'cycle.weight': 'weight {n}',
+  'startup.gates': 'The gates, in order, with their modelled time',
+  'fact.modelledCost': 'Modelled time of this gate',
+  'fact.reads': 'Reads from the caches',
+  'fact.moreCached': 'and {n} more cache{n||s}',
+};
