@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../../static/js/core/history.js';
 import { Player } from '../../static/js/core/player.js';
-import { TRACES } from './fixture.mjs';
+import { commandAt, recorded } from './traces.mjs';
 
 /** A live player that knows the idle cluster, and the records that come after a command. */
 function live() {
-  const { records } = TRACES.full();
-  const at = records.findIndex((r) => r.kind === 'request' && r.outside);
+  const records = recorded('full');
+  const at = commandAt(records);
   const history = new History();
   const sent = [];
   const player = new Player(history, { live: true, control: (body) => sent.push(body) });
@@ -76,7 +76,7 @@ test('looking back shows the past until the page goes live', () => {
 
 test('a saved trace plays to its end and stays there', () => {
   const history = new History();
-  history.append(TRACES.full().records);
+  history.append(recorded('full'));
   const player = new Player(history, { live: false });
   player.cursor = history.index.roots[0] - 1;
   player.play();

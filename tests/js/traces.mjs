@@ -1,0 +1,44 @@
+// @ts-check
+/**
+ * The traces that recorded.py made: "full", "breakpoint", "scheduling" and "refused". They are in
+ * the folder that the environment variable TRACES names.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+
+/** @typedef {import('../../static/js/core/records.js').TraceRecord} TraceRecord */
+
+/** @param {string} name @returns {TraceRecord[]} */
+export function recorded(name) {
+  assert.ok(process.env.TRACES, 'TRACES names no folder: run these tests by pytest tests/js');
+  const file = readFileSync(join(process.env.TRACES, `${name}.jsonl.gz`));
+  const [, ...lines] = gunzipSync(file).toString().trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line));
+}
+
+/** The place of the first request from outside, the command. @param {TraceRecord[]} all */
+export const commandAt = (all) => all.findIndex((one) => one.kind === 'request' && one.outside);
+
+/**
+ * The full story again and again, each time with a deployment of another name.
+ * @param {number} count  of records, at least
+ */
+export function repeated(count) {
+  const all = recorded('full');
+  const at = commandAt(all);
+  const story = JSON.stringify(all.slice(at));
+  const [first, last] = [all[at], all[all.length - 1]];
+  for (let round = 1; all.length < count; round += 1) {
+    const shift = all.length - at;
+    for (const one of JSON.parse(story.replaceAll('nginx-5869d7778c', `nginx-${round}`))) {
+      one.seq += shift;
+      one.t += (last.t - first.t) * round;
+      if (one.span > at) one.span += shift;
+      if (one.parent > at) one.parent += shift;
+      all.push(one);
+    }
+  }
+  return all;
+}
