@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _PREFIXES = (
     ("io.k8s.api.", ""),
@@ -71,6 +71,23 @@ def flat(message: str) -> tuple[GoField, ...]:
         else:
             out.append(field)
     return tuple(out)
+
+
+@functools.cache
+def order(message: str) -> tuple[str, ...]:
+    """The JSON names of its fields in Go's order, behind those of a TypeMeta."""
+    names = tuple(field.name for field in flat(message))
+    assert names, message
+    return (*(name for name in ("kind", "apiVersion") if name not in names), *names)
+
+
+def arrange(obj: dict[str, Any], message: str) -> None:
+    """Put the keys into Go's order after some were added; unknown keys follow as they were."""
+    known = {key: obj[key] for key in order(message) if key in obj}
+    if len(known) != len(obj):
+        known.update(obj)
+    obj.clear()
+    obj.update(known)
 
 
 def _parse(text: str) -> GoField:

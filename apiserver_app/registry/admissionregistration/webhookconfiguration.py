@@ -14,15 +14,11 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.admissionregistration import policyrules, webhookclient
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import gosyntax, selectors
+from apiserver_app.registry.validation import selectors
 
-_WEBHOOK = (
-    "name", "clientConfig", "rules", "failurePolicy", "matchPolicy", "namespaceSelector",
-    "objectSelector", "sideEffects", "timeoutSeconds", "admissionReviewVersions",
-    "reinvocationPolicy", "matchConditions",
-)  # fmt: skip
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _NO_EFFECTS = ("None", "NoneOnDryRun")
@@ -105,7 +101,7 @@ def _default(webhook: dict[str, Any], mutating: bool) -> None:
     for rule in webhook.get("rules") or ():
         if rule.get("scope") is None:
             rule["scope"] = "*"
-    gosyntax.arrange(webhook, _WEBHOOK)
+    gofields.arrange(webhook, "admissionregistration.v1.MutatingWebhook")
 
 
 def _webhook(

@@ -15,12 +15,10 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, name_of
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.apiextensions import definitionconversion
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, gosyntax
-
-_SPEC = ("group", "names", "scope", "versions", "conversion", "preserveUnknownFields")
-_NAMES = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
+from apiserver_app.registry.validation import checks
 
 
 class CustomResourceDefinitionStrategy(Strategy):
@@ -37,14 +35,14 @@ class CustomResourceDefinitionStrategy(Strategy):
             called["singular"] = kind.lower()
         if not called.get("listKind") and kind:
             called["listKind"] = f"{kind}List"
-        gosyntax.arrange(called, _NAMES)
+        gofields.arrange(called, "apiextensions.v1.CustomResourceDefinitionNames")
         if spec.get("conversion") is None:
             spec["conversion"] = {"strategy": "None"}
         webhook = spec["conversion"].get("webhook") or {}
         service = (webhook.get("clientConfig") or {}).get("service")
         if service is not None and service.get("port") is None:
             service["port"] = 443
-        gosyntax.arrange(spec, _SPEC)
+        gofields.arrange(spec, "apiextensions.v1.CustomResourceDefinitionSpec")
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["metadata"]["generation"] = 1

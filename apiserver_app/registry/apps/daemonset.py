@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import workload
 from apiserver_app.registry.core.pod import validation
 from apiserver_app.registry.strategy import Context
@@ -44,7 +45,7 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
         spec["updateStrategy"] = strategy
         if not strategy.get("type"):
             strategy["type"] = "RollingUpdate"
-            gosyntax.arrange(strategy, ("type", "rollingUpdate"))
+            gofields.arrange(strategy, "apps.v1.DaemonSetUpdateStrategy")
         if strategy["type"] == "RollingUpdate":
             rolling: dict[str, Any] = strategy.get("rollingUpdate") or {}
             strategy["rollingUpdate"] = rolling
@@ -52,7 +53,7 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
                 rolling["maxUnavailable"] = 1
             if rolling.get("maxSurge") is None:
                 rolling["maxSurge"] = 0
-            gosyntax.arrange(rolling, ("maxUnavailable", "maxSurge"))
+            gofields.arrange(rolling, "apps.v1.RollingUpdateDaemonSet")
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
 

@@ -12,6 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import workload
 from apiserver_app.registry.core.workload import NOT_MORE_THAN_READY, NOT_MORE_THAN_REPLICAS
 from apiserver_app.registry.strategy import Context
@@ -19,20 +20,6 @@ from apiserver_app.registry.validation import checks, gosyntax
 
 _DEFAULT_SHARE = "25%"
 # metadata as Go orders it, so far as annotations have a place in it
-_BEFORE_ANNOTATIONS = (
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-)
 
 
 class DeploymentStrategy(workload.WorkloadStrategy):
@@ -60,7 +47,7 @@ class DeploymentStrategy(workload.WorkloadStrategy):
         spec["strategy"] = strategy
         if not strategy.get("type"):
             strategy["type"] = "RollingUpdate"
-            gosyntax.arrange(strategy, ("type", "rollingUpdate"))
+            gofields.arrange(strategy, "apps.v1.DeploymentStrategy")
         if strategy["type"] == "RollingUpdate":
             rolling: dict[str, Any] = strategy.get("rollingUpdate") or {}
             strategy["rollingUpdate"] = rolling
@@ -68,7 +55,7 @@ class DeploymentStrategy(workload.WorkloadStrategy):
                 if rolling.get(field) is None:
                     rolling[field] = _DEFAULT_SHARE
             if next(iter(rolling)) != "maxUnavailable":
-                gosyntax.arrange(rolling, ("maxUnavailable", "maxSurge"))
+                gofields.arrange(rolling, "apps.v1.RollingUpdateDeployment")
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
         if spec.get("progressDeadlineSeconds") is None:
@@ -108,7 +95,7 @@ class DeploymentStrategy(workload.WorkloadStrategy):
         metadata.pop("annotations", None)
         if annotations:
             metadata["annotations"] = annotations
-            gosyntax.arrange(metadata, _BEFORE_ANNOTATIONS)
+            gofields.arrange(metadata, "meta.v1.ObjectMeta")
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         return [*workload.name_warnings(obj, old), *super().warnings(ctx, obj, old)]

@@ -13,6 +13,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import persistentvolumeclaim, workload
 from apiserver_app.registry.core.pod import validation
 from apiserver_app.registry.core.workload import NOT_MORE_THAN_REPLICAS
@@ -59,7 +60,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             strategy["type"] = "RollingUpdate"
             if strategy.get("rollingUpdate") is None:
                 strategy["rollingUpdate"] = {}
-            gosyntax.arrange(strategy, ("type", "rollingUpdate"))
+            gofields.arrange(strategy, "apps.v1.StatefulSetUpdateStrategy")
         if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
             strategy["rollingUpdate"].setdefault("partition", 0)
         retention: dict[str, Any] = spec.get("persistentVolumeClaimRetentionPolicy") or {}
@@ -77,9 +78,9 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             claim.setdefault("kind", "PersistentVolumeClaim")
             claim.setdefault("apiVersion", "v1")
             claim.setdefault("metadata", {}).setdefault("creationTimestamp", None)
-            gosyntax.arrange(claim["metadata"], gosyntax.METADATA)
+            gofields.arrange(claim["metadata"], "meta.v1.ObjectMeta")
             persistentvolumeclaim.default(claim)
-            gosyntax.arrange(claim, gosyntax.TOP)
+            gofields.arrange(claim, "core.v1.PersistentVolumeClaim")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         return self._validate(obj, True)

@@ -12,13 +12,11 @@ from typing import Any
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.autoscaling import metrics
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, gosyntax
+from apiserver_app.registry.validation import checks
 
-_SPEC = ("scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior")
-_SPEC_V1 = ("scaleTargetRef", "minReplicas", "maxReplicas", "targetCPUUtilizationPercentage")
-_RULES = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
 _SELECT = ("Disabled", "Max", "Min")
 _POLICIES = ("Percent", "Pods")
 METRICS = "autoscaling.alpha.kubernetes.io/metrics"  # what v1 has no field for
@@ -38,7 +36,7 @@ class HorizontalPodAutoscalerStrategy(Strategy):
             # upstream has this from its way through v2, where something is always measured
             if METRICS not in meta.annotations_of(obj):
                 spec.setdefault("targetCPUUtilizationPercentage", 80)
-            gosyntax.arrange(spec, _SPEC_V1)
+            gofields.arrange(spec, "autoscaling.v1.HorizontalPodAutoscalerSpec")
             return
         if not spec.get("metrics"):
             target = {"type": "Utilization", "averageUtilization": 80}
@@ -53,9 +51,9 @@ class HorizontalPodAutoscalerStrategy(Strategy):
             down.setdefault("policies", [dict(_ALL)])
             for rules in (up, down):
                 rules.setdefault("selectPolicy", "Max")
-                gosyntax.arrange(rules, _RULES)
+                gofields.arrange(rules, "autoscaling.v2.HPAScalingRules")
             behavior["scaleUp"], behavior["scaleDown"] = up, down
-        gosyntax.arrange(spec, _SPEC)
+        gofields.arrange(spec, "autoscaling.v2.HorizontalPodAutoscalerSpec")
         if obj.get("status") is None:
             obj["status"] = self._zero()
 

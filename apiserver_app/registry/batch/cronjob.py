@@ -15,6 +15,7 @@ from apiserver_app.apis import cron
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.batch.job import rules
 from apiserver_app.registry.core import workload
 from apiserver_app.registry.core.pod import defaults
@@ -46,13 +47,13 @@ class CronJobStrategy(Strategy):
         metadata: dict[str, Any] = template.get("metadata") or {}
         template["metadata"] = metadata
         metadata.setdefault("creationTimestamp", None)
-        gosyntax.arrange(metadata, gosyntax.METADATA)
+        gofields.arrange(metadata, "meta.v1.ObjectMeta")
         inside: dict[str, Any] = template.get("spec") or {}
         template["spec"] = inside
         defaults.template(inside)
-        gosyntax.arrange(inside, gosyntax.WORKLOAD_SPEC["Job"])
-        gosyntax.arrange(template, ("metadata", "spec"))
-        gosyntax.arrange(spec, gosyntax.WORKLOAD_SPEC["CronJob"])
+        gofields.arrange(inside, "batch.v1.JobSpec")
+        gofields.arrange(template, "batch.v1.JobTemplateSpec")
+        gofields.arrange(spec, "batch.v1.CronJobSpec")
         if obj.get("status") is None:
             obj["status"] = {}
 

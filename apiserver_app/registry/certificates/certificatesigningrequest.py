@@ -14,13 +14,11 @@ from typing import Any
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.certificates import clustertrustbundle
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, gosyntax, objectmeta, pemblocks
+from apiserver_app.registry.validation import checks, objectmeta, pemblocks
 
-_SPEC = (
-    "request", "signerName", "expirationSeconds", "usages", "username", "uid", "groups", "extra",
-)  # fmt: skip
 _BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
 _END = b"-----END CERTIFICATE REQUEST-----"
 _DECISIONS = ("Approved", "Denied")
@@ -57,7 +55,7 @@ class CertificateSigningRequestStrategy(Strategy):
             spec["groups"] = list(user.groups)
         if user.extra:
             spec["extra"] = {key: list(user.extra[key]) for key in sorted(user.extra)}
-        gosyntax.arrange(spec, _SPEC)
+        gofields.arrange(spec, "certificates.v1.CertificateSigningRequestSpec")
         obj["status"] = {}
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:

@@ -13,14 +13,14 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, gosyntax
+from apiserver_app.registry.validation import addresswarnings, checks
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 # what the controllers write, nobody is told of
 _MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 _DEPRECATED_SINCE = 33
-_PORT = ("name", "port", "protocol", "appProtocol")
 
 
 class EndpointsStrategy(Strategy):
@@ -31,7 +31,7 @@ class EndpointsStrategy(Strategy):
             for port in subset.get("ports") or ():
                 if not port.get("protocol"):
                     port["protocol"] = "TCP"
-                    gosyntax.arrange(port, _PORT)
+                    gofields.arrange(port, "core.v1.EndpointPort")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []

@@ -16,21 +16,11 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, gosyntax
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-_ORDER = (
-    "kind", "apiVersion", "metadata", "involvedObject", "reason", "message", "source",
-    "firstTimestamp", "lastTimestamp", "count", "type", "eventTime", "series", "action",
-    "related", "reportingComponent", "reportingInstance",
-)  # fmt: skip
-_NEW_ORDER = (
-    "kind", "apiVersion", "metadata", "eventTime", "series", "reportingController",
-    "reportingInstance", "action", "reason", "regarding", "related", "note", "type",
-    "deprecatedSource", "deprecatedFirstTimestamp", "deprecatedLastTimestamp",
-    "deprecatedCount",
-)  # fmt: skip
 # field of events.k8s.io -> field of the core group
 _TO_CORE = {
     "regarding": "involvedObject",
@@ -90,7 +80,7 @@ class EventStrategy(Strategy):
         for field, value in _ALWAYS.items():
             if field not in obj:
                 obj[field] = {} if value == {} else value
-        gosyntax.arrange(obj, _ORDER)
+        gofields.arrange(obj, "core.v1.Event")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []
@@ -135,7 +125,7 @@ def from_events(obj: Object) -> Object:
     out["apiVersion"] = "v1"
     for field, value in _ALWAYS.items():
         out.setdefault(field, {} if value == {} else value)
-    gosyntax.arrange(out, _ORDER)
+    gofields.arrange(out, "core.v1.Event")
     return out
 
 
@@ -146,7 +136,7 @@ def to_events(obj: Object) -> Object:
     for field in ("reportingController", "reportingInstance"):  # omitempty here alone
         if out.get(field) == "":
             del out[field]
-    gosyntax.arrange(out, _NEW_ORDER)
+    gofields.arrange(out, "events.v1.Event")
     return out
 
 

@@ -13,9 +13,9 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import gosyntax
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _ITEM = ("type", "max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -63,7 +63,7 @@ class LimitRangeStrategy(Strategy):
                 item["default"] = limits
             if requests:
                 item["defaultRequest"] = requests
-            gosyntax.arrange(item, _ITEM)
+            gofields.arrange(item, "core.v1.LimitRangeItem")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []

@@ -12,8 +12,9 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import gosyntax, objectmeta
+from apiserver_app.registry.validation import objectmeta
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 FINALIZER = "kubernetes"
@@ -33,8 +34,8 @@ class NamespaceStrategy(Strategy):
             status = obj["status"] = {}
         if not status.get("phase"):
             status["phase"] = "Active"
-            gosyntax.arrange(status, ("phase", "conditions"))
-        gosyntax.arrange(obj, gosyntax.TOP)
+            gofields.arrange(status, "core.v1.NamespaceStatus")
+        gofields.arrange(obj, "core.v1.Namespace")
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["status"] = {"phase": "Active"}

@@ -12,18 +12,15 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.core.pod import scheduling
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, gosyntax
+from apiserver_app.registry.validation import addresswarnings, checks
 
 _NODE_INFO = (
     "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",
     "kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture",
-)  # fmt: skip
-_STATUS = (
-    "capacity", "allocatable", "phase", "conditions", "addresses", "daemonEndpoints", "nodeInfo",
-    "images", "volumesInUse", "volumesAttached", "config", "runtimeHandlers", "features",
 )  # fmt: skip
 
 
@@ -52,7 +49,7 @@ class NodeStrategy(Strategy):
         for field in _NODE_INFO:
             status["nodeInfo"].setdefault(field, "")
         if len(status) != size:
-            gosyntax.arrange(status, _STATUS)
+            gofields.arrange(status, "core.v1.NodeStatus")
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or {}

@@ -15,6 +15,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, rfc3339
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import persistentvolumeclaim, resources, volumesources
 from apiserver_app.registry.core.pod import scheduling
 from apiserver_app.registry.strategy import Context, Strategy
@@ -60,7 +61,7 @@ class PersistentVolumeStrategy(Strategy):
         obj["status"] = status
         if not status.get("phase"):
             status["phase"] = "Pending"
-            gosyntax.arrange(status, ("phase", "message", "reason", "lastPhaseTransitionTime"))
+            gofields.arrange(status, "core.v1.PersistentVolumeStatus")
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": rfc3339(ctx.now)}

@@ -14,9 +14,10 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import claimsources, resources
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, godiff, gosyntax, objectmeta, selectors
+from apiserver_app.registry.validation import checks, godiff, objectmeta, selectors
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
@@ -24,14 +25,6 @@ CLASS_NOTE = "volume.beta.kubernetes.io/storage-class"
 CLASS_NOTE_TEXT = 'deprecated since v1.8; use "storageClassName" attribute instead'
 # the minor version since which volumes may change their class of attributes
 ATTRIBUTES_SINCE = 34
-_SPEC = (
-    "accessModes", "selector", "resources", "volumeName", "storageClassName", "volumeMode",
-    "dataSource", "dataSourceRef", "volumeAttributesClassName",
-)  # fmt: skip
-_STATUS = (
-    "phase", "accessModes", "capacity", "conditions", "allocatedResources",
-    "allocatedResourceStatuses", "currentVolumeAttributesClassName", "modifyVolumeStatus",
-)  # fmt: skip
 _RESIZES = (
     "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
     "NodeResizeInfeasible", "NodeResizePending",
@@ -130,12 +123,12 @@ def default(obj: Object) -> None:
     for kind in ("limits", "requests"):
         if amounts.get(kind):
             resources.canonicalize(amounts[kind])
-    gosyntax.arrange(spec, _SPEC)
+    gofields.arrange(spec, "core.v1.PersistentVolumeClaimSpec")
     status: dict[str, Any] = obj.get("status") or {}
     obj["status"] = status
     if not status.get("phase"):
         status["phase"] = "Pending"
-        gosyntax.arrange(status, _STATUS)
+        gofields.arrange(status, "core.v1.PersistentVolumeClaimStatus")
 
 
 def validate_spec(
@@ -174,7 +167,7 @@ def template_metadata(metadata: Mapping[str, Any], path: str, found: list[FieldE
         metadata.get("annotations") or {}, f"{path}.metadata.annotations", found
     )
     objectmeta.label_errors(metadata.get("labels") or {}, f"{path}.metadata.labels", found)
-    for field in gosyntax.METADATA:
+    for field in gofields.order("meta.v1.ObjectMeta"):
         if metadata.get(field) and field not in ("annotations", "labels"):
             word = "uID" if field == "uid" else field
             found.append(errors.forbidden_value(f"{path}.metadata.{word}", "cannot be set"))
@@ -221,7 +214,7 @@ def _prepare(ctx: Context, spec: dict[str, Any], before: Mapping[str, Any]) -> N
     if before.get(field) is None and not has_attributes(ctx):
         spec.pop(field, None)
     claimsources.prepare(spec, before)
-    gosyntax.arrange(spec, _SPEC)
+    gofields.arrange(spec, "core.v1.PersistentVolumeClaimSpec")
 
 
 def _as_before(obj: Object, before: Mapping[str, Any], noted: str) -> dict[str, Any]:

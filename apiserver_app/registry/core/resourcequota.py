@@ -12,6 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import gosyntax
@@ -35,7 +36,7 @@ class ResourceQuotaStrategy(Strategy):
             resources.canonicalize(spec["hard"])
         if obj.get("status") is None:
             obj["status"] = {}
-        gosyntax.arrange(obj, gosyntax.TOP)
+        gofields.arrange(obj, "core.v1.ResourceQuota")
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["status"] = {}

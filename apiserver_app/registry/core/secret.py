@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, annotations_of
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, gosyntax
+from apiserver_app.registry.validation import checks
 
 SIZE_LIMIT = 1024 * 1024
 ACCOUNT_NAME = "kubernetes.io/service-account.name"
-_ORDER = ("kind", "apiVersion", "metadata", "immutable", "data", "stringData", "type")
 _JSON_KEYS = {
     "kubernetes.io/dockercfg": ".dockercfg",
     "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
@@ -39,7 +39,7 @@ class SecretStrategy(Strategy):
             obj["data"] = {**(obj.get("data") or {}), **coded}
         if not obj.get("type"):
             obj["type"] = "Opaque"
-        gosyntax.arrange(obj, _ORDER)
+        gofields.arrange(obj, "core.v1.Secret")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []

@@ -14,11 +14,21 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core.pod import defaults, validation
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, gosyntax, selectors
 
+# the Go type of each kind's spec
+_SPECS = {
+    "Deployment": "apps.v1.DeploymentSpec",
+    "ReplicaSet": "apps.v1.ReplicaSetSpec",
+    "ReplicationController": "core.v1.ReplicationControllerSpec",
+    "StatefulSet": "apps.v1.StatefulSetSpec",
+    "DaemonSet": "apps.v1.DaemonSetSpec",
+    "Job": "batch.v1.JobSpec",
+}
 NOT_MORE_THAN_REPLICAS = "cannot be greater than status.replicas"
 NOT_MORE_THAN_READY = "cannot be greater than readyReplicas"
 
@@ -39,7 +49,7 @@ class WorkloadStrategy(Strategy):
         self.default_spec(obj, spec)
         defaults.template(spec)
         if len(spec) != size:
-            gosyntax.arrange(spec, gosyntax.WORKLOAD_SPEC[self.info.kind])
+            gofields.arrange(spec, _SPECS[self.info.kind])
         if obj.get("status") is None:
             obj["status"] = dict(self.status_zero)
 

@@ -13,8 +13,9 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, gosyntax, objectmeta
+from apiserver_app.registry.validation import addresswarnings, checks, objectmeta
 
 ADDRESSES_MAX = 100
 ENDPOINTS_MAX = 1000
@@ -39,7 +40,7 @@ class EndpointSliceStrategy(Strategy):
             if port.get("protocol") is None:
                 port["protocol"] = "TCP"
             if len(port) != size:
-                gosyntax.arrange(port, ("name", "protocol", "port", "appProtocol"))
+                gofields.arrange(port, "discovery.v1.EndpointPort")
         obj.setdefault("endpoints", None)
         obj.setdefault("ports", None)
 

@@ -12,10 +12,10 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, gosyntax, selectors
+from apiserver_app.registry.validation import addresswarnings, checks, selectors
 
-_SPEC = ("podSelector", "ingress", "egress", "policyTypes")
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _SELECTORS = ("podSelector", "namespaceSelector")
 
@@ -36,8 +36,8 @@ class NetworkPolicyStrategy(Strategy):
                 for port in rule.get("ports") or ():
                     if not port.get("protocol"):
                         port["protocol"] = "TCP"
-                        gosyntax.arrange(port, ("protocol", "port", "endPort"))
-        gosyntax.arrange(spec, _SPEC)
+                        gofields.arrange(port, "networking.v1.NetworkPolicyPort")
+        gofields.arrange(spec, "networking.v1.NetworkPolicySpec")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []

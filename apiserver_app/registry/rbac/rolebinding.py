@@ -12,8 +12,9 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, gosyntax, objectmeta
+from apiserver_app.registry.validation import checks, objectmeta
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -29,11 +30,11 @@ class RoleBindingStrategy(Strategy):
         obj["roleRef"] = role
         if not role.get("apiGroup"):
             role["apiGroup"] = GROUP
-            gosyntax.arrange(role, ("apiGroup", "kind", "name"))
+            gofields.arrange(role, "rbac.v1.RoleRef")
         for subject in obj.get("subjects") or ():
             if not subject.get("apiGroup") and subject.get("kind") in ("User", "Group"):
                 subject["apiGroup"] = GROUP
-                gosyntax.arrange(subject, ("kind", "apiGroup", "name", "namespace"))
+                gofields.arrange(subject, "rbac.v1.Subject")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []

@@ -14,6 +14,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import persistentvolume
 from apiserver_app.registry.core import resources as amounts
 from apiserver_app.registry.strategy import Context, Strategy
@@ -104,7 +105,7 @@ class CSINodeStrategy(Strategy):
         spec.setdefault("drivers", None)
         for driver in spec["drivers"] or ():
             driver.setdefault("topologyKeys", None)
-            gosyntax.arrange(driver, ("name", "nodeID", "topologyKeys", "allocatable"))
+            gofields.arrange(driver, "storage.v1.CSINodeDriver")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found: list[FieldError] = []

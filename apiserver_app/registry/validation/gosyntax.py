@@ -1,10 +1,4 @@
-"""Go's order of fields, and values in Go's %#v syntax: what makes answers equal byte by byte.
-
-Defaults add keys; upstream prints a struct's fields in the order of its declaration. `arrange`
-puts a dict back into that order. Up to 1.33 a field error prints a struct in Go syntax.
-
-Models kubernetes staging/src/k8s.io/api/{core,apps,batch}/v1/types.go.
-"""
+"""Values in Go's %#v syntax: up to 1.33 a field error prints a struct so."""
 
 from __future__ import annotations
 
@@ -12,80 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors
-
-CONTAINER = (
-    "name", "image", "command", "args", "workingDir", "ports", "envFrom", "env", "resources",
-    "resizePolicy", "restartPolicy", "restartPolicyRules", "volumeMounts", "volumeDevices",
-    "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "terminationMessagePath",
-    "terminationMessagePolicy", "imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty",
-    "targetContainerName",
-)  # fmt: skip
-POD_SPEC = (
-    "volumes", "initContainers", "containers", "ephemeralContainers", "restartPolicy",
-    "terminationGracePeriodSeconds", "activeDeadlineSeconds", "dnsPolicy", "nodeSelector",
-    "serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName",
-    "hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "securityContext",
-    "imagePullSecrets", "hostname", "subdomain", "affinity", "schedulerName", "tolerations",
-    "hostAliases", "priorityClassName", "priority", "dnsConfig", "readinessGates",
-    "runtimeClassName", "enableServiceLinks", "preemptionPolicy", "overhead",
-    "topologySpreadConstraints", "setHostnameAsFQDN", "os", "hostUsers", "schedulingGates",
-    "resourceClaims", "resources",
-)  # fmt: skip
-PROBE = (
-    "exec", "httpGet", "tcpSocket", "grpc", "initialDelaySeconds", "timeoutSeconds",
-    "periodSeconds", "successThreshold", "failureThreshold", "terminationGracePeriodSeconds",
-)  # fmt: skip
-CONTAINER_PORT = ("name", "hostPort", "containerPort", "protocol", "hostIP")
-HTTP_GET = ("path", "port", "host", "scheme", "httpHeaders")
-METADATA = (
-    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
-    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
-    "annotations", "ownerReferences", "finalizers", "managedFields",
-)  # fmt: skip
-SERVICE_SPEC = (
-    "ports", "selector", "clusterIP", "clusterIPs", "type", "externalIPs", "sessionAffinity",
-    "loadBalancerIP", "loadBalancerSourceRanges", "externalName", "externalTrafficPolicy",
-    "healthCheckNodePort", "publishNotReadyAddresses", "sessionAffinityConfig", "ipFamilies",
-    "ipFamilyPolicy", "allocateLoadBalancerNodePorts", "loadBalancerClass",
-    "internalTrafficPolicy", "trafficDistribution",
-)  # fmt: skip
-SERVICE_PORT = ("name", "protocol", "appProtocol", "port", "targetPort", "nodePort")
-WORKLOAD_SPEC = {
-    "Deployment": (
-        "replicas", "selector", "template", "strategy", "minReadySeconds",
-        "revisionHistoryLimit", "paused", "progressDeadlineSeconds",
-    ),
-    "ReplicaSet": ("replicas", "minReadySeconds", "selector", "template"),
-    "ReplicationController": ("replicas", "minReadySeconds", "selector", "template"),
-    "StatefulSet": (
-        "replicas", "selector", "template", "volumeClaimTemplates", "serviceName",
-        "podManagementPolicy", "updateStrategy", "revisionHistoryLimit", "minReadySeconds",
-        "persistentVolumeClaimRetentionPolicy", "ordinals",
-    ),
-    "DaemonSet": (
-        "selector", "template", "updateStrategy", "minReadySeconds", "revisionHistoryLimit",
-    ),
-    "Job": (
-        "parallelism", "completions", "activeDeadlineSeconds", "podFailurePolicy",
-        "successPolicy", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "selector",
-        "manualSelector", "template", "ttlSecondsAfterFinished", "completionMode", "suspend",
-        "podReplacementPolicy", "managedBy",
-    ),
-    "CronJob": (
-        "schedule", "timeZone", "startingDeadlineSeconds", "concurrencyPolicy", "suspend",
-        "jobTemplate", "successfulJobsHistoryLimit", "failedJobsHistoryLimit",
-    ),
-}  # fmt: skip
-TOP = ("kind", "apiVersion", "metadata", "spec", "status")
-
-
-def arrange(obj: dict[str, Any], order: Sequence[str]) -> None:
-    """Put the keys into `order`; keys it does not name follow as they were."""
-    known = {key: obj[key] for key in order if key in obj}
-    if len(known) != len(obj):
-        known.update(obj)
-    obj.clear()
-    obj.update(known)
 
 
 def string_map(value: Mapping[str, str] | None) -> Any:

@@ -13,6 +13,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.batch.job import rules, status
 from apiserver_app.registry.core import workload
 from apiserver_app.registry.strategy import Context
@@ -127,7 +128,7 @@ def _generate_selector(obj: Object) -> None:
     made = {_UID_LABEL: metadata.get("uid") or ""}
     selector["matchLabels"] = {**made, **(selector.get("matchLabels") or {})}
     spec["selector"] = selector
-    gosyntax.arrange(spec, gosyntax.WORKLOAD_SPEC["Job"])
+    gofields.arrange(spec, "batch.v1.JobSpec")
 
 
 def _generated(obj: Object, found: list[FieldError]) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources, volumesources
-from apiserver_app.registry.validation import gosyntax
 
 _FILE_MODE = 0o644
 _CONTAINER_GROUPS = ("initContainers", "containers", "ephemeralContainers")
@@ -45,7 +45,7 @@ def pod_spec(spec: dict[str, Any]) -> None:
     for constraint in spec.get("topologySpreadConstraints") or ():
         constraint.setdefault("maxSkew", 0)
     if len(spec) != size:
-        gosyntax.arrange(spec, gosyntax.POD_SPEC)
+        gofields.arrange(spec, "core.v1.PodSpec")
 
 
 def pod(spec: dict[str, Any]) -> None:
@@ -57,14 +57,14 @@ def pod(spec: dict[str, Any]) -> None:
                 _requests_from_limits(container["resources"], limits)
     if spec.get("enableServiceLinks") is None:
         spec["enableServiceLinks"] = True
-        gosyntax.arrange(spec, gosyntax.POD_SPEC)
+        gofields.arrange(spec, "core.v1.PodSpec")
     if spec.get("hostNetwork"):
         for group in ("containers", "initContainers"):
             for container in spec.get(group) or ():
                 for port in container.get("ports") or ():
                     if not port.get("hostPort") and port.get("containerPort"):
                         port["hostPort"] = port["containerPort"]
-                        gosyntax.arrange(port, gosyntax.CONTAINER_PORT)
+                        gofields.arrange(port, "core.v1.ContainerPort")
 
 
 def template(holder: dict[str, Any], field: str = "template") -> None:
@@ -75,14 +75,14 @@ def template(holder: dict[str, Any], field: str = "template") -> None:
     inside["metadata"] = metadata
     if "creationTimestamp" not in metadata:
         metadata["creationTimestamp"] = None
-        gosyntax.arrange(metadata, gosyntax.METADATA)
+        gofields.arrange(metadata, "meta.v1.ObjectMeta")
     spec: dict[str, Any] = inside.get("spec") or {}
     inside["spec"] = spec
     if "containers" not in spec:
         spec["containers"] = None
     pod_spec(spec)
     if next(iter(inside)) != "metadata":
-        gosyntax.arrange(inside, ("metadata", "spec"))
+        gofields.arrange(inside, "core.v1.PodTemplateSpec")
 
 
 @functools.lru_cache(4096)
@@ -117,7 +117,7 @@ def _container(container: dict[str, Any]) -> None:
     for port in container.get("ports") or ():
         if not port.get("protocol"):
             port["protocol"] = "TCP"
-            gosyntax.arrange(port, gosyntax.CONTAINER_PORT)
+            gofields.arrange(port, "core.v1.ContainerPort")
     for variable in container.get("env") or ():
         source = variable.get("valueFrom")
         if source:
@@ -133,7 +133,7 @@ def _container(container: dict[str, Any]) -> None:
             if lifecycle.get(name):
                 _http_get(lifecycle[name].get("httpGet"))
     if len(container) != size:
-        gosyntax.arrange(container, gosyntax.CONTAINER)
+        gofields.arrange(container, "core.v1.Container")
 
 
 def _probe(probe: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ def _probe(probe: dict[str, Any]) -> None:
     if not probe.get("failureThreshold"):
         probe["failureThreshold"] = 3
     if len(probe) != size:
-        gosyntax.arrange(probe, gosyntax.PROBE)
+        gofields.arrange(probe, "core.v1.Probe")
 
 
 def _http_get(action: dict[str, Any] | None) -> None:
@@ -162,13 +162,13 @@ def _http_get(action: dict[str, Any] | None) -> None:
     if not action.get("scheme"):
         action["scheme"] = "HTTP"
     if len(action) != size:
-        gosyntax.arrange(action, gosyntax.HTTP_GET)
+        gofields.arrange(action, "core.v1.HTTPGetAction")
 
 
 def _field_ref(reference: dict[str, Any] | None) -> None:
     if reference is not None and not reference.get("apiVersion"):
         reference["apiVersion"] = "v1"
-        gosyntax.arrange(reference, ("apiVersion", "fieldPath"))
+        gofields.arrange(reference, "core.v1.ObjectFieldSelector")
 
 
 def _volume(volume: dict[str, Any]) -> None:
@@ -194,7 +194,7 @@ def _projected(source: dict[str, Any]) -> None:
         token = projection.get("serviceAccountToken")
         if token is not None and token.get("expirationSeconds") is None:
             token["expirationSeconds"] = 3600
-            gosyntax.arrange(token, ("audience", "expirationSeconds", "path"))
+            gofields.arrange(token, "core.v1.ServiceAccountTokenProjection")
         if projection.get("downwardAPI"):
             _downward_items(projection["downwardAPI"])
 
@@ -226,7 +226,7 @@ def _ephemeral(source: dict[str, Any]) -> None:
     spec.setdefault("resources", {})
     if not spec.get("volumeMode"):
         spec["volumeMode"] = "Filesystem"
-    gosyntax.arrange(claim, ("metadata", "spec"))
+    gofields.arrange(claim, "core.v1.PersistentVolumeClaimTemplate")
 
 
 def _requests_from_limits(amounts: dict[str, Any], limits: dict[str, Any]) -> None:

@@ -15,24 +15,11 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
-from apiserver_app.registry.validation import checks, gosyntax
+from apiserver_app.machinery.types import gofields
+from apiserver_app.registry.validation import checks
 
 Status = Mapping[str, Any]
 
-_CONDITION = (
-    "type", "observedGeneration", "status", "lastProbeTime", "lastTransitionTime", "reason",
-    "message",
-)  # fmt: skip
-_CONTAINER = (
-    "name", "state", "lastState", "ready", "restartCount", "image", "imageID", "containerID",
-    "started",
-)  # fmt: skip
-_STATUS = (
-    "observedGeneration", "phase", "conditions", "message", "reason", "nominatedNodeName",
-    "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "initContainerStatuses",
-    "containerStatuses", "qosClass", "ephemeralContainerStatuses", "resize",
-    "resourceClaimStatuses",
-)  # fmt: skip
 _SYSTEM_CONDITIONS = {"PodScheduled", "Ready", "Initialized", "ContainersReady"}
 _CONTAINER_GROUPS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 
@@ -41,12 +28,12 @@ def fill(status: dict[str, Any], old: Status) -> None:
     """Fields that are never left out of the answer, and the class of service, which stays."""
     if not status.get("qosClass") and old.get("qosClass"):
         status["qosClass"] = old["qosClass"]
-        gosyntax.arrange(status, _STATUS)
+        gofields.arrange(status, "core.v1.PodStatus")
     for condition in status.get("conditions") or ():
         if "lastProbeTime" not in condition or "lastTransitionTime" not in condition:
             condition.setdefault("lastProbeTime", None)
             condition.setdefault("lastTransitionTime", None)
-            gosyntax.arrange(condition, _CONDITION)
+            gofields.arrange(condition, "core.v1.PodCondition")
     for group in _CONTAINER_GROUPS:
         for container in status.get(group) or ():
             if len(container) < 7 or "lastState" not in container or "state" not in container:
@@ -59,7 +46,7 @@ def fill(status: dict[str, Any], old: Status) -> None:
                     ("imageID", ""),
                 ):
                     container.setdefault(field, value)
-                gosyntax.arrange(container, _CONTAINER)
+                gofields.arrange(container, "core.v1.ContainerStatus")
 
 
 def validate(obj: Object, old: Object, found: list[FieldError]) -> None:

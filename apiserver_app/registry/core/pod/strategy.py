@@ -16,12 +16,12 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.core.pod import defaults, update, validation
 from apiserver_app.registry.core.pod import status as podstatus
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import gosyntax
 
 _GENERATION_SINCE = 33
 _GATED = {
@@ -64,7 +64,7 @@ class PodStrategy(Strategy):
         account = spec.get("serviceAccountName")
         if account:
             spec["serviceAccount"] = account
-        gosyntax.arrange(spec, gosyntax.POD_SPEC)
+        gofields.arrange(spec, "core.v1.PodSpec")
         status: dict[str, Any] = {"phase": "Pending"}
         if spec.get("schedulingGates"):
             status["conditions"] = [dict(_GATED)]

@@ -12,9 +12,10 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.core.pod import scheduling, validation
-from apiserver_app.registry.validation import checks, godiff, gosyntax
+from apiserver_app.registry.validation import checks, godiff
 
 Spec = Mapping[str, Any]
 
@@ -134,7 +135,7 @@ def keep_all_but_ephemeral(obj: Object, old: Object) -> None:
     obj["spec"] = {**old["spec"]}
     if containers:
         obj["spec"]["ephemeralContainers"] = containers
-        gosyntax.arrange(obj["spec"], gosyntax.POD_SPEC)
+        gofields.arrange(obj["spec"], "core.v1.PodSpec")
 
 
 def keep_all_but_resources(obj: Object, old: Object) -> None:

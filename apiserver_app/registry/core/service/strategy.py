@@ -15,9 +15,10 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core.service import ips, rules
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, gosyntax, objectmeta
+from apiserver_app.registry.validation import addresswarnings, checks, objectmeta
 
 _HINTS = "service.kubernetes.io/topology-aware-hints"
 # the minor version since which more is told of headless services
@@ -52,7 +53,7 @@ class ServiceStrategy(Strategy):
             spec["internalTrafficPolicy"] = "Cluster"
         if spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
             spec["allocateLoadBalancerNodePorts"] = True
-        gosyntax.arrange(spec, gosyntax.SERVICE_SPEC)
+        gofields.arrange(spec, "core.v1.ServiceSpec")
         status = obj.get("status")
         if status is None:
             status = obj["status"] = {}
@@ -69,7 +70,7 @@ class ServiceStrategy(Strategy):
         ips.align(spec)
         ips.families(spec)
         ips.allocate(ctx, spec)
-        gosyntax.arrange(spec, gosyntax.SERVICE_SPEC)
+        gofields.arrange(spec, "core.v1.ServiceSpec")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         found = rules.validate(obj)
@@ -85,7 +86,7 @@ class ServiceStrategy(Strategy):
         _drop_after_type_change(spec, before)
         ips.families(spec)
         ips.allocate(ctx, spec)
-        gosyntax.arrange(spec, gosyntax.SERVICE_SPEC)
+        gofields.arrange(spec, "core.v1.ServiceSpec")
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
@@ -152,7 +153,7 @@ def _default_port(port: dict[str, Any]) -> None:
     if port.get("targetPort") in (None, 0, ""):
         port["targetPort"] = port.get("port") or 0
     if len(port) != size:
-        gosyntax.arrange(port, gosyntax.SERVICE_PORT)
+        gofields.arrange(port, "core.v1.ServicePort")
 
 
 def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
