@@ -33,7 +33,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths, startup
 from apiserver_app.http import server as http
 from apiserver_app.localclient import LocalClient
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import conditions, errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
@@ -476,8 +476,7 @@ def _place(error: BaseException) -> str:
 
 
 def _takes_pods(node: Object) -> bool:
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    ready = conditions.is_true(node.get("status"), "Ready")
     taints = node["spec"].get("taints") or ()
     return ready and all(taint["key"] != NOT_READY for taint in taints)
 

@@ -18,7 +18,7 @@ from apiserver_app.apiextensions.conversion import Webhook
 from apiserver_app.apiextensions.schema import defaulting, embedded, pruning, structural
 from apiserver_app.apiextensions.schema.embedded import DecodeMetadata
 from apiserver_app.apiextensions.schema.structural import Node, Schema
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -92,7 +92,7 @@ class CustomType:
 
     def settled_at(self) -> int:
         """When, in µs since 1970, creates are let through."""
-        found = customresources.condition(self.definition, "Established")
+        found = conditions.find(self.definition.get("status"), "Established")
         since = (found or {}).get("lastTransitionTime")
         return meta.parse_time(since) + SETTLE_SECONDS * 1_000_000 if since else 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS, level_of
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.reader import Reader
@@ -31,14 +31,11 @@ async def reconcile(client: Client, reader: Reader, now: Callable[[], int]) -> N
     for schema in list(reader.list(SCHEMAS)):
         wanted = _condition(schema, reader)
         status = schema.get("status") or {}
-        conditions = [one for one in status.get("conditions") or () if one["type"] != "Dangling"]
-        had: Object = next(
-            (one for one in status.get("conditions") or () if one not in conditions), {}
-        )
+        had = conditions.find(status, "Dangling") or {}
         if all(had.get(name) == value for name, value in wanted.items()):
             continue
         wanted["lastTransitionTime"] = meta.rfc3339(now())
-        changed = {**schema, "status": {**status, "conditions": [*conditions, wanted]}}
+        changed = {**schema, "status": conditions.put(status, wanted)}
         with errors.ignoring("Conflict", "NotFound"):  # its change comes by the watch
             await client.update(SCHEMAS, "", meta.name_of(schema), changed, subresource="status")
 

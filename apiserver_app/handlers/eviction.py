@@ -11,7 +11,7 @@ from apiserver_app.admission.plugin import CREATE
 from apiserver_app.handlers import bodies, deletes, gates, options
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 
@@ -68,7 +68,7 @@ def _take_from_budget(cluster: ClusterContext, pod: Object, dry_run: bool) -> No
             "not support.",
         )  # fmt: skip
     budget = found[0]
-    if not _is_ready(pod) and _lets_unready_go(budget):
+    if not conditions.is_true(pod.get("status"), "Ready") and _lets_unready_go(budget):
         return
     _check_allowed(budget)
     if dry_run:
@@ -113,11 +113,6 @@ def _violated(why: str, retry_after: int) -> errors.ApiError:
     return error
 
 
-def _is_ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-
-
 def _lets_unready_go(budget: Object) -> bool:
     """A pod that is not ready counts for nothing: it may go while the others are enough."""
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
@@ -128,11 +123,9 @@ def _lets_unready_go(budget: Object) -> bool:
 
 
 def _with_condition(pod: Object, now: str) -> Object:
-    status = dict(pod.get("status") or {})
-    others = [one for one in status.get("conditions") or () if one["type"] != "DisruptionTarget"]
     target = {
         "type": "DisruptionTarget", "status": "True", "lastProbeTime": None,
         "lastTransitionTime": now, "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }  # fmt: skip
-    return {**pod, "status": {**status, "conditions": [*others, target]}}
+    return {**pod, "status": conditions.put(pod.get("status"), target)}

@@ -26,7 +26,7 @@ from apiserver_app.handlers import (
 )
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 
@@ -112,10 +112,7 @@ def _bound(cluster: ClusterContext, old: Object, binding: Object, key: str, node
     scheduled = {
         "type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now,
     }  # fmt: skip
-    status = dict(old.get("status") or {})
-    others = [one for one in status.get("conditions") or () if one["type"] != "PodScheduled"]
-    status["conditions"] = [*others, scheduled]
-    obj["status"] = status
+    obj["status"] = conditions.put(old.get("status"), scheduled)
     return obj
 
 

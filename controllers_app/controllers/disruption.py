@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
@@ -159,7 +159,7 @@ class DisruptionController(Controller):
             "reason": "SufficientPods" if allowed else "InsufficientPods",
             "message": "",
         }
-        known = podstate.condition_of(budget, "DisruptionAllowed")
+        known = conditions.find(budget.get("status"), "DisruptionAllowed")
         if known is not None and known["status"] == condition["status"]:
             condition["lastTransitionTime"] = known["lastTransitionTime"]
         status["conditions"] = [condition]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
@@ -306,11 +306,11 @@ class ReplicaSetController(Controller):
             "observedGeneration": owner["metadata"].get("generation", 0),
         }
         status.update({name: count for name, count in counts.items() if count})
-        conditions = list((owner.get("status") or {}).get("conditions") or ())
-        known = podstate.condition_of(owner, "ReplicaFailure")
+        reported = list(conditions.every(owner.get("status")))
+        known = conditions.find(owner.get("status"), "ReplicaFailure")
         if failure is not None and known is None:
             short = tally.active < _replicas(owner)
-            conditions.append(
+            reported.append(
                 {
                     "type": "ReplicaFailure",
                     "status": "True",
@@ -320,9 +320,9 @@ class ReplicaSetController(Controller):
                 }
             )
         elif failure is None and known is not None:
-            conditions = [item for item in conditions if item is not known]
-        if conditions:
-            status["conditions"] = conditions
+            reported.remove(known)
+        if reported:
+            status["conditions"] = reported
         return status
 
     async def _write_status(self, owner: Object, status: Object) -> bool:

@@ -80,14 +80,6 @@ def joined(items: Iterable[str] | None, or_else: str = NONE) -> str:
     return ",".join(items or ()) or or_else
 
 
-def has_condition(conditions: Iterable[Object] | None, kind: str) -> bool:
-    """Whether the first condition of that type is true."""
-    for condition in conditions or ():
-        if condition.get("type") == kind:
-            return bool(condition.get("status") == "True")
-    return False
-
-
 def bool_word(value: bool | None) -> str:
     if value is None:
         return UNSET

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.http.tables import cells
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.meta import Object
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
@@ -160,20 +160,19 @@ def api_service(obj: Object, now: int) -> list[Any]:
     service = cells.part(obj, "spec").get("service")
     where = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
     available = "Unknown"
-    for condition in cells.part(obj, "status").get("conditions") or ():
-        if condition.get("type") == "Available":
-            available = condition.get("status", "")
-            if available != "True" and condition.get("reason"):
-                available = f"{available} ({condition['reason']})"
-            break
+    condition = conditions.find(cells.part(obj, "status"), "Available")
+    if condition is not None:
+        available = condition.get("status", "")
+        if available != "True" and condition.get("reason"):
+            available = f"{available} ({condition['reason']})"
     return [cells.name(obj), where, available, cells.age(obj, now)]
 
 
 def _node_status(obj: Object, status: Object) -> str:
     word = "Unknown"
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "Ready":
-            word = "Ready" if condition.get("status") == "True" else "NotReady"
+    condition = conditions.find(status, "Ready")
+    if condition is not None:
+        word = "Ready" if condition.get("status") == "True" else "NotReady"
     return f"{word},SchedulingDisabled" if cells.part(obj, "spec").get("unschedulable") else word
 
 

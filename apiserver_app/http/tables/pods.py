@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.http.tables import cells
+from apiserver_app.machinery import conditions
 from apiserver_app.machinery.meta import Object
 
 _DONE = {
@@ -38,7 +39,7 @@ def row(pod: Object, now: int) -> list[Any]:
     ]
 
 
-def conditions(pod: Object) -> list[Object] | None:
+def row_conditions(pod: Object) -> list[Object] | None:
     """What the row of a pod that will not run again is marked with."""
     phase = cells.part(pod, "status").get("phase", "")
     message = _DONE.get(phase)
@@ -64,7 +65,7 @@ class _Summary:
         sidecar_restarts, sidecar_restarted, initializing = self._inits(
             status.get("initContainerStatuses") or (), sidecars, len(inits)
         )
-        if not initializing or cells.has_condition(status.get("conditions"), "Initialized"):
+        if not initializing or conditions.is_true(status, "Initialized"):
             self.restarts, self.restarted = sidecar_restarts, sidecar_restarted
             self._containers(status)
         if "deletionTimestamp" in pod["metadata"]:
@@ -115,10 +116,7 @@ class _Summary:
                 has_running = True
                 self.ready += 1
         if self.reason == "Completed" and has_running:
-            is_ready = any(
-                condition.get("type") == "Ready" and condition.get("status") == "True"
-                for condition in status.get("conditions") or ()
-            )
+            is_ready = conditions.is_true(status, "Ready")
             self.reason = "Running" if is_ready else "NotReady"
 
 
@@ -137,16 +135,13 @@ def _exit(terminated: Object) -> str:
 
 
 def _is_gated(status: Object) -> bool:
-    return any(
-        condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated"
-        for condition in status.get("conditions") or ()
-    )
+    scheduled = conditions.find(status, "PodScheduled")
+    return scheduled is not None and scheduled.get("reason") == "SchedulingGated"
 
 
 def _readiness_gates(spec: Object, status: Object) -> str:
     gates = spec.get("readinessGates")
     if not gates:
         return cells.NONE
-    found = status.get("conditions")
-    true = sum(cells.has_condition(found, gate.get("conditionType", "")) for gate in gates)
+    true = sum(conditions.is_true(status, gate.get("conditionType", "")) for gate in gates)
     return f"{true}/{len(gates)}"

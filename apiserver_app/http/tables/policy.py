@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.http.tables import cells, duration
+from apiserver_app.machinery import conditions
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 
@@ -87,14 +88,8 @@ def admission_binding(obj: Object, now: int) -> list[Any]:
 def flow_schema(obj: Object, now: int) -> list[Any]:
     spec = cells.part(obj, "spec")
     method = spec.get("distinguisherMethod")
-    dangling = next(
-        (
-            condition.get("status", "")
-            for condition in cells.part(obj, "status").get("conditions") or ()
-            if condition.get("type") == "Dangling"
-        ),
-        "?",
-    )
+    condition = conditions.find(cells.part(obj, "status"), "Dangling")
+    dangling = "?" if condition is None else condition.get("status", "")
     return [
         cells.name(obj),
         cells.part(spec, "priorityLevelConfiguration").get("name", ""),

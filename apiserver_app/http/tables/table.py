@@ -82,7 +82,7 @@ def document(
     for obj in objects:
         entry: Object = {"cells": write(obj, now)}
         if form == "pods":
-            conditions = pods.conditions(obj)
+            conditions = pods.row_conditions(obj)
             if conditions is not None:
                 entry["conditions"] = conditions
         if include_object == "Metadata":

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.http.tables import cells, duration
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.meta import Object
 
 _METRICS_SHOWN_MAX = 2
@@ -171,16 +171,15 @@ def _counts(obj: Object, now: int) -> list[Any]:
 
 
 def _job_status(obj: Object, status: Object) -> str:
-    conditions = status.get("conditions")
-    if cells.has_condition(conditions, "Complete"):
+    if conditions.is_true(status, "Complete"):
         return "Complete"
-    if cells.has_condition(conditions, "Failed"):
+    if conditions.is_true(status, "Failed"):
         return "Failed"
     if meta.is_deleting(obj):
         return "Terminating"
-    if cells.has_condition(conditions, "Suspended"):
+    if conditions.is_true(status, "Suspended"):
         return "Suspended"
-    if cells.has_condition(conditions, "FailureTarget"):
+    if conditions.is_true(status, "FailureTarget"):
         return "FailureTarget"
     return "Running"
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from apiserver_app.machinery import conditions
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -27,16 +28,8 @@ _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 _STAGES = {"alpha": 0, "beta": 1, None: 2}
 
 
-def condition(definition: Object, kind: str) -> Object | None:
-    for one in (definition.get("status") or {}).get("conditions") or ():
-        if one.get("type") == kind:
-            return one  # type: ignore[no-any-return]
-    return None
-
-
 def is_true(definition: Object, kind: str) -> bool:
-    found = condition(definition, kind)
-    return found is not None and found.get("status") == "True"
+    return conditions.is_true(definition.get("status"), kind)
 
 
 def is_served(definition: Object) -> bool:
@@ -47,7 +40,7 @@ def is_served(definition: Object) -> bool:
 def with_condition(definition: Object, wanted: Object, now: str) -> Object:
     """A copy with the condition set; its time moves with its status only."""
     status = dict(definition.get("status") or {})
-    old = condition(definition, wanted["type"])
+    old = conditions.find(status, wanted["type"])
     new = {key: wanted.get(key, "") for key in ("type", "status")}
     new["lastTransitionTime"] = now
     if old is not None and old.get("status") == wanted["status"]:
@@ -55,12 +48,10 @@ def with_condition(definition: Object, wanted: Object, now: str) -> Object:
     for key in ("reason", "message"):
         if wanted.get(key):
             new[key] = wanted[key]
-    conditions = list(status.get("conditions") or ())
+    changed = [new if item is old else item for item in conditions.every(status)]
     if old is None:
-        conditions.append(new)
-    else:
-        conditions[conditions.index(old)] = new
-    return {**definition, "status": {**status, "conditions": conditions}}
+        changed.append(new)
+    return {**definition, "status": {**status, "conditions": changed}}
 
 
 def versions(definition: Object) -> Sequence[Object]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver_app.egress.outbound import ServiceTarget
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object
@@ -166,10 +166,7 @@ class Services:
 
 def condition_of(service: Object) -> Object:
     """Its condition Available; empty when nobody has looked yet."""
-    for one in (service.get("status") or {}).get("conditions") or ():
-        if one.get("type") == "Available":
-            return one  # type: ignore[no-any-return]
-    return {}
+    return conditions.find(service.get("status"), "Available") or {}
 
 
 def is_available(service: Object) -> bool:

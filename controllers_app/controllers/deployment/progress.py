@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.deployment import rules
-from controllers_app.controllers.workload import podstate
 
 AVAILABLE = "Available"
 PROGRESSING = "Progressing"
@@ -40,16 +39,16 @@ def condition(kind: str, status: str, reason: str, message: str, now: int) -> Ob
 
 def with_condition(status: Object, new: Object) -> Object:
     """The status with that condition, unless its status and reason are already so."""
-    known = podstate.condition_of({"status": status}, new["type"])
+    known = conditions.find(status, new["type"])
     if known is not None and known["status"] == new["status"]:
         if known["reason"] == new["reason"]:
             return status
         new = {**new, "lastTransitionTime": known["lastTransitionTime"]}
-    return {**status, "conditions": [*_others(status, new["type"]), new]}
+    return conditions.put(status, new)
 
 
 def without_condition(status: Object, kind: str) -> Object:
-    others = _others(status, kind)
+    others = conditions.without(status, kind)
     if len(others) == len(status.get("conditions") or ()):
         return status
     out = {**status, "conditions": others}
@@ -58,12 +57,8 @@ def without_condition(status: Object, kind: str) -> Object:
     return out
 
 
-def _others(status: Object, kind: str) -> list[Object]:
-    return [item for item in status.get("conditions") or () if item["type"] != kind]
-
-
 def progressing_of(deployment: Object) -> Object | None:
-    return podstate.condition_of(deployment, PROGRESSING)
+    return conditions.find(deployment.get("status"), PROGRESSING)
 
 
 def has_deadline(deployment: Object) -> bool:
@@ -173,7 +168,7 @@ def _has_progressed(deployment: Object, status: Object) -> bool:
 
 
 def _has_timed_out(deployment: Object, status: Object, now: int) -> bool:
-    current = podstate.condition_of({"status": status}, PROGRESSING)
+    current = conditions.find(status, PROGRESSING)
     if current is None or current["reason"] == NEW_SET_AVAILABLE:
         return False
     if current["reason"] == TIMED_OUT:
@@ -190,7 +185,7 @@ def seconds_to_deadline(deployment: Object, status: Object, now: int) -> float:
     """When to look again for lack of progress; 0 when there is no need."""
     if not has_deadline(deployment) or is_complete(deployment, status):
         return 0.0
-    current = podstate.condition_of({"status": status}, PROGRESSING)
+    current = conditions.find(status, PROGRESSING)
     if current is None or current["reason"] in (TIMED_OUT, PAUSED, NEW_SET_AVAILABLE):
         return 0.0
     return max(_deadline(deployment, current) - now, 0) / SECOND + 1
@@ -199,7 +194,7 @@ def seconds_to_deadline(deployment: Object, status: Object, now: int) -> float:
 def _replica_failure(sets: Sequence[Object], new: Object | None) -> Object | None:
     """A replica set's failure, the new one's first, as a condition of the deployment."""
     for item in [new, *sets] if new is not None else sets:
-        found = podstate.condition_of(item, REPLICA_FAILURE)
+        found = conditions.find(item.get("status"), REPLICA_FAILURE)
         if found is not None:
             return {
                 "type": REPLICA_FAILURE,

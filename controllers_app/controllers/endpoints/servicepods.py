@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.controller import Context, Controller
@@ -81,7 +81,7 @@ class Triggers:
         now: dict[str, str] = {}
         changed = []
         for pod in pods:
-            condition = podstate.condition_of(pod, "Ready")
+            condition = conditions.find(pod.get("status"), "Ready")
             moment = (condition or {}).get("lastTransitionTime")
             if not moment:
                 continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
@@ -377,10 +377,8 @@ class JobController(Controller):
 
 def is_over(job: Object) -> bool:
     """It is complete or has failed."""
-    return any(
-        item["type"] in ("Complete", "Failed") and item["status"] == "True"
-        for item in (job.get("status") or {}).get("conditions") or ()
-    )
+    status = job.get("status")
+    return any(conditions.is_true(status, kind) for kind in ("Complete", "Failed"))
 
 
 def _wanted_active(state: State) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.nodelifecycle import zones
@@ -82,7 +82,7 @@ class NodeLifecycleController(Controller):
             return Result("is gone")
         did = []
         self._look_at_zones()
-        ready = podstate.condition_of(node, "Ready")
+        ready = conditions.find(node.get("status"), "Ready")
         if self._is_silent(node) and (ready is None or ready["status"] != "Unknown"):
             # the cache will show it, and bring the node back to be emptied
             node = await self._mark_unknown(node)
@@ -92,7 +92,7 @@ class NodeLifecycleController(Controller):
             wanted, why, wait = self._paced(node, _wanted_taints(node))
         change = await self._write_taints(node, wanted)
         did += [one for one in (change, why) if one]
-        unready = podstate.condition_of(node, "Ready")
+        unready = conditions.find(node.get("status"), "Ready")
         if unready is not None and unready["status"] != "True":
             count = await self._mark_pods(key)
             if count:
@@ -143,7 +143,7 @@ class NodeLifecycleController(Controller):
     def _sign(self, name: str, node: Object) -> tuple[Any, ...]:
         lease = self._leases.get(f"{LEASE_NAMESPACE}/{name}")
         renewed = ((lease or {}).get("spec") or {}).get("renewTime")
-        ready = podstate.condition_of(node, "Ready") or {}
+        ready = conditions.find(node.get("status"), "Ready") or {}
         # what we wrote ourselves is no sign of life
         beat = ready.get("lastHeartbeatTime") if ready.get("status") != "Unknown" else None
         return renewed, beat
@@ -152,7 +152,7 @@ class NodeLifecycleController(Controller):
         pulse = self._pulses.get(meta.name_of(node))
         if pulse is None:
             return False
-        never = podstate.condition_of(node, "Ready") is None
+        never = conditions.find(node.get("status"), "Ready") is None
         return pulse.silent > (STARTUP_GRACE_SECONDS if never else self._grace)
 
     def _has_suspects(self) -> bool:
@@ -226,7 +226,7 @@ class NodeLifecycleController(Controller):
         now = meta.rfc3339(self.kernel.now)
         count = 0
         for _, pod in sorted(self._pods.by("node", node_name).items()):
-            ready = podstate.condition_of(pod, "Ready")
+            ready = conditions.find(pod.get("status"), "Ready")
             if ready is None or ready["status"] != "True":
                 continue
             condition = {"type": "Ready", "status": "False", "lastTransitionTime": now}
@@ -261,7 +261,7 @@ class NodeLifecycleController(Controller):
 
 
 def _is_unknown(node: Object) -> bool:
-    ready = podstate.condition_of(node, "Ready")
+    ready = conditions.find(node.get("status"), "Ready")
     return ready is not None and ready["status"] == "Unknown"
 
 
@@ -287,12 +287,12 @@ def _wanted_taints(node: Object) -> list[Taint]:
     """Our taints, by what the node's conditions and spec say."""
     wanted: list[Taint] = []
     for kind, key in _PRESSURES.items():
-        condition = podstate.condition_of(node, kind)
+        condition = conditions.find(node.get("status"), kind)
         if condition is not None and condition["status"] == "True":
             wanted.append((key, "NoSchedule"))
     if node["spec"].get("unschedulable"):
         wanted.append((PREFIX + "unschedulable", "NoSchedule"))
-    ready = podstate.condition_of(node, "Ready")
+    ready = conditions.find(node.get("status"), "Ready")
     if ready is None or ready["status"] == "True":
         # a node that never said anything keeps the taint it was admitted with
         if ready is None and any(

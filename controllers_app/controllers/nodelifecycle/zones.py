@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.workqueue import Bucket
 
 PER_SECOND = 0.1
@@ -45,7 +44,7 @@ def everywhere(_node: Object) -> str:
 
 def health_of(node: Object) -> Health:
     """What a census of the nodes counts."""
-    ready = podstate.condition_of(node, "Ready")
+    ready = conditions.find(node.get("status"), "Ready")
     return zone_of(node), ready is not None and ready["status"] == "True"
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import quantity
@@ -155,7 +155,7 @@ def _grouped(pods: Iterable[Object], figures: Figures, resource: str, now: int) 
 
 def _is_starting(pod: Object, figure: Figure, now: int) -> bool:
     """Whether what the pod uses of the CPU is still that of its start."""
-    condition = podstate.condition_of(pod, "Ready")
+    condition = conditions.find(pod.get("status"), "Ready")
     started = (pod.get("status") or {}).get("startTime")
     if condition is None or not started:
         return True

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 
@@ -35,22 +35,13 @@ def is_active(pod: Object) -> bool:
     return "deletionTimestamp" not in pod["metadata"] and not is_finished(pod)
 
 
-def condition_of(obj: Object, kind: str) -> Object | None:
-    """The status condition of that type, of a pod or anything else."""
-    for condition in (obj.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == kind:
-            return condition  # type: ignore[no-any-return]
-    return None
-
-
 def is_ready(pod: Object) -> bool:
-    condition = condition_of(pod, "Ready")
-    return condition is not None and condition.get("status") == "True"
+    return conditions.is_true(pod.get("status"), "Ready")
 
 
 def ready_since(pod: Object) -> int | None:
     """When the pod became ready, in µs; None when it is not."""
-    condition = condition_of(pod, "Ready")
+    condition = conditions.find(pod.get("status"), "Ready")
     if condition is None or condition.get("status") != "True":
         return None
     moment = condition.get("lastTransitionTime")

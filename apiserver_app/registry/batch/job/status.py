@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import conditions, errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.batch.job import policies
@@ -32,7 +32,9 @@ def validate(obj: Object, old: Object, found: list[FieldError]) -> None:
     spec, now, before = obj["spec"], obj.get("status") or {}, old.get("status") or {}
     changed = {field for field in _CHANGING if now.get(field) != before.get(field)}
     words = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
-    changed |= {word for word in words if holds(now, word) != holds(before, word)}
+    changed |= {
+        word for word in words if conditions.is_true(now, word) != conditions.is_true(before, word)
+    }
     if is_finished(now) != is_finished(before):
         changed.add("finished")
     checks.not_negatives(dict(now), "status", _NUMBERS, found)
@@ -50,14 +52,7 @@ def validate(obj: Object, old: Object, found: list[FieldError]) -> None:
 
 
 def is_finished(status: Status) -> bool:
-    return holds(status, "Complete") or holds(status, "Failed")
-
-
-def holds(status: Status, kind: str) -> bool:
-    return any(
-        condition.get("type") == kind and condition.get("status") == "True"
-        for condition in status.get("conditions") or ()
-    )
+    return conditions.is_true(status, "Complete") or conditions.is_true(status, "Failed")
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -81,11 +76,15 @@ def _uncounted(pods: Status, found: list[FieldError]) -> None:
 
 
 def _completion(now: Status, changed: set[str], found: list[FieldError]) -> None:
-    complete, at = holds(now, "Complete"), "status.completionTime"
+    complete, at = conditions.is_true(now, "Complete"), "status.completionTime"
     ended, began = now.get("completionTime"), now.get("startTime")
-    if complete and changed & {"Complete", "Failed"} and holds(now, "Failed"):
+    if complete and changed & {"Complete", "Failed"} and conditions.is_true(now, "Failed"):
         _condition("cannot set Complete=True and Failed=true conditions", found)
-    if complete and changed & {"Complete", "FailureTarget"} and holds(now, "FailureTarget"):
+    if (
+        complete
+        and changed & {"Complete", "FailureTarget"}
+        and conditions.is_true(now, "FailureTarget")
+    ):
         _condition("cannot set Complete=True and FailureTarget=true conditions", found)
     if changed & {"Complete", "completionTime"}:
         if ended and not complete:
@@ -96,11 +95,15 @@ def _completion(now: Status, changed: set[str], found: list[FieldError]) -> None
     if changed & {"startTime", "completionTime"} and ended and began and ended < began:
         text = "completionTime cannot be set before startTime"
         found.append(errors.invalid_value(at, ended, text))
-    failed = holds(now, "Failed")
-    if failed and changed & {"Failed", "FailureTarget"} and not holds(now, "FailureTarget"):
+    failed = conditions.is_true(now, "Failed")
+    if (
+        failed
+        and changed & {"Failed", "FailureTarget"}
+        and not conditions.is_true(now, "FailureTarget")
+    ):
         text = "cannot set Failed=True condition without the FailureTarget=true condition"
         _condition(text, found)
-    met = holds(now, "SuccessCriteriaMet")
+    met = conditions.is_true(now, "SuccessCriteriaMet")
     if complete and changed & {"Complete", "SuccessCriteriaMet"} and not met:
         text = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
         _condition(text, found)
@@ -162,15 +165,15 @@ def _indexes(spec: Status, now: Status, changed: set[str], found: list[FieldErro
 
 def _criteria(spec: Status, now: Status, found: list[FieldError]) -> None:
     """That a job has done enough goes with neither failure."""
-    if not holds(now, "SuccessCriteriaMet"):
-        if spec.get("successPolicy") is not None and holds(now, "Complete"):
+    if not conditions.is_true(now, "SuccessCriteriaMet"):
+        if spec.get("successPolicy") is not None and conditions.is_true(now, "Complete"):
             text = (
                 "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
             )
             _condition(text, found)
         return
     for kind in ("Failed", "FailureTarget"):
-        if holds(now, kind):
+        if conditions.is_true(now, kind):
             text = f"cannot set SuccessCriteriaMet=True and {kind}=true conditions"
             _condition(text, found)
 
@@ -179,7 +182,7 @@ def _transition(
     spec: Status, now: Status, before: Status, changed: set[str], found: list[FieldError]
 ) -> None:
     for kind in ("Failed", "Complete", "FailureTarget"):
-        if holds(before, kind) and not holds(now, kind):
+        if conditions.is_true(before, kind) and not conditions.is_true(now, kind):
             _condition(f"cannot disable the terminal {kind}=True condition", found)
     indexed = spec.get("completionMode") == "Indexed"
     elastic = indexed and spec.get("completions") == spec.get("parallelism")
@@ -195,9 +198,12 @@ def _transition(
     if "startTime" in changed and before.get("startTime") and not spec.get("suspend"):
         text = "startTime cannot be removed for unsuspended job"
         found.append(errors.required("status.startTime", text))
-    met, was_met = holds(now, "SuccessCriteriaMet"), holds(before, "SuccessCriteriaMet")
+    met, was_met = (
+        conditions.is_true(now, "SuccessCriteriaMet"),
+        conditions.is_true(before, "SuccessCriteriaMet"),
+    )
     if was_met and not met:
         _condition("cannot disable the SuccessCriteriaMet=True condition", found)
-    if holds(before, "Complete") and met and not was_met:
+    if conditions.is_true(before, "Complete") and met and not was_met:
         text = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
         _condition(text, found)

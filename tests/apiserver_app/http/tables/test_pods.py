@@ -170,10 +170,10 @@ def test_wide_columns_show_address_node_nomination_and_gates() -> None:
 
 
 def test_row_of_a_finished_pod_carries_the_condition_completed() -> None:
-    assert pods.conditions(pod("Failed")) == [
+    assert pods.row_conditions(pod("Failed")) == [
         {"type": "Completed", "status": "True", "reason": "Failed", "message": "The pod failed."}
     ]
-    assert pods.conditions(pod("Running")) is None
+    assert pods.row_conditions(pod("Running")) is None
 
 
 def test_pod_columns_are_upstreams() -> None:
