@@ -225,9 +225,7 @@ class _Process:
                 self._rand, self._version, self._root_ca, self._authority,
                 self._check_types, self._config,
             )  # fmt: skip
-            with informers.registering(entry.name):
-                controller = entry.factory(context)
-            informers.start()
+            controller = runtime.build(entry.name, entry.factory, context)
             await runtime.run(self._kernel, self._probe, entry.name, controller, informers, group)
 
         made = Component(self._kernel, self._probe, entry.name, main)

@@ -32,9 +32,7 @@ def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, version: str
             queue = WorkQueue(kernel, probe, name)
             group.at_end(queue.shut_down)
             context = runtime.Context(kernel, client, informers, recorder, queue, rand, version)
-            with informers.registering(name):
-                controller = factory(context)
-            informers.start()
+            controller = runtime.build(name, factory, context)
             await runtime.run(kernel, probe, name, controller, informers, group)
 
     return Component(kernel, probe, NAME, main)

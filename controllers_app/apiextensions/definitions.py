@@ -9,19 +9,18 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object
 from controllers_app.runtime.controller import Context, Controller
-from controllers_app.runtime.informer import Informer
+from controllers_app.runtime.watches import For
 
 
 class DefinitionController(Controller):
     """A controller of definitions: keys are their names."""
 
-    resource = customresources.DEFINITIONS
+    watches = (For(customresources.DEFINITIONS),)
     workers = 1
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self.definitions: Informer = ctx.informers.informer(customresources.DEFINITIONS)
-        self.definitions.handle(self._changed, self._updated, self._changed)
+        self.definitions = self.caches[customresources.DEFINITIONS]
 
     def with_condition(self, definition: Object, kind: str, status: str, reason: str,
                        message: str) -> Object:  # fmt: skip
@@ -41,9 +40,3 @@ class DefinitionController(Controller):
             if error.code not in (404, 409):
                 raise
             return None
-
-    def _changed(self, definition: Object, revision: int) -> None:
-        self.queue.add(meta.name_of(definition), revision)
-
-    def _updated(self, old: Object, definition: Object, revision: int) -> None:
-        self._changed(definition, revision)

@@ -6,12 +6,13 @@ Models kubernetes pkg/controller/clusterroleaggregation/clusterroleaggregation_c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import Watches
 
 ROLES = "clusterroles.rbac.authorization.k8s.io"
 _AGGREGATED = "aggregated"
@@ -24,14 +25,17 @@ class ClusterRoleAggregationController(Controller):
     source = (
         "pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go syncClusterRole"
     )
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._roles = ctx.informers.informer(ROLES).index(_AGGREGATED, _is_aggregated)
-        self._roles.handle(self._added, self._updated, self._gone)
+    watches = (
+        Watches(
+            ROLES,
+            index=(_AGGREGATED, lambda role: ("",) if role.get("aggregationRule") else ()),
+            keys=lambda self, role: self._affected(role),
+            update_keys=lambda self, old, role: self._affected(old, role),
+        ),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        role = self._roles.get(key)
+        role = self.caches[ROLES].get(key)
         if role is None:
             return Result("is gone")
         if not role.get("aggregationRule"):
@@ -45,34 +49,23 @@ class ClusterRoleAggregationController(Controller):
     def _gathered(self, role: Object) -> list[Object]:
         rules: list[Object] = []
         for selector in _selectors(role):
-            for one in sorted(self._roles.list(), key=meta.name_of):
+            for one in sorted(self.caches[ROLES].list(), key=meta.name_of):
                 if one is not role and selector.matches(one["metadata"].get("labels")):
                     rules += [rule for rule in one.get("rules") or () if rule not in rules]
         return rules
 
-    def _added(self, role: Object, revision: int) -> None:
-        self._concerned((role,), revision)
-
-    def _updated(self, old: Object, role: Object, revision: int) -> None:
-        self._concerned((old, role), revision)
-
-    def _gone(self, role: Object, revision: int) -> None:
-        self._concerned((role,), revision)
-
-    def _concerned(self, changed: Sequence[Object], revision: int) -> None:
-        """The role itself, and whoever gathers it as it is or as it was."""
-        if changed[-1].get("aggregationRule"):
-            self.queue.add(meta.name_of(changed[-1]), revision)
-        found = [one["metadata"].get("labels") for one in changed]
+    def _affected(self, *states: Object) -> Iterator[str]:
+        """The role itself, and the roles that select it as it is or as it was."""
+        role = states[-1]
+        if role.get("aggregationRule"):
+            yield meta.name_of(role)
+        found = [state["metadata"].get("labels") for state in states]
         if not any(found):
             return
-        for name, role in self._roles.by(_AGGREGATED, "").items():
-            if any(one.matches(these) for one in _selectors(role) for these in found):
-                self.queue.add(name, revision)
-
-
-def _is_aggregated(role: Object) -> tuple[str, ...]:
-    return ("",) if role.get("aggregationRule") else ()
+        for name, aggregated in self.caches[ROLES].by(_AGGREGATED, "").items():
+            selectors = _selectors(aggregated)
+            if any(selector.matches(labels) for selector in selectors for labels in found):
+                yield name
 
 
 def _selectors(role: Object) -> list[labels.Selector]:

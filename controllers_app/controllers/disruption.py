@@ -16,10 +16,11 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.deployment import rules
 from controllers_app.controllers.workload import podstate
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime import indexes
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For, Reads, Watches, selecting
 
 BUDGETS = "poddisruptionbudgets.policy"
-PACE = (1, 20)  # reconciles of one budget per second, and at once
 # how long an eviction that was allowed may take before it does not count any more
 DELETION_SECONDS = 2 * 60
 _SCALED = {
@@ -33,27 +34,27 @@ _SCALED = {
 class DisruptionController(Controller):
     """Reconciles pod disruption budgets."""
 
-    resource = BUDGETS
     source = "pkg/controller/disruption/disruption.go sync"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self.queue.pace(*PACE)
-        self._budgets = ctx.informers.informer(BUDGETS).index_by_namespace()
-        self._pods = ctx.informers.informer("pods").index_by_namespace()
-        self._owners = {kind: ctx.informers.informer(name) for kind, name in _SCALED.items()}
-        self._budgets.handle(self._changed, self._updated)
-        self._pods.handle(self._pod_changed, self._pod_updated, self._pod_changed)
+    watches = (
+        For(BUDGETS, on=ADDED | UPDATED, index=indexes.BY_NAMESPACE),
+        Watches(
+            "pods",
+            index=indexes.BY_NAMESPACE,
+            keys=lambda self, pod: selecting(self.caches[BUDGETS], pod),
+        ),
+        *(Reads(resource) for resource in _SCALED.values()),
+    )
+    pace = (1, 20)
 
     async def reconcile(self, key: str) -> Result | None:
-        budget = self._budgets.get(key)
+        budget = self.caches[BUDGETS].get(key)
         if budget is None:
             return Result("is gone")
         selector = labels.from_label_selector(budget["spec"].get("selector"))
         namespace, name = meta.split_key(key)
         pods = [
             pod
-            for _, pod in sorted(self._pods.by("namespace", namespace).items())
+            for _, pod in sorted(self.caches["pods"].by("namespace", namespace).items())
             if selector.matches(meta.labels_of(pod)) and not podstate.is_finished(pod)
         ]
         disrupted, wait = self._disrupted(budget, pods)
@@ -107,7 +108,7 @@ class DisruptionController(Controller):
 
     def _owner(self, namespace: str, controller: Object) -> Object | None:
         """The scaled object above a pod: a deployment rather than its replica set."""
-        cache = self._owners.get(controller["kind"])
+        cache = self.caches.get(_SCALED.get(controller["kind"], ""))
         found = cache.get(f"{namespace}/{controller['name']}") if cache is not None else None
         if found is None or meta.uid_of(found) != controller["uid"]:
             return None
@@ -164,18 +165,3 @@ class DisruptionController(Controller):
             condition["lastTransitionTime"] = known["lastTransitionTime"]
         status["conditions"] = [condition]
         return status
-
-    def _changed(self, budget: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(budget), revision)
-
-    def _updated(self, _old: Object, budget: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(budget), revision)
-
-    def _pod_changed(self, pod: Object, revision: int) -> None:
-        for key, budget in sorted(self._budgets.by("namespace", meta.namespace_of(pod)).items()):
-            selector = labels.from_label_selector(budget["spec"].get("selector"))
-            if selector.matches(meta.labels_of(pod)):
-                self.queue.add(key, revision)
-
-    def _pod_updated(self, _old: Object, pod: Object, revision: int) -> None:
-        self._pod_changed(pod, revision)

@@ -13,15 +13,13 @@ Models kubernetes pkg/controller/garbagecollector/garbagecollector.go and graph_
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import MERGE_PATCH, STRATEGIC_PATCH
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.controller import Context, Controller, Result
-from controllers_app.runtime.customresources import CustomResourceInformers
-from controllers_app.runtime.informer import Informer
+from controllers_app.runtime.watches import Every
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
@@ -33,29 +31,24 @@ class GarbageCollectorController(Controller):
     """Reconciles objects of every kind; a key is `resource/namespace/name`."""
 
     source = "pkg/controller/garbagecollector/garbagecollector.go"
+    watches = (
+        Every(
+            lambda resources: _collectable(resources),
+            index=("owners", lambda obj: _owner_uids(obj)),
+            add_keys=lambda self, resource, obj: self._added(resource, obj),
+            update_keys=lambda self, resource, old, obj: self._updated(resource, old, obj),
+            delete_keys=lambda self, resource, obj: self._deleted(resource, obj),
+        ),
+    )
     workers = 20
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._resources = kinds.Resources(ctx.version, ctx.config)
         self._absent: OrderedDict[str, None] = OrderedDict()
-        self._caches: dict[str, Informer] = {}
-        for info in _collectable(self._resources.all):
-            cache = ctx.informers.informer(info.key).index("owners", _owner_uids)
-            self._caches[info.key] = cache
-            _Handlers(self, info.key).register(cache)
-        CustomResourceInformers(ctx.informers, self._resources, self._defined, self._undefined)
-
-    def _defined(self, info: ResourceInfo, cache: Informer) -> None:
-        self._caches[info.key] = cache.index("owners", _owner_uids)
-        _Handlers(self, info.key).register(cache)
-
-    def _undefined(self, info: ResourceInfo) -> None:
-        self._caches.pop(info.key, None)
 
     async def reconcile(self, key: str) -> Result | None:
         resource, namespace, name = key.split("/")
-        cache = self._caches.get(resource)
+        cache = self.every.get(resource)
         obj = cache.get(f"{namespace}/{name}" if namespace else name) if cache else None
         if obj is None:
             return Result("is gone")
@@ -114,14 +107,10 @@ class GarbageCollectorController(Controller):
         namespace = meta.namespace_of(obj) if info.namespaced else ""
         if info.namespaced and not namespace:
             return "gone"  # a cluster-wide object cannot be owned by one in a namespace
-        try:
+        found = None
+        with errors.ignoring("NotFound"):
             found = await self.client.get(info.key, namespace, owner["name"])
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
-            self._remember_absent(owner["uid"])
-            return "gone"
-        if meta.uid_of(found) != owner["uid"]:
+        if found is None or meta.uid_of(found) != owner["uid"]:
             self._remember_absent(owner["uid"])
             return "gone"
         return "waiting" if _waits_for_dependents(found) else "solid"
@@ -129,7 +118,7 @@ class GarbageCollectorController(Controller):
     def _known_owner(self, obj: Object, owner: Object) -> Object | None:
         """The owner as the cache has it; None when it has none, or another with that name."""
         info = self._info(owner)
-        cache = self._caches.get(info.key) if info is not None else None
+        cache = self.every.get(info.key) if info is not None else None
         if cache is None or info is None:
             return None
         name = owner["name"]
@@ -140,7 +129,7 @@ class GarbageCollectorController(Controller):
 
     def _info(self, owner: Object) -> ResourceInfo | None:
         group, _, version = owner["apiVersion"].rpartition("/")
-        return self._resources.by_gvk(group, version, owner["kind"])
+        return self.resources.by_gvk(group, version, owner["kind"])
 
     def _remember_absent(self, uid: str) -> None:
         self._absent[uid] = None
@@ -170,7 +159,7 @@ class GarbageCollectorController(Controller):
 
     def _dependents(self, uid: str) -> Iterator[tuple[str, Object]]:
         """(resource, object) of everything that names uid as an owner."""
-        for resource, cache in list(self._caches.items()):
+        for resource, cache in list(self.every.items()):
             yield from ((resource, item) for item in list(cache.by("owners", uid).values()))
 
     # -- writes ---------------------------------------------------------------------------------
@@ -183,111 +172,75 @@ class GarbageCollectorController(Controller):
             },
             "propagationPolicy": policy,
         }  # fmt: skip
-        try:
+        with errors.ignoring("NotFound"):
             await self.client.delete(
                 resource, meta.namespace_of(obj), meta.name_of(obj), options=options
             )
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
 
     async def _drop_references(self, resource: str, obj: Object, owners: list[Object]) -> None:
         gone = [owner["uid"] for owner in owners]
         references = [{"$patch": "delete", "uid": uid} for uid in gone]
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": references}}
         kind = STRATEGIC_PATCH
-        if "." in resource and self._resources.by_key[resource].stored_version:
+        if "." in resource and self.resources.by_key[resource].stored_version:
             # a custom resource takes no strategic patch: its list is replaced, if it is the same
             kind = MERGE_PATCH
             metadata = obj["metadata"]
             kept = [one for one in metadata.get("ownerReferences") or () if one["uid"] not in gone]
             patch["metadata"]["ownerReferences"] = kept
             patch["metadata"]["resourceVersion"] = metadata["resourceVersion"]
-        try:
+        with errors.ignoring("NotFound", "Invalid"):
             await self.client.patch(
                 resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=kind
             )
-        except errors.ApiError as error:
-            if error.code not in (404, 422):
-                raise
 
     async def _remove_finalizer(self, resource: str, obj: Object, finalizer: str) -> None:
         metadata = obj["metadata"]
         left = [item for item in metadata.get("finalizers") or () if item != finalizer]
         patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": left}}
-        try:
+        with errors.ignoring("NotFound"):
             await self.client.patch(
                 resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=MERGE_PATCH
             )
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
 
-    # -- what changed ---------------------------------------------------------------------------
+    # -- keys -----------------------------------------------------------------------------------
 
-    def appeared(self, resource: str, obj: Object, revision: int) -> None:
-        """Look at it if it may be waiting for dependents, or an owner of it may be gone."""
+    def _added(self, resource: str, obj: Object) -> Iterable[str]:
+        """The object, if it may be waiting for dependents, or an owner of it may be gone."""
         metadata = obj["metadata"]
         if metadata.get("deletionTimestamp"):
             finalizers = metadata.get("finalizers") or ()
-            if FOREGROUND in finalizers or ORPHAN in finalizers:
-                self.queue.add(_key(resource, obj), revision)
-            return
+            waits = FOREGROUND in finalizers or ORPHAN in finalizers
+            return (_key(resource, obj),) if waits else ()
         for owner in metadata.get("ownerReferences") or ():
             known = self._known_owner(obj, owner)
             if known is None or _waits_for_dependents(known):
-                self.queue.add(_key(resource, obj), revision)
-                return
+                return (_key(resource, obj),)
+        return ()
 
-    def changed(self, resource: str, old: Object, obj: Object, revision: int) -> None:
+    def _updated(self, resource: str, old: Object, obj: Object) -> Iterable[str]:
         before, now = old["metadata"], obj["metadata"]
         owned = before.get("ownerReferences")
-        if (
-            owned == now.get("ownerReferences")
-            and before.get("deletionTimestamp") == now.get("deletionTimestamp")
-            and before.get("finalizers") == now.get("finalizers")
-        ):
-            return
-        self.appeared(resource, obj, revision)
         if owned != now.get("ownerReferences"):
-            self._wake_waiting_owners(old, revision)
+            return [*self._added(resource, obj), *self._waiting_owners(old)]
+        if before.get("deletionTimestamp") == now.get("deletionTimestamp") and before.get(
+            "finalizers"
+        ) == now.get("finalizers"):
+            return ()
+        return self._added(resource, obj)
 
-    def disappeared(self, resource: str, obj: Object, revision: int) -> None:
+    def _deleted(self, resource: str, obj: Object) -> Iterator[str]:
         """Its dependents may have to go, and an owner may have waited for this."""
-        uid = meta.uid_of(obj)
-        for kind, item in self._dependents(uid):
-            self.queue.add(_key(kind, item), revision)
-        self._wake_waiting_owners(obj, revision)
+        for kind, item in self._dependents(meta.uid_of(obj)):
+            yield _key(kind, item)
+        yield from self._waiting_owners(obj)
 
-    def _wake_waiting_owners(self, obj: Object, revision: int) -> None:
+    def _waiting_owners(self, obj: Object) -> Iterator[str]:
         for owner in obj["metadata"].get("ownerReferences") or ():
             known = self._known_owner(obj, owner)
-            if known is not None and _waits_for_dependents(known):
-                info = self._info(owner)
-                assert info is not None
-                self.queue.add(_key(info.key, known), revision)
-
-
-class _Handlers:
-    """The handlers of one resource's cache: they add which resource it is."""
-
-    def __init__(self, collector: GarbageCollectorController, resource: str) -> None:
-        self._collector = collector
-        self._resource = resource
-
-    def register(self, cache: Informer) -> None:
-        cache.handle(self._added, self._updated, self._deleted)
-
-    def _added(self, obj: Object, revision: int) -> None:
-        metadata = obj["metadata"]
-        if "ownerReferences" in metadata or "deletionTimestamp" in metadata:
-            self._collector.appeared(self._resource, obj, revision)
-
-    def _updated(self, old: Object, obj: Object, revision: int) -> None:
-        self._collector.changed(self._resource, old, obj, revision)
-
-    def _deleted(self, obj: Object, revision: int) -> None:
-        self._collector.disappeared(self._resource, obj, revision)
+            info = self._info(owner)
+            if info is not None and known is not None and _waits_for_dependents(known):
+                yield _key(info.key, known)
 
 
 def _key(resource: str, obj: Object) -> str:
@@ -317,7 +270,7 @@ def _named(owners: list[Object]) -> str:
     return ", ".join(f"{owner['kind']} {owner['name']}" for owner in owners)
 
 
-def _collectable(resources: tuple[ResourceInfo, ...]) -> tuple[ResourceInfo, ...]:
+def _collectable(resources: Sequence[ResourceInfo]) -> Sequence[ResourceInfo]:
     """What can be listed, watched and deleted, each stored thing once."""
     by_storage: dict[str, ResourceInfo] = {}
     for info in resources:

@@ -16,6 +16,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kinds import customresources, kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For, Reads
 
 GRACE_SECONDS = 5.0
 FINALIZER = "kubernetes"
@@ -53,23 +54,23 @@ class Remains:
 class NamespaceController(Controller):
     """Reconciles terminating namespaces, by name."""
 
-    resource = "namespaces"
     source = "pkg/controller/namespace/namespace_controller.go syncNamespaceFromKey"
+    watches = (
+        # upstream gives other API servers time to stop creating things in it
+        For("namespaces", on=ADDED | UPDATED, when=lambda found: _ends(found), after=GRACE_SECONDS),
+        Reads(customresources.DEFINITIONS),
+    )
     workers = 10
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._namespaces = ctx.informers.informer("namespaces")
-        self._namespaces.handle(self._changed, self._updated)
         self._resources = _deletable(kinds.resources(ctx.version, ctx.config))
-        self._definitions = ctx.informers.informer(customresources.DEFINITIONS)
 
     async def reconcile(self, key: str) -> Result | None:
-        try:
+        namespace = None
+        with errors.ignoring("NotFound"):
             namespace = await self.client.get("namespaces", "", key)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
+        if namespace is None:
             return Result("is gone")
         if not meta.is_deleting(namespace):
             return Result("is not being deleted: does nothing")
@@ -85,19 +86,11 @@ class NamespaceController(Controller):
         await self._finalize(key)
         return Result("nothing is left: finalizes it")
 
-    def _changed(self, namespace: Object, revision: int) -> None:
-        if meta.is_deleting(namespace) and namespace["spec"].get("finalizers"):
-            # upstream gives other API servers time to stop creating things in it
-            self.queue.add_after(meta.name_of(namespace), GRACE_SECONDS, revision)
-
-    def _updated(self, _old: Object, namespace: Object, revision: int) -> None:
-        self._changed(namespace, revision)
-
     async def _delete_content(self, namespace: str) -> Remains:
         """Pods first: what else there is (a network policy, say) may protect them to the end."""
         remains = Remains()
-        custom = [info for info in customresources.established(self._definitions.list())
-                  if info.namespaced]  # fmt: skip
+        definitions = self.caches[customresources.DEFINITIONS].list()
+        custom = [info for info in customresources.established(definitions) if info.namespaced]
         pods = [info for info in self._resources if info.key == "pods"]
         others = [info for info in (*self._resources, *custom) if info.key != "pods"]
         for info in pods:
@@ -173,6 +166,10 @@ class NamespaceController(Controller):
             "namespaces", "", name, meta.with_path(namespace, ("spec", "finalizers"), left),
             subresource="finalize",
         )  # fmt: skip
+
+
+def _ends(namespace: Object) -> bool:
+    return meta.is_deleting(namespace) and bool(namespace["spec"].get("finalizers"))
 
 
 def _judge(kind: str, remains: Remains) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.watches import Reads
 
 PERIOD_SECONDS = 20.0
 QUARANTINE_SECONDS = 40.0
@@ -24,13 +25,13 @@ class PodGcController(Controller):
 
     resource = "pods"
     source = "pkg/controller/podgc/gc_controller.go gc"
+    watches = (Reads("nodes"), Reads("pods", index=podstate.BY_NODE))
     workers = 1
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._missing_since: dict[str, int] = {}
-        self._nodes = ctx.informers.informer("nodes")
-        self._pods = ctx.informers.informer("pods").index("node", podstate.by_node)
+        self._nodes, self._pods = self.caches["nodes"], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
         pod = self._pods.get(key)
@@ -78,13 +79,10 @@ class PodGcController(Controller):
             self.queue.add(key)
 
     async def _is_absent(self, node_name: str) -> bool:
-        try:
+        with errors.ignoring("NotFound"):
             await self.client.get("nodes", "", node_name)
-        except errors.ApiError as error:
-            if error.code == 404:
-                return True
-            raise
-        return False
+            return False
+        return True
 
     async def _remove(self, pod: Object, why: str) -> None:
         """Delete without grace; a pod that had not ended is said to have failed first."""
@@ -103,8 +101,5 @@ class PodGcController(Controller):
                 ]
             patch = {"status": status}
             await self.client.patch("pods", namespace, name, patch, subresource="status")
-        try:
+        with errors.ignoring("NotFound"):
             await self.client.delete("pods", namespace, name, options={"gracePeriodSeconds": 0})
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise

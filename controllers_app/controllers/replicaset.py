@@ -9,7 +9,7 @@ Models kubernetes pkg/controller/replicaset/replica_set.go and replica_set_utils
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from apiserver_app.machinery import conditions, errors, meta
@@ -19,11 +19,10 @@ from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.workload import ownership, podcontrol, podstate
 from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
-from controllers_app.runtime.expectations import Expectations
+from controllers_app.runtime.watches import For, Owns, Watch, label_selector
 
 BURST_REPLICAS = 500
 STATUS_RETRIES = 1
-PACE = (5, 30)  # reconciles of one replica set per second, and at once
 _CENSUS = "replicas"
 
 
@@ -42,31 +41,29 @@ class Tally:
 class ReplicaSetController(Controller):
     """Reconciles the objects of `resource`, by default replica sets."""
 
-    resource = "replicasets.apps"
     source = "pkg/controller/replicaset/replica_set.go syncReplicaSet"
     drawn_at_rest = True
-    kind = "ReplicaSet"
+    resource = "replicasets.apps"
+    selector_of: Callable[[Object], labels.Selector] = staticmethod(label_selector)
+    watches: tuple[Watch, ...] = (
+        For(resource, index=indexes.BY_CONTROLLER),
+        Owns("pods", "ReplicaSet"),
+    )
+    pace = (5, 30)
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self.queue.pace(*PACE)
-        self._expected = Expectations(ctx.kernel)
         self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
-        self._sets = ctx.informers.informer(self.resource)
-        self._sets.index_by_namespace().index_by_controller()
-        self._pods = ctx.informers.informer("pods")
-        self._pods.index_by_controller()
+        self._sets, self._pods = self.caches[self.resource], self.caches["pods"]
         self._pods.census(_CENSUS, indexes.controller_uid, podstate.replica_facts)
-        self._sets.handle(self._set_changed, self._set_updated, self._set_deleted)
-        self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
 
     async def reconcile(self, key: str) -> Result | None:
         owner = self._sets.get(key)
         if owner is None:
-            self._expected.forget(key)
+            self.expectations.forget(key)
             return Result("is gone")
         selector = self.selector_of(owner)
-        needs_sync = self._expected.satisfied(key)
+        needs_sync = self.expectations.satisfied(key)
         await self._claim(owner, selector)
         tally = self._tally(owner, selector)
         failure: errors.ApiError | None = None
@@ -79,71 +76,6 @@ class ReplicaSetController(Controller):
         if failure is not None:
             raise failure
         return Result(said, requeue_after=tally.wait)
-
-    def selector_of(self, owner: Object) -> labels.Selector:
-        return labels.from_label_selector(owner["spec"].get("selector"))
-
-    # -- handlers -------------------------------------------------------------------------------
-
-    def _set_changed(self, owner: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(owner), revision)
-
-    def _set_updated(self, _old: Object, owner: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(owner), revision)
-
-    def _set_deleted(self, owner: Object, revision: int) -> None:
-        key = meta.key_of(owner)
-        self._expected.forget(key)
-        self.queue.add(key, revision)
-
-    def _pod_added(self, pod: Object, revision: int) -> None:
-        if meta.is_deleting(pod):
-            self._pod_deleted(pod, revision)
-            return
-        controller = meta.controller_of(pod)
-        if controller is None:
-            self._enqueue_matching(pod, revision)
-            return
-        key = ownership.owner_key(pod, self.kind, self._sets)
-        if key:
-            self._expected.creation_observed(key)
-            self.queue.add(key, revision)
-
-    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
-        if meta.is_deleting(pod):
-            self._pod_deleted(pod, revision)
-            return
-        controller = meta.controller_of(pod)
-        before = meta.controller_of(old)
-        if before != controller and before is not None:
-            key = ownership.owner_key(old, self.kind, self._sets)
-            if key:
-                self.queue.add(key, revision)
-        if controller is not None:
-            key = ownership.owner_key(pod, self.kind, self._sets)
-            if key:
-                self.queue.add(key, revision)
-        elif before is not None or meta.labels_of(old) != meta.labels_of(pod):
-            self._enqueue_matching(pod, revision)
-
-    def _pod_deleted(self, pod: Object, revision: int) -> None:
-        controller = meta.controller_of(pod)
-        if controller is None:
-            return
-        key = ownership.owner_key(pod, self.kind, self._sets)
-        if key:
-            self._expected.deletion_observed(key, meta.uid_of(pod))
-            self.queue.add(key, revision)
-
-    def _enqueue_matching(self, pod: Object, revision: int) -> None:
-        """An orphan: wake every owner that could adopt it."""
-        pod_labels = meta.labels_of(pod)
-        if not pod_labels:
-            return
-        for key, owner in sorted(self._sets.by("namespace", meta.namespace_of(pod)).items()):
-            selector = self.selector_of(owner)
-            if selector.matches(pod_labels):
-                self.queue.add(key, revision)
 
     # -- what is there --------------------------------------------------------------------------
 
@@ -244,7 +176,7 @@ class ReplicaSetController(Controller):
         self, key: str, owner: Object, count: int
     ) -> tuple[str, errors.ApiError | None]:
         pod = podcontrol.pod_from_template(owner["spec"]["template"], owner)
-        self._expected.expect_creations(key, count)
+        self.expectations.expect_creations(key, count)
 
         async def create(_number: int) -> None:
             try:
@@ -256,7 +188,7 @@ class ReplicaSetController(Controller):
 
         created, failure, batches = await podcontrol.slow_start(count, create)
         if created < count:
-            self._expected.creation_observed(key, count - created)
+            self.expectations.creation_observed(key, count - created)
         sizes = ", ".join(str(size) for size in batches)
         return f"creates {created} (slow start {sizes})", failure
 
@@ -269,7 +201,7 @@ class ReplicaSetController(Controller):
             if podstate.is_active(pod)
         ]
         doomed = podstate.first_to_delete(owned, count, self._related(owner), self.kernel.now)
-        self._expected.expect_deletions(key, [meta.uid_of(pod) for pod in doomed])
+        self.expectations.expect_deletions(key, [meta.uid_of(pod) for pod in doomed])
         failure: errors.ApiError | None = None
         deleted = 0
         for pod in doomed:
@@ -277,7 +209,7 @@ class ReplicaSetController(Controller):
                 await self._pod_control.delete(owner, pod)
                 deleted += 1
             except errors.ApiError as error:
-                self._expected.deletion_observed(key, meta.uid_of(pod))
+                self.expectations.deletion_observed(key, meta.uid_of(pod))
                 if error.code != 404:
                     failure = failure or error
         return f"deletes {deleted}", failure

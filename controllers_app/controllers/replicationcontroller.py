@@ -9,15 +9,22 @@ from __future__ import annotations
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers import replicaset
+from controllers_app.runtime import indexes
+from controllers_app.runtime.watches import For, Owns
+
+
+def _selector(owner: Object) -> labels.Selector:
+    return labels.from_set(owner["spec"].get("selector"))
 
 
 class ReplicationControllerController(replicaset.ReplicaSetController):
     """Reconciles replication controllers."""
 
-    resource = "replicationcontrollers"
     source = "pkg/controller/replication/replication_controller.go"
     drawn_at_rest = False
-    kind = "ReplicationController"
-
-    def selector_of(self, owner: Object) -> labels.Selector:
-        return labels.from_set(owner["spec"].get("selector"))
+    resource = "replicationcontrollers"
+    selector_of = staticmethod(_selector)
+    watches = (
+        For(resource, index=indexes.BY_CONTROLLER),
+        Owns("pods", "ReplicationController", selector=_selector),
+    )

@@ -15,6 +15,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, Watches
 
 FOREVER = -1.0
 
@@ -24,15 +25,34 @@ class TaintEvictionController(Controller):
 
     resource = "pods"
     source = "pkg/controller/tainteviction/taint_eviction.go processPodOnNode"
+    watches = (
+        Watches(
+            "nodes",
+            on=ADDED,
+            when=lambda node: _no_execute(node),
+            keys=lambda self, node: self._pods_on(node),
+        ),
+        Watches(
+            "nodes",
+            on=UPDATED,
+            changed=lambda old, node: _no_execute(old) != _no_execute(node),
+            keys=lambda self, node: self._pods_on(node),
+        ),
+        Watches(
+            "pods",
+            on=ADDED | UPDATED,
+            index=podstate.BY_NODE,
+            changed=lambda old, pod: _placement(old) != _placement(pod),
+            keys=lambda self, pod: self._if_on_tainted_node(pod),
+        ),
+        Watches("pods", on=DELETED, keys=lambda self, pod: self._if_marked(pod)),
+    )
     workers = 8
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._marked: dict[str, None] = {}
-        self._nodes = ctx.informers.informer("nodes")
-        self._pods = ctx.informers.informer("pods").index("node", podstate.by_node)
-        self._nodes.handle(self._node_added, self._node_updated)
-        self._pods.handle(self._pod_added, self._pod_updated, self._pod_gone)
+        self._nodes, self._pods = self.caches["nodes"], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
         pod = self._pods.get(key)
@@ -73,48 +93,27 @@ class TaintEvictionController(Controller):
             "reason": "DeletionByTaintManager",
             "message": "Taint manager: deleting due to NoExecute taint",
         }
-        try:
+        with errors.ignoring("NotFound"):
             await self.client.patch(
                 "pods", namespace, name, {"status": {"conditions": [condition]}},
                 subresource="status",
             )  # fmt: skip
             await self.client.delete("pods", namespace, name)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
         self._marked.pop(key, None)
 
-    # -- handlers -------------------------------------------------------------------------------
+    # -- keys -----------------------------------------------------------------------------------
 
-    def _node_added(self, node: Object, revision: int) -> None:
-        if _no_execute(node):
-            self._enqueue_pods(node, revision)
+    def _pods_on(self, node: Object) -> list[str]:
+        return sorted(self._pods.by("node", meta.name_of(node)))
 
-    def _node_updated(self, old: Object, node: Object, revision: int) -> None:
-        if _no_execute(old) != _no_execute(node):
-            self._enqueue_pods(node, revision)
-
-    def _enqueue_pods(self, node: Object, revision: int) -> None:
-        for key in sorted(self._pods.by("node", meta.name_of(node))):
-            self.queue.add(key, revision)
-
-    def _pod_added(self, pod: Object, revision: int) -> None:
+    def _if_on_tainted_node(self, pod: Object) -> tuple[str, ...]:
         node_name = pod["spec"].get("nodeName")
         node = self._nodes.get(node_name) if node_name else None
-        if node is not None and _no_execute(node):
-            self.queue.add(meta.key_of(pod), revision)
+        return (meta.key_of(pod),) if node is not None and _no_execute(node) else ()
 
-    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
-        before, now = old["spec"], pod["spec"]
-        if before.get("nodeName") != now.get("nodeName") or before.get("tolerations") != now.get(
-            "tolerations"
-        ):
-            self._pod_added(pod, revision)
-
-    def _pod_gone(self, pod: Object, revision: int) -> None:
+    def _if_marked(self, pod: Object) -> tuple[str, ...]:
         key = meta.key_of(pod)
-        if key in self._marked:
-            self.queue.add(key, revision)
+        return (key,) if key in self._marked else ()
 
 
 def tolerated_seconds(pod: Object, taints: Sequence[Object]) -> float:
@@ -142,6 +141,10 @@ def tolerates(toleration: Object, taint: Object) -> bool:
     if toleration.get("operator") == "Exists":
         return True
     return bool(toleration.get("value", "") == taint.get("value", ""))
+
+
+def _placement(pod: Object) -> tuple[object, object]:
+    return pod["spec"].get("nodeName"), pod["spec"].get("tolerations")
 
 
 def _no_execute(node: Object) -> list[Object]:

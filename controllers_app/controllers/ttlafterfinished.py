@@ -9,22 +9,24 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.job import job as jobs
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For
 
 
 class TtlAfterFinishedController(Controller):
     """Reconciles jobs that have a time to live."""
 
-    resource = jobs.JOBS
     source = "pkg/controller/ttlafterfinished/ttlafterfinished_controller.go processJob"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._jobs = ctx.informers.informer(jobs.JOBS)
-        self._jobs.handle(self._changed, self._updated)
+    watches = (
+        For(
+            jobs.JOBS,
+            on=ADDED | UPDATED,
+            when=lambda job: "ttlSecondsAfterFinished" in job["spec"] and jobs.is_over(job),
+        ),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        job = self._jobs.get(key)
+        job = self.caches[jobs.JOBS].get(key)
         if job is None or meta.is_deleting(job):
             return Result("is gone or going")
         ended = _ended(job)
@@ -39,19 +41,9 @@ class TtlAfterFinishedController(Controller):
             "preconditions": {"uid": meta.uid_of(job)},
         }
         namespace, name = meta.split_key(key)
-        try:
+        with errors.ignoring("NotFound"):
             await self.client.delete(jobs.JOBS, namespace, name, options=options)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
         return Result("its time is over: deletes it")
-
-    def _changed(self, job: Object, revision: int) -> None:
-        if job["spec"].get("ttlSecondsAfterFinished") is not None and jobs.is_over(job):
-            self.queue.add(meta.key_of(job), revision)
-
-    def _updated(self, _old: Object, job: Object, revision: int) -> None:
-        self._changed(job, revision)
 
 
 def _ended(job: Object) -> int | None:

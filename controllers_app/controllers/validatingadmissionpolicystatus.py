@@ -7,10 +7,10 @@ Models kubernetes pkg/controller/validatingadmissionpolicystatus/controller.go.
 
 from __future__ import annotations
 
-from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For
 
 RESOURCE = "validatingadmissionpolicies.admissionregistration.k8s.io"
 
@@ -18,38 +18,21 @@ RESOURCE = "validatingadmissionpolicies.admissionregistration.k8s.io"
 class PolicyStatusController(Controller):
     """Reconciles validating admission policies, by name."""
 
-    resource = RESOURCE
     source = "pkg/controller/validatingadmissionpolicystatus/controller.go reconcile"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._check = ctx.check_types
-        served = {info.key for info in kinds.resources(ctx.version, ctx.config)}
-        if RESOURCE in served:
-            self._policies = ctx.informers.informer(RESOURCE)
-            self._policies.handle(self._changed, self._updated)
+    watches = (For(RESOURCE, on=ADDED | UPDATED, optional=True),)
 
     async def reconcile(self, key: str) -> Result | None:
-        policy = self._policies.get(key)
+        policy = self.caches[RESOURCE].get(key)
         if policy is None:
             return Result("is gone")
         generation = policy["metadata"].get("generation") or 0
         status = policy.get("status") or {}
         if generation <= (status.get("observedGeneration") or 0):
             return Result("is checked already")
-        warnings = self._check(policy)
+        warnings = self.ctx.check_types(policy)
         checked: Object = {"expressionWarnings": warnings} if warnings else {}
         made = {**status, "observedGeneration": generation, "typeChecking": checked}
-        try:
-            await self.client.update(RESOURCE, "", key, {**policy, "status": made},
-                                     subresource="status")  # fmt: skip
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
+        changed = {**policy, "status": made}
+        with errors.ignoring("NotFound"):
+            await self.client.update(RESOURCE, "", key, changed, subresource="status")
         return Result(f"checked: {len(warnings)} warnings")
-
-    def _changed(self, policy: Object, revision: int) -> None:
-        self.queue.add(meta.name_of(policy), revision)
-
-    def _updated(self, _old: Object, policy: Object, revision: int) -> None:
-        self._changed(policy, revision)

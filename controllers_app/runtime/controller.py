@@ -11,6 +11,7 @@ all upstream controllers share in shape.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,13 +19,17 @@ from apiserver_app.apis.certificates import Authority
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Cancelled, Kernel
+from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from controllers_app.runtime import watches
 from controllers_app.runtime.events import Recorder
-from controllers_app.runtime.informer import InformerFactory
+from controllers_app.runtime.expectations import Expectations
+from controllers_app.runtime.informer import Informer, InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup
+from controllers_app.runtime.watches import Watch
 from controllers_app.runtime.workqueue import Item, WorkQueue
 
 WORKERS = 5
@@ -62,21 +67,35 @@ class Context:
 
 
 class Controller:
-    """One controller. Its constructor registers handlers with the informers it needs."""
+    """One controller: what it watches, and how it reconciles a key."""
 
-    resource = ""  # whose objects the keys of its queue name; empty when they name something else
+    watches: tuple[Watch, ...] = ()
+    resource = ""  # whose objects the keys name, where it is not what the first `For` says
     source = ""  # upstream file and function
     drawn_at_rest = False  # the map has a lane for it even when it has nothing to do
     # how many keys are worked on at a time
     workers = WORKERS
     # after so many failures in a row the key is given up until it changes; None: never
     retries_max: int | None = None
+    # reconciles of one key per second, and how many at once; None: as many as there are
+    pace: tuple[float, int] | None = None
 
     def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
         self.queue = ctx.queue
         self.kernel = ctx.kernel
         self.client = ctx.client
         self.recorder = ctx.recorder
+        self.expectations = Expectations(ctx.kernel)
+        if self.pace is not None:
+            self.queue.pace(*self.pace)
+        self.caches = watches.caches(self, ctx.informers)
+        self.every: dict[str, Informer] = {}  # the caches of a watch on every resource
+
+    @functools.cached_property
+    def resources(self) -> kinds.Resources:
+        """What the API server serves; custom resources only for a watch on every resource."""
+        return kinds.Resources(self.ctx.version, self.ctx.config)
 
     async def reconcile(self, key: str) -> Result | None:
         """Bring what the key names one step closer to what is wanted. Twice changes nothing."""
@@ -84,6 +103,18 @@ class Controller:
 
     async def housekeep(self) -> None:
         """A background loop beside the queue; most controllers have none."""
+
+
+Factory = Callable[[Context], Controller]
+
+
+def build(name: str, factory: Factory, ctx: Context) -> Controller:
+    """The controller with its informers, which run, and its handlers, which are registered."""
+    with ctx.informers.registering(name):
+        controller = factory(ctx)
+        watches.register(controller, ctx.informers)
+    ctx.informers.start()
+    return controller
 
 
 async def run(
@@ -107,8 +138,9 @@ async def run(
 def _facts(controller: Controller, reads: list[str]) -> Object:
     """What the trace tells of a controller once it has started."""
     facts: Object = {"source": controller.source, "reads": reads}
-    if controller.resource:
-        facts["resource"] = controller.resource
+    resource = controller.resource or watches.reconciled(controller)
+    if resource:
+        facts["resource"] = resource
     if controller.drawn_at_rest:
         facts["drawn_at_rest"] = True
     return facts
@@ -164,6 +196,3 @@ class Worker:
             self._queue.forget(key)
             return "error", why, 0
         return outcome, why, self._queue.retry(key)
-
-
-Factory = Callable[[Context], Controller]

@@ -16,6 +16,7 @@ from apiserver_app.machinery.meta import Object
 ValuesOf = Callable[[Object], Sequence[str]]
 ValueOf = Callable[[Object], str]
 FactsOf = Callable[[Object], Hashable]
+NamedIndex = tuple[str, ValuesOf]
 
 # the controller index files objects without a controller under ORPHANS + namespace
 ORPHANS = "orphans/"
@@ -99,6 +100,10 @@ def by_namespace(obj: Object) -> Sequence[str]:
 
 def by_controller(obj: Object) -> Sequence[str]:
     return (controller_uid(obj),)
+
+
+BY_NAMESPACE: NamedIndex = ("namespace", by_namespace)
+BY_CONTROLLER: NamedIndex = ("controller", by_controller)
 
 
 def controller_uid(obj: Object) -> str:

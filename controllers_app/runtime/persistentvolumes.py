@@ -49,6 +49,10 @@ def of_pod(pod: Object) -> tuple[str, ...]:
     return tuple(f"{namespace}/{name}" for name in names)
 
 
+# pods by the claims they mount
+BY_CLAIM = ("claim", of_pod)
+
+
 def is_bound(claim: Object) -> bool:
     """Whether claim and volume have found each other, and both say so."""
     return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in meta.annotations_of(claim)

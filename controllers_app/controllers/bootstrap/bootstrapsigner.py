@@ -15,8 +15,8 @@ import json
 
 from apiserver_app.apis import bootstraptokens
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For, Watches
 
 NAMESPACE, NAME = "kube-public", "cluster-info"
 KEY = f"{NAMESPACE}/{NAME}"
@@ -26,19 +26,19 @@ PREFIX = "jws-kubeconfig-"
 class BootstrapSignerController(Controller):
     """Reconciles the one config map."""
 
-    resource = "configmaps"
     source = "pkg/controller/bootstrap/bootstrapsigner.go signConfigMap"
+    watches = (
+        For("configmaps", on=ADDED | UPDATED, when=lambda found: meta.key_of(found) == KEY),
+        Watches(
+            "secrets",
+            when=lambda secret: secret.get("type") == bootstraptokens.TYPE,
+            keys=lambda self, secret: (KEY,),
+        ),
+    )
     workers = 1
 
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._maps = ctx.informers.informer("configmaps")
-        self._secrets = ctx.informers.informer("secrets")
-        self._maps.handle(self._map_changed, self._map_updated)
-        self._secrets.handle(self._secret_changed, self._secret_updated, self._secret_changed)
-
     async def reconcile(self, key: str) -> Result | None:
-        found = self._maps.get(key)
+        found = self.caches["configmaps"].get(key)
         data = (found or {}).get("data") or {}
         content = data.get("kubeconfig")
         if found is None or content is None:
@@ -48,17 +48,14 @@ class BootstrapSignerController(Controller):
             wanted[PREFIX + identity] = signature(content, identity, secret)
         if wanted == data:
             return Result("is signed as it should be")
-        try:
+        with errors.ignoring("NotFound", "Conflict"):
             await self.client.update("configmaps", NAMESPACE, NAME, {**found, "data": wanted})
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise
         return Result(f"signs with {len([one for one in wanted if one.startswith(PREFIX)])} tokens")
 
     def _tokens(self) -> dict[str, str]:
         """Secrets by id, of those tokens that may sign."""
         found: dict[str, str] = {}
-        for secret in self._secrets.list(bootstraptokens.NAMESPACE):
+        for secret in self.caches["secrets"].list(bootstraptokens.NAMESPACE):
             if secret.get("type") != bootstraptokens.TYPE:
                 continue
             identity = bootstraptokens.read(secret, "token-id")
@@ -69,20 +66,6 @@ class BootstrapSignerController(Controller):
             if identity and password and named and signs and not ended:
                 found[identity] = password
         return found
-
-    def _map_changed(self, found: Object, revision: int) -> None:
-        if meta.key_of(found) == KEY:
-            self.queue.add(KEY, revision)
-
-    def _map_updated(self, _old: Object, found: Object, revision: int) -> None:
-        self._map_changed(found, revision)
-
-    def _secret_changed(self, secret: Object, revision: int) -> None:
-        if secret.get("type") == bootstraptokens.TYPE:
-            self.queue.add(KEY, revision)
-
-    def _secret_updated(self, _old: Object, secret: Object, revision: int) -> None:
-        self._secret_changed(secret, revision)
 
 
 def signature(content: str, identity: str, secret: str) -> str:

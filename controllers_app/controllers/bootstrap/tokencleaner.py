@@ -8,23 +8,27 @@ from __future__ import annotations
 from apiserver_app.apis import bootstraptokens
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
-from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For
 
 
 class TokenCleanerController(Controller):
     """Reconciles the Secrets of bootstrap tokens, by key."""
 
-    resource = "secrets"
     source = "pkg/controller/bootstrap/tokencleaner.go evalSecret"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._secrets = ctx.informers.informer("secrets")
-        self._secrets.handle(self._changed, self._updated)
+    watches = (
+        For(
+            "secrets",
+            on=ADDED | UPDATED,
+            when=lambda secret: (
+                secret.get("type") == bootstraptokens.TYPE
+                and meta.namespace_of(secret) == bootstraptokens.NAMESPACE
+            ),
+        ),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        secret = self._secrets.get(key)
+        secret = self.caches["secrets"].get(key)
         if secret is None or secret.get("type") != bootstraptokens.TYPE:
             return Result("is gone or no bootstrap token")
         end = bootstraptokens.expires(secret)
@@ -35,17 +39,6 @@ class TokenCleanerController(Controller):
             return Result(f"expires in {wait:.0f} s", wait, background=True)
         namespace, name = meta.split_key(key)
         options = {"preconditions": {"uid": meta.uid_of(secret)}}
-        try:
+        with errors.ignoring("NotFound", "Conflict"):
             await self.client.delete("secrets", namespace, name, options=options)
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise
         return Result("has expired: deletes it")
-
-    def _changed(self, secret: Object, revision: int) -> None:
-        here = meta.namespace_of(secret) == bootstraptokens.NAMESPACE
-        if here and secret.get("type") == bootstraptokens.TYPE:
-            self.queue.add(meta.key_of(secret), revision)
-
-    def _updated(self, _old: Object, secret: Object, revision: int) -> None:
-        self._changed(secret, revision)

@@ -11,7 +11,8 @@ from apiserver_app.apis import certificates
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.certificates import rules
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For
 
 _SELF = "Auto approving self kubelet client certificate after SubjectAccessReview."
 _ANY = "Auto approving kubelet client certificate after SubjectAccessReview."
@@ -21,16 +22,11 @@ RETRY_SECONDS = 60
 class CsrApprovingController(Controller):
     """Reconciles certificate signing requests, by name."""
 
-    resource = rules.RESOURCE
     source = "pkg/controller/certificates/approver/sarapprove.go handle"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._requests = ctx.informers.informer(rules.RESOURCE)
-        self._requests.handle(self._changed, self._updated)
+    watches = (For(rules.RESOURCE, on=ADDED | UPDATED, when=lambda csr: not _decided(csr)),)
 
     async def reconcile(self, key: str) -> Result | None:
-        csr = self._requests.get(key)
+        csr = self.caches[rules.RESOURCE].get(key)
         if csr is None or _decided(csr):
             return Result("is gone or decided")
         spec = csr["spec"]
@@ -86,13 +82,6 @@ class CsrApprovingController(Controller):
         changed = meta.with_path(csr, ("status", "conditions"), conditions)
         name = meta.name_of(csr)
         await self.client.update(rules.RESOURCE, "", name, changed, subresource="approval")
-
-    def _changed(self, csr: Object, revision: int) -> None:
-        if not _decided(csr):
-            self.queue.add(meta.name_of(csr), revision)
-
-    def _updated(self, _old: Object, csr: Object, revision: int) -> None:
-        self._changed(csr, revision)
 
 
 def _decided(csr: Object) -> bool:

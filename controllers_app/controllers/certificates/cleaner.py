@@ -10,7 +10,8 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.certificates import rules
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For
 
 DECIDED_SECONDS, PENDING_SECONDS = 3600, 24 * 3600
 
@@ -18,16 +19,11 @@ DECIDED_SECONDS, PENDING_SECONDS = 3600, 24 * 3600
 class CsrCleanerController(Controller):
     """Reconciles certificate signing requests, by name, at the moment when they are due."""
 
-    resource = rules.RESOURCE
     source = "pkg/controller/certificates/cleaner/cleaner.go handle"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._requests = ctx.informers.informer(rules.RESOURCE)
-        self._requests.handle(self._changed, self._updated)
+    watches = (For(rules.RESOURCE, on=ADDED | UPDATED),)
 
     async def reconcile(self, key: str) -> Result | None:
-        csr = self._requests.get(key)
+        csr = self.caches[rules.RESOURCE].get(key)
         if csr is None:
             return Result("is gone")
         due = _due(csr)
@@ -36,18 +32,9 @@ class CsrCleanerController(Controller):
         wait = (due - self.kernel.now) / SECOND
         if wait >= 0:
             return Result(f"stays {wait:.0f} s more", wait + 1, background=True)
-        try:
+        with errors.ignoring("NotFound"):
             await self.client.delete(rules.RESOURCE, "", key)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
         return Result("is old: deletes it")
-
-    def _changed(self, csr: Object, revision: int) -> None:
-        self.queue.add(meta.name_of(csr), revision)
-
-    def _updated(self, _old: Object, csr: Object, revision: int) -> None:
-        self._changed(csr, revision)
 
 
 def _due(csr: Object) -> int | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podcontrol
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
 
 NAME = "kube-root-ca.crt"
 DESCRIPTION = "kubernetes.io/description"
@@ -22,33 +23,34 @@ DESCRIPTION_TEXT = (
 class RootCaController(Controller):
     """Reconciles namespaces, by name."""
 
-    resource = "namespaces"
     source = "pkg/controller/certificates/rootcacertpublisher/publisher.go syncNamespace"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._data = {"ca.crt": ctx.root_ca}
-        self._namespaces = ctx.informers.informer("namespaces")
-        self._maps = ctx.informers.informer("configmaps")
-        self._namespaces.handle(self._changed, self._updated)
-        self._maps.handle(on_update=self._map_updated, on_delete=self._map_gone)
+    watches = (
+        For("namespaces", on=ADDED | UPDATED, changed=lambda old, namespace: _is_active(namespace)),
+        Watches(
+            "configmaps",
+            on=UPDATED | DELETED,
+            when=lambda found: meta.name_of(found) == NAME,
+            keys=lambda self, found: (meta.namespace_of(found),),
+        ),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        namespace = self._namespaces.get(key)
+        data = {"ca.crt": self.ctx.root_ca}
+        namespace = self.caches["namespaces"].get(key)
         if namespace is None or meta.is_deleting(namespace):
             return Result("is gone or going: does nothing")
-        known = self._maps.get(f"{key}/{NAME}")
+        known = self.caches["configmaps"].get(f"{key}/{NAME}")
         if known is None:
-            await self._create(key)
+            await self._create(key, data)
             return Result(f"creates {NAME}")
         annotations = meta.annotations_of(known)
-        if known.get("data") == self._data and annotations.get(DESCRIPTION):
+        if known.get("data") == data and annotations.get(DESCRIPTION):
             return Result(f"has {NAME}")
         changed = meta.with_path(known, ("metadata", "annotations", DESCRIPTION), DESCRIPTION_TEXT)
-        await self.client.update("configmaps", key, NAME, {**changed, "data": self._data})
+        await self.client.update("configmaps", key, NAME, {**changed, "data": data})
         return Result(f"corrects {NAME}")
 
-    async def _create(self, namespace: str) -> None:
+    async def _create(self, namespace: str, data: dict[str, str]) -> None:
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -57,7 +59,7 @@ class RootCaController(Controller):
                 "namespace": namespace,
                 "annotations": {DESCRIPTION: DESCRIPTION_TEXT},
             },
-            "data": self._data,
+            "data": data,
         }
         try:
             await self.client.create("configmaps", namespace, body)
@@ -65,16 +67,6 @@ class RootCaController(Controller):
             if not podcontrol.is_namespace_terminating(error):
                 raise
 
-    def _changed(self, namespace: Object, revision: int) -> None:
-        self.queue.add(meta.name_of(namespace), revision)
 
-    def _updated(self, _old: Object, namespace: Object, revision: int) -> None:
-        if (namespace.get("status") or {}).get("phase") == "Active":
-            self.queue.add(meta.name_of(namespace), revision)
-
-    def _map_updated(self, _old: Object, found: Object, revision: int) -> None:
-        self._map_gone(found, revision)
-
-    def _map_gone(self, found: Object, revision: int) -> None:
-        if meta.name_of(found) == NAME:
-            self.queue.add(meta.namespace_of(found), revision)
+def _is_active(namespace: Object) -> bool:
+    return bool((namespace.get("status") or {}).get("phase") == "Active")

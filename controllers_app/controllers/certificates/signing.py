@@ -14,29 +14,26 @@ from apiserver_app.apis import certificates
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.certificates import rules
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, UPDATED, For
 
 
 class CsrSigningController(Controller):
     """Reconciles certificate signing requests, by name."""
 
-    resource = rules.RESOURCE
     source = "pkg/controller/certificates/signer/signer.go handle"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._authority = ctx.authority
-        self._requests = ctx.informers.informer(rules.RESOURCE)
-        self._requests.handle(self._changed, self._updated)
+    watches = (
+        For(rules.RESOURCE, on=ADDED | UPDATED, when=lambda csr: rules.has(csr, "Approved")),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        csr = self._requests.get(key)
+        csr = self.caches[rules.RESOURCE].get(key)
         if csr is None or (csr.get("status") or {}).get("certificate"):
             return Result("is gone or has its certificate")
         if not rules.has(csr, "Approved") or rules.has(csr, "Failed"):
             return Result("is not approved, or has failed: does nothing")
-        spec = csr["spec"]
-        if spec["signerName"] not in rules.SIGNERS or self._authority is None:
+        spec, authority = csr["spec"], self.ctx.authority
+        if spec["signerName"] not in rules.SIGNERS or authority is None:
             return Result(f"{spec['signerName']} is somebody else's to sign")
         usages = spec.get("usages") or ()
         try:
@@ -45,7 +42,7 @@ class CsrSigningController(Controller):
             if wrong:
                 await self._fail(csr, wrong)
                 return Result(f"fails: {wrong}")
-            certificate = self._authority.certificate(
+            certificate = authority.certificate(
                 spec["request"], usages, spec.get("expirationSeconds"), self.kernel.now,
                 _serial(csr),
             )  # fmt: skip
@@ -69,13 +66,6 @@ class CsrSigningController(Controller):
     async def _write(self, csr: Object) -> None:
         name = meta.name_of(csr)
         await self.client.update(rules.RESOURCE, "", name, csr, subresource="status")
-
-    def _changed(self, csr: Object, revision: int) -> None:
-        if rules.has(csr, "Approved"):
-            self.queue.add(meta.name_of(csr), revision)
-
-    def _updated(self, _old: Object, csr: Object, revision: int) -> None:
-        self._changed(csr, revision)
 
 
 def _serial(csr: Object) -> int:

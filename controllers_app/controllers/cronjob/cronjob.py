@@ -22,7 +22,8 @@ from controllers_app.controllers.job import job
 from controllers_app.controllers.workload import podcontrol
 from controllers_app.controllers.workload.ownership import controller_reference
 from controllers_app.runtime import events
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import UPDATED, For, Owns, Reads, Watches
 
 CRON_JOBS = "cronjobs.batch"
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -56,22 +57,25 @@ class State:
 class CronJobController(Controller):
     """Reconciles cron jobs."""
 
-    resource = CRON_JOBS
     source = "pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._jobs = ctx.informers.informer(job.JOBS).index_by_controller()
-        self._cron_jobs = ctx.informers.informer(CRON_JOBS)
-        self._cron_jobs.handle(self._changed, self._updated, self._changed)
-        self._jobs.handle(self._job_changed, self._job_updated, self._job_changed)
+    watches = (
+        Reads(job.JOBS),
+        For(CRON_JOBS, changed=lambda old, cron_job: _schedule(old) == _schedule(cron_job)),
+        Watches(
+            CRON_JOBS,
+            on=UPDATED,
+            changed=lambda old, cron_job: _schedule(old) != _schedule(cron_job),
+            keys=lambda self, cron_job: self._reschedule(cron_job),
+        ),
+        Owns(job.JOBS, "CronJob", selector=None),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        found = self._cron_jobs.get(key)
+        found = self.caches[CRON_JOBS].get(key)
         if found is None:
             return Result("is gone")
         cron_job = {**found, "status": copy.deepcopy(found.get("status") or {})}
-        state = State(cron_job, list(self._jobs.owned_by(meta.uid_of(found)).values()))
+        state = State(cron_job, list(self.caches[job.JOBS].owned_by(meta.uid_of(found)).values()))
         await self._clean_up(state)
         failure, wait = None, 0.0
         try:
@@ -270,34 +274,19 @@ class CronJobController(Controller):
         namespace, name = _place(state.cron_job)
         await self.client.update(CRON_JOBS, namespace, name, state.cron_job, subresource="status")
 
-    # -- handlers -------------------------------------------------------------------------------
-
-    def _changed(self, cron_job: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(cron_job), revision)
-
-    def _updated(self, old: Object, cron_job: Object, revision: int) -> None:
+    def _reschedule(self, cron_job: Object) -> tuple[str, ...]:
         """A new schedule begins with its next moment, not with one that it would have had."""
-        key, spec, before = meta.key_of(cron_job), cron_job["spec"], old["spec"]
-        if all(spec.get(name) == before.get(name) for name in ("schedule", "timeZone")):
-            self.queue.add(key, revision)
-            return
         try:
             schedule = scheduling.schedule_of(cron_job)
         except cron.ScheduleError:
-            return
+            return ()
         wait = scheduling.seconds_to_next(cron_job, self.kernel.now, schedule)
-        self.queue.set_after(key, wait, background=True)
+        self.queue.set_after(meta.key_of(cron_job), wait, background=True)
+        return ()
 
-    def _job_changed(self, one: Object, revision: int) -> None:
-        owner = meta.controller_of(one)
-        if owner is not None and owner["kind"] == "CronJob":
-            key = f"{meta.namespace_of(one)}/{owner['name']}"
-            found = self._cron_jobs.get(key)
-            if found is not None and meta.uid_of(found) == owner["uid"]:
-                self.queue.add(key, revision)
 
-    def _job_updated(self, _old: Object, one: Object, revision: int) -> None:
-        self._job_changed(one, revision)
+def _schedule(cron_job: Object) -> tuple[Any, Any]:
+    return cron_job["spec"].get("schedule"), cron_job["spec"].get("timeZone")
 
 
 def _place(obj: Object) -> tuple[str, str]:

@@ -15,12 +15,12 @@ from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.daemonset import nodeselection
 from controllers_app.controllers.deployment import rules
 from controllers_app.controllers.workload import history, ownership, podcontrol, podstate
+from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
-from controllers_app.runtime.expectations import Expectations
+from controllers_app.runtime.watches import For, Owns, Reads, Watches
 
 DAEMON_SETS = "daemonsets.apps"
 BURST = 250
-PACE = (5, 30)  # reconciles of one daemon set per second, and at once
 GENERATION = "deprecated.daemonset.template.generation"
 GENERATION_LABEL = "pod-template-generation"
 PREFIX = "node.kubernetes.io/"
@@ -53,36 +53,42 @@ class Plan:
 class DaemonSetController(Controller):
     """Reconciles daemon sets."""
 
-    resource = DAEMON_SETS
     source = "pkg/controller/daemon/daemon_controller.go syncDaemonSet"
+    watches = (
+        For(DAEMON_SETS),
+        # heartbeats of nodes do not matter
+        Watches(
+            "nodes",
+            changed=lambda old, node: (
+                old["spec"].get("taints") != node["spec"].get("taints")
+                or meta.labels_of(old) != meta.labels_of(node)
+            ),
+            keys=lambda self, node: map(meta.key_of, self.caches[DAEMON_SETS].list()),
+        ),
+        Owns("pods", "DaemonSet"),
+        Reads(history.REVISIONS, index=indexes.BY_CONTROLLER),
+    )
     workers = 2
+    pace = (5, 30)
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self.queue.pace(*PACE)
-        self._expected = Expectations(ctx.kernel)
         self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
-        self._sets = ctx.informers.informer(DAEMON_SETS).index_by_namespace()
-        self._nodes = ctx.informers.informer("nodes")
-        self._pods = ctx.informers.informer("pods").index_by_controller()
-        self._revisions = ctx.informers.informer(history.REVISIONS).index_by_controller()
-        self._sets.handle(self._changed, self._updated, self._deleted)
-        self._nodes.handle(self._node_added, self._node_updated, self._node_added)
-        self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
+        self._nodes, self._pods = self.caches["nodes"], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
-        owner = self._sets.get(key)
+        owner = self.caches[DAEMON_SETS].get(key)
         if owner is None:
-            self._expected.forget(key)
+            self.expectations.forget(key)
             return Result("is gone")
         if meta.is_deleting(owner):
             return Result("is being deleted: does nothing")
-        past = history.History(self.client, self._revisions, owner)
+        past = history.History(self.client, self.caches[history.REVISIONS], owner)
         current = await past.current()
         hash_ = history.hash_of(current)
         by_node = await self._pods_by_node(owner)
         said = "waits until the cache shows what it did"
-        if self._expected.satisfied(key):
+        if self.expectations.satisfied(key):
             said = await self._manage(key, owner, by_node, hash_)
         await past.trim(
             owner["spec"].get("revisionHistoryLimit", 10),
@@ -134,9 +140,9 @@ class DaemonSetController(Controller):
         creates = plan.create[:BURST]
         deletes = [*plan.delete, *plan.failed][:BURST]
         if deletes:
-            self._expected.expect_deletions(key, [meta.uid_of(pod) for pod in deletes])
+            self.expectations.expect_deletions(key, [meta.uid_of(pod) for pod in deletes])
         if creates:
-            self._expected.expect_creations(key, len(creates))
+            self.expectations.expect_creations(key, len(creates))
         for pod in plan.failed:
             where = f"{meta.namespace_of(pod)}/{meta.name_of(pod)} on node {_node_of(pod)}"
             self.recorder.event(
@@ -149,12 +155,12 @@ class DaemonSetController(Controller):
 
         made, failure, _ = await podcontrol.slow_start(len(creates), create)
         if made < len(creates):
-            self._expected.creation_observed(key, len(creates) - made)
+            self.expectations.creation_observed(key, len(creates) - made)
         for pod in deletes:
             try:
                 await self._pod_control.delete(owner, pod)
             except errors.ApiError as error:
-                self._expected.deletion_observed(key, meta.uid_of(pod))
+                self.expectations.deletion_observed(key, meta.uid_of(pod))
                 if error.code != 404:
                     failure = failure or error
         if failure is not None:
@@ -271,59 +277,6 @@ class DaemonSetController(Controller):
                 {**owner, "status": status}, subresource="status",
             )  # fmt: skip
         return wait
-
-    # -- handlers -------------------------------------------------------------------------------
-
-    def _changed(self, owner: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(owner), revision)
-
-    def _updated(self, _old: Object, owner: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(owner), revision)
-
-    def _deleted(self, owner: Object, revision: int) -> None:
-        self._expected.forget(meta.key_of(owner))
-        self.queue.add(meta.key_of(owner), revision)
-
-    def _node_added(self, _node: Object, revision: int) -> None:
-        for owner in self._sets.list():
-            self.queue.add(meta.key_of(owner), revision)
-
-    def _node_updated(self, old: Object, node: Object, revision: int) -> None:
-        """Only what decides where pods may run; heartbeats do not."""
-        before, now = old["spec"], node["spec"]
-        if before.get("taints") != now.get("taints") or meta.labels_of(old) != meta.labels_of(node):
-            self._node_added(node, revision)
-
-    def _pod_added(self, pod: Object, revision: int) -> None:
-        key = ownership.owner_key(pod, "DaemonSet", self._sets)
-        if key and meta.is_deleting(pod):
-            self._pod_deleted(pod, revision)
-        elif key:
-            self._expected.creation_observed(key)
-            self.queue.add(key, revision)
-        elif meta.controller_of(pod) is None and not meta.is_deleting(pod):
-            self._enqueue_matching(pod, revision)
-
-    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
-        key = ownership.owner_key(pod, "DaemonSet", self._sets)
-        if key and meta.is_deleting(pod) and not meta.is_deleting(old):
-            self._pod_deleted(pod, revision)
-        elif key:
-            self.queue.add(key, revision)
-        elif meta.controller_of(pod) is None and meta.labels_of(old) != meta.labels_of(pod):
-            self._enqueue_matching(pod, revision)
-
-    def _pod_deleted(self, pod: Object, revision: int) -> None:
-        key = ownership.owner_key(pod, "DaemonSet", self._sets)
-        if key:
-            self._expected.deletion_observed(key, meta.uid_of(pod))
-            self.queue.add(key, revision)
-
-    def _enqueue_matching(self, pod: Object, revision: int) -> None:
-        for key, owner in sorted(self._sets.by("namespace", meta.namespace_of(pod)).items()):
-            selector = labels.from_label_selector(owner["spec"].get("selector"))
-            if selector.matches(meta.labels_of(pod)):
-                self.queue.add(key, revision)
 
 
 def _created(pod: Object) -> tuple[str, str]:

@@ -15,30 +15,33 @@ from controllers_app.controllers.deployment import progress as statuses
 from controllers_app.controllers.deployment import rules, strategies
 from controllers_app.controllers.deployment.sync import DEPLOYMENTS, REPLICA_SETS, Rollout
 from controllers_app.controllers.workload.ownership import Claims
+from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
-
-RETRIES_MAX = 15
-PACE = (5, 30)  # reconciles of one deployment per second, and at once
+from controllers_app.runtime.watches import DELETED, For, Owns, Watches
 
 
 class DeploymentController(Controller):
     """Reconciles deployments."""
 
-    resource = DEPLOYMENTS
     source = "pkg/controller/deployment/deployment_controller.go syncDeployment"
     drawn_at_rest = True
-    retries_max = RETRIES_MAX
+    watches = (
+        For(DEPLOYMENTS),
+        Owns(REPLICA_SETS, "Deployment"),
+        Watches(
+            "pods",
+            on=DELETED,
+            index=indexes.BY_CONTROLLER,
+            keys=lambda self, pod: self._recreated(pod),
+        ),
+    )
+    retries_max = 15
+    pace = (5, 30)
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._version = ctx.version
-        self.queue.pace(*PACE)
-        self._deployments = ctx.informers.informer(DEPLOYMENTS).index_by_namespace()
-        self._sets = ctx.informers.informer(REPLICA_SETS).index_by_controller()
-        self._pods = ctx.informers.informer("pods").index_by_controller()
-        self._deployments.handle(self._changed, self._updated, self._changed)
-        self._sets.handle(self._set_added, self._set_updated, self._set_gone)
-        self._pods.handle(on_delete=self._pod_gone)
+        self._deployments = self.caches[DEPLOYMENTS]
+        self._sets, self._pods = self.caches[REPLICA_SETS], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
         deployment = self._deployments.get(key)
@@ -47,7 +50,9 @@ class DeploymentController(Controller):
         if not any((deployment["spec"].get("selector") or {}).values()):
             return await self._refuse_everything(deployment)
         sets = await self._claim(deployment)
-        rollout = Rollout(self.kernel, self.client, self.recorder, self._version, deployment, sets)
+        rollout = Rollout(
+            self.kernel, self.client, self.recorder, self.ctx.version, deployment, sets
+        )
         await self._decide(rollout)
         wait = statuses.seconds_to_deadline(
             rollout.deployment, rollout.deployment.get("status") or {}, self.kernel.now
@@ -144,70 +149,22 @@ class DeploymentController(Controller):
         orphans = self._sets.orphans(meta.namespace_of(deployment))
         return await claims.claim([*owned.values(), *orphans.values()])
 
-    # -- handlers -------------------------------------------------------------------------------
-
-    def _changed(self, deployment: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(deployment), revision)
-
-    def _updated(self, _old: Object, deployment: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(deployment), revision)
-
-    def _set_added(self, item: Object, revision: int) -> None:
-        controller = meta.controller_of(item)
-        if controller is not None:
-            self._enqueue_owner(item, controller, revision)
-        elif not meta.is_deleting(item):
-            self._enqueue_matching(item, revision)
-
-    def _set_updated(self, old: Object, item: Object, revision: int) -> None:
-        controller = meta.controller_of(item)
-        before = meta.controller_of(old)
-        if before is not None and before != controller:
-            self._enqueue_owner(old, before, revision)
-        if controller is not None:
-            self._enqueue_owner(item, controller, revision)
-        elif before is not None or meta.labels_of(old) != meta.labels_of(item):
-            self._enqueue_matching(item, revision)
-
-    def _set_gone(self, item: Object, revision: int) -> None:
-        controller = meta.controller_of(item)
-        if controller is not None:
-            self._enqueue_owner(item, controller, revision)
-
-    def _pod_gone(self, pod: Object, revision: int) -> None:
-        """Recreate waits for the last old pod, which no replica set's status may show."""
+    def _recreated(self, pod: Object) -> tuple[str, ...]:
+        """The deployment that recreates its pods, when this was the last of the old ones."""
         controller = meta.controller_of(pod)
         if controller is None or controller["kind"] != "ReplicaSet":
-            return
+            return ()
         owner = self._sets.get(f"{meta.namespace_of(pod)}/{controller['name']}")
         above = meta.controller_of(owner) if owner is not None else None
         if owner is None or above is None:
-            return
+            return ()
         deployment = self._deployments.get(f"{meta.namespace_of(pod)}/{above['name']}")
         if deployment is None or rules.is_rolling(deployment):
-            return
+            return ()
         siblings = self._sets.owned_by(meta.uid_of(deployment)).values()
-        if not any(self._pods.owned_by(meta.uid_of(item)) for item in siblings):
-            self.queue.add(meta.key_of(deployment), revision)
-
-    def _enqueue_owner(self, item: Object, controller: Object, revision: int) -> None:
-        if controller["kind"] != "Deployment":
-            return
-        key = f"{meta.namespace_of(item)}/{controller['name']}"
-        deployment = self._deployments.get(key)
-        if deployment is not None and meta.uid_of(deployment) == controller["uid"]:
-            self.queue.add(key, revision)
-
-    def _enqueue_matching(self, item: Object, revision: int) -> None:
-        """An orphan: wake every deployment that could adopt it."""
-        found = meta.labels_of(item)
-        if not found:
-            return
-        namespace = meta.namespace_of(item)
-        for key, deployment in sorted(self._deployments.by("namespace", namespace).items()):
-            selector = labels.from_label_selector(deployment["spec"].get("selector"))
-            if selector.matches(found):
-                self.queue.add(key, revision)
+        if any(self._pods.owned_by(meta.uid_of(item)) for item in siblings):
+            return ()
+        return (meta.key_of(deployment),)
 
 
 def _said(rollout: Rollout) -> str:

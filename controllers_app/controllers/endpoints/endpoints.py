@@ -12,6 +12,7 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.endpoints import servicepods
 from controllers_app.controllers.workload import podcontrol, podstate
 from controllers_app.runtime.controller import Context, Result
+from controllers_app.runtime.watches import DELETED, Watches, own_key
 
 ADDRESSES_MAX = 1000
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
@@ -23,14 +24,16 @@ class EndpointsController(servicepods.ServiceController):
     """Reconciles services."""
 
     source = "pkg/controller/endpoint/endpoints_controller.go syncService"
-    retries_max = 15
+    watches = (
+        *servicepods.ServiceController.watches,
+        Watches("endpoints", on=DELETED, keys=own_key),
+    )
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
+        self._endpoints = self.caches["endpoints"]
         major, minor = ctx.version.split(".")[:2]
         self._labelled = (int(major), int(minor)) >= MANAGED_BY_SINCE
-        self._endpoints = ctx.informers.informer("endpoints")
-        self._endpoints.handle(on_delete=self._gone)
 
     async def reconcile(self, key: str) -> Result | None:
         service = self.services.get(key)
@@ -38,7 +41,8 @@ class EndpointsController(servicepods.ServiceController):
         if service is None:
             self.triggers.forget(key)
             if self._endpoints.get(key) is not None:
-                await self._delete(namespace, name)
+                with errors.ignoring("NotFound"):
+                    await self.client.delete("endpoints", namespace, name)
             return Result("is gone")
         if not servicepods.is_managed(service):
             return Result("has no selector: does nothing")
@@ -64,13 +68,6 @@ class EndpointsController(servicepods.ServiceController):
             return
         metadata = {**known["metadata"], **wanted["metadata"]}
         await self.client.update("endpoints", namespace, name, {**wanted, "metadata": metadata})
-
-    async def _delete(self, namespace: str, name: str) -> None:
-        try:
-            await self.client.delete("endpoints", namespace, name)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
 
     def _object(self, service: Object, subsets: list[Object], trigger: str, over: bool) -> Object:
         labels = dict(meta.labels_of(service))
@@ -103,9 +100,6 @@ class EndpointsController(servicepods.ServiceController):
             "Warning", f"FailedTo{verb.capitalize()}Endpoint",
             f"Failed to {verb} endpoint for service {key}: {error.message}",
         )  # fmt: skip
-
-    def _gone(self, found: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(found), revision)
 
 
 def _shown(endpoints: Object) -> tuple[Any, ...]:

@@ -15,7 +15,8 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.endpoints import servicepods
 from controllers_app.controllers.workload import ownership, podcontrol, podstate
-from controllers_app.runtime.controller import Context, Result
+from controllers_app.runtime.controller import Result
+from controllers_app.runtime.watches import DELETED, UPDATED, Reads, Watches
 
 SLICES = "endpointslices.discovery.k8s.io"
 ENDPOINTS_MAX = 100
@@ -33,13 +34,20 @@ class EndpointSliceController(servicepods.ServiceController):
 
     source = "pkg/controller/endpointslice/endpointslice_controller.go syncService"
     drawn_at_rest = True
-    retries_max = 15
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._nodes = ctx.informers.informer("nodes")
-        self._slices = ctx.informers.informer(SLICES).index("service", _service_of)
-        self._slices.handle(on_update=self._slice_updated, on_delete=self._slice_gone)
+    watches = (
+        *servicepods.ServiceController.watches,
+        Reads("nodes"),
+        # somebody else's change is undone; our own leaves the endpoints as we want them
+        Watches(
+            SLICES,
+            on=UPDATED | DELETED,
+            index=("service", lambda item: _service_of(item)),
+            changed=lambda old, item: (
+                old["metadata"].get("generation") != item["metadata"].get("generation")
+            ),
+            keys=lambda self, item: _service_of(item),
+        ),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
         service = self.services.get(key)
@@ -50,7 +58,7 @@ class EndpointSliceController(servicepods.ServiceController):
             return Result("has no selector: does nothing")
         pods = self.selected(service)
         wanted = self._wanted(service, pods)
-        found = self._slices.by("service", key).values()
+        found = self.caches[SLICES].by("service", key).values()
         known = [item for item in found if not meta.is_deleting(item)]
         trigger = self.triggers.earliest_change(key, service, pods)
         count = sum(len(endpoints) for endpoints in wanted.values())
@@ -97,7 +105,7 @@ class EndpointSliceController(servicepods.ServiceController):
         node_name = spec.get("nodeName")
         if node_name:
             endpoint["nodeName"] = node_name
-            node = self._nodes.get(node_name)
+            node = self.caches["nodes"].get(node_name)
             zone = meta.labels_of(node).get(ZONE) if node is not None else None
             if zone:
                 endpoint["zone"] = zone
@@ -153,37 +161,16 @@ class EndpointSliceController(servicepods.ServiceController):
             body = _stamped(service, item, trigger)
             await self.client.update(SLICES, namespace, meta.name_of(item), body)
         for item in deletes:
-            try:
+            with errors.ignoring("NotFound"):
                 await self.client.delete(SLICES, namespace, meta.name_of(item))
-            except errors.ApiError as error:
-                if error.code != 404:
-                    raise
-
-    def _slice_updated(self, old: Object, item: Object, revision: int) -> None:
-        """Someone else's change is undone; our own leaves the endpoints as we want them."""
-        managers = {meta.labels_of(item).get(MANAGED_BY), meta.labels_of(old).get(MANAGED_BY)}
-        if MANAGER in managers and old["metadata"].get("generation") != item["metadata"].get(
-            "generation"
-        ):
-            self._slice_gone(item, revision)
-
-    def _slice_gone(self, item: Object, revision: int) -> None:
-        key = _service_key(item)
-        if key:
-            self.queue.add(key, revision)
-
-
-def _service_key(item: Object) -> str:
-    labels = meta.labels_of(item)
-    name = labels.get(SERVICE_NAME)
-    if not name or labels.get(MANAGED_BY) != MANAGER:
-        return ""
-    return f"{meta.namespace_of(item)}/{name}"
 
 
 def _service_of(item: Object) -> tuple[str, ...]:
-    key = _service_key(item)
-    return (key,) if key else ()
+    labels = meta.labels_of(item)
+    name = labels.get(SERVICE_NAME)
+    if not name or labels.get(MANAGED_BY) != MANAGER:
+        return ()
+    return (f"{meta.namespace_of(item)}/{name}",)
 
 
 def _address(pod: Object, family: str) -> str:

@@ -12,27 +12,33 @@ from typing import Any
 from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
+from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller
-from controllers_app.runtime.informer import Informer
+from controllers_app.runtime.watches import For, Watch, Watches
 
 HEADLESS = "service.kubernetes.io/headless"
-PACE = (1, 20)  # reconciles of one service per second, and at once
 TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
 
 class ServiceController(Controller):
-    """Woken for a service when it changes, and when a pod that it selects does."""
+    """Reconciles services: when one changes, and when a pod that it selects does."""
 
-    resource = "services"
+    watches: tuple[Watch, ...] = (
+        For("services", index=indexes.BY_NAMESPACE),
+        Watches(
+            "pods",
+            index=indexes.BY_NAMESPACE,
+            keys=lambda self, pod: self._services_of(pod),
+            update_keys=lambda self, old, pod: self._services_to_update(old, pod),
+        ),
+    )
+    retries_max = 15
+    pace = (1, 20)
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self.services = ctx.informers.informer("services").index_by_namespace()
-        self.pods: Informer = ctx.informers.informer("pods").index_by_namespace()
+        self.services, self.pods = self.caches["services"], self.caches["pods"]
         self.triggers = Triggers()
-        self.queue.pace(*PACE)
-        self.services.handle(self._changed, self._updated, self._changed)
-        self.pods.handle(self._pod_added, self._pod_updated, self._pod_added)
 
     def selected(self, service: Object) -> list[Object]:
         """The pods the service selects, in the order of their names."""
@@ -40,32 +46,20 @@ class ServiceController(Controller):
         pods = self.pods.by("namespace", meta.namespace_of(service))
         return [pod for _, pod in sorted(pods.items()) if _matches(selector, pod)]
 
-    def _changed(self, service: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(service), revision)
-
-    def _updated(self, _old: Object, service: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(service), revision)
-
-    def _pod_added(self, pod: Object, revision: int) -> None:
-        for service in self._services_of(pod):
-            self.queue.add(meta.key_of(service), revision)
-
-    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
-        if not self.services.by("namespace", meta.namespace_of(pod)):
-            return
-        labels_changed = meta.labels_of(old) != meta.labels_of(pod)
-        if not labels_changed and _relevant(old) == _relevant(pod):
-            return
-        self._pod_added(pod, revision)
-        if labels_changed:
-            self._pod_added(old, revision)
-
-    def _services_of(self, pod: Object) -> Iterable[Object]:
+    def _services_of(self, pod: Object) -> list[str]:
         services = self.services.by("namespace", meta.namespace_of(pod))
-        for _, service in sorted(services.items()):
-            selector = service["spec"].get("selector")
-            if selector and _matches(selector, pod):
-                yield service
+        return [
+            key
+            for key, service in sorted(services.items())
+            if service["spec"].get("selector") and _matches(service["spec"]["selector"], pod)
+        ]
+
+    def _services_to_update(self, old: Object, pod: Object) -> Iterable[str]:
+        if not self.services.by("namespace", meta.namespace_of(pod)):
+            return ()
+        if meta.labels_of(old) != meta.labels_of(pod):
+            return [*self._services_of(pod), *self._services_of(old)]
+        return self._services_of(pod) if _relevant(old) != _relevant(pod) else ()
 
 
 class Triggers:

@@ -19,7 +19,7 @@ from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.job import indexed
 from controllers_app.controllers.workload import ownership, podcontrol, podstate
 from controllers_app.runtime.controller import Context, Controller, Result
-from controllers_app.runtime.expectations import Expectations
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Owns, Watches, owner_key
 
 JOBS = "jobs.batch"
 TRACKING = "batch.kubernetes.io/job-tracking"
@@ -27,7 +27,6 @@ LOST = "pods/"  # before the key of a pod that no job counts any more
 BACKOFF_SECONDS_BASE = 10.0
 BACKOFF_SECONDS_MAX = 600.0
 PODS_PER_SYNC_MAX = 500
-PACE = (1, 20)  # reconciles of one job per second (upstream's batch period), and at once
 
 LIMIT_REACHED = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 DEADLINE_PASSED = ("DeadlineExceeded", "Job was active longer than specified deadline")
@@ -51,26 +50,26 @@ class State:
 class JobController(Controller):
     """Reconciles jobs."""
 
-    resource = JOBS
     source = "pkg/controller/job/job_controller.go syncJob"
+    watches = (
+        For(JOBS),
+        Watches(JOBS, on=DELETED, keys=lambda self, job: self._pods_to_release(job)),
+        Watches("pods", on=ADDED | UPDATED, keys=lambda self, pod: self._if_to_release(pod)),
+        Owns("pods", "Job"),
+    )
+    pace = (1, 20)  # upstream's batch period
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._rand = ctx.rand
-        self.queue.pace(*PACE)
-        self._expected = Expectations(ctx.kernel)
         self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
-        self._jobs = ctx.informers.informer(JOBS).index_by_namespace()
-        self._pods = ctx.informers.informer("pods").index_by_controller()
-        self._jobs.handle(self._changed, self._updated, self._deleted)
-        self._pods.handle(self._pod_added, self._pod_updated, self._pod_deleted)
+        self._jobs, self._pods = self.caches[JOBS], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
         if key.startswith(LOST):
             return await self._release(key.removeprefix(LOST))
         job = self._jobs.get(key)
         if job is None:
-            self._expected.forget(key)
+            self.expectations.forget(key)
             return Result("is gone")
         if is_over(job):
             return Result("has ended: does nothing")
@@ -83,7 +82,7 @@ class JobController(Controller):
         elif job["spec"].get("suspend"):
             said = "is suspended"
             await self._delete(key, job, state.active)
-        elif meta.is_deleting(job) or not self._expected.satisfied(key):
+        elif meta.is_deleting(job) or not self.expectations.satisfied(key):
             said = "waits until the cache shows what it did"
         else:
             said, wait, failure = await self._manage(key, state)
@@ -174,14 +173,14 @@ class JobController(Controller):
             return f"{head}: waits {wait:.0f} s after a failure", wait, None
         count = min(wants - have, PODS_PER_SYNC_MAX)
         bodies = self._bodies(state, count)
-        self._expected.expect_creations(key, len(bodies))
+        self.expectations.expect_creations(key, len(bodies))
 
         async def create(number: int) -> None:
             await self._pod_control.create(job, bodies[number])
 
         made, failure, batches = await podcontrol.slow_start(len(bodies), create)
         if made < len(bodies):
-            self._expected.creation_observed(key, len(bodies) - made)
+            self.expectations.creation_observed(key, len(bodies) - made)
         state.active += bodies[:made]
         sizes = ", ".join(str(size) for size in batches)
         return f"{head}: creates {made} (slow start {sizes})", 0.0, failure
@@ -206,19 +205,20 @@ class JobController(Controller):
         used = {indexed.index_of(pod) for pod in state.active}
         free = indexed.free(state.indexes, used, job["spec"].get("completions") or 0)
         return [
-            indexed.with_index(body, meta.name_of(job), index, self._rand) for index in free[:count]
+            indexed.with_index(body, meta.name_of(job), index, self.ctx.rand)
+            for index in free[:count]
         ]
 
     async def _delete(self, key: str, job: Object, pods: list[Object]) -> None:
         if not pods:
             return
-        self._expected.expect_deletions(key, [meta.uid_of(pod) for pod in pods])
+        self.expectations.expect_deletions(key, [meta.uid_of(pod) for pod in pods])
         for pod in list(pods):
             try:
                 await self._remove_finalizer(pod)
                 await self._pod_control.delete(job, pod)
             except errors.ApiError as error:
-                self._expected.deletion_observed(key, meta.uid_of(pod))
+                self.expectations.deletion_observed(key, meta.uid_of(pod))
                 if error.code != 404:
                     raise
         pods.clear()
@@ -231,13 +231,10 @@ class JobController(Controller):
                 "uid": meta.uid_of(pod), "$deleteFromPrimitiveList/finalizers": [TRACKING],
             }
         }  # fmt: skip
-        try:
+        with errors.ignoring("NotFound", "Invalid"):
             await self.client.patch(
                 "pods", meta.namespace_of(pod), meta.name_of(pod), patch, kind=STRATEGIC_PATCH
             )
-        except errors.ApiError as error:
-            if error.code not in (404, 422):
-                raise
 
     async def _release(self, key: str) -> Result:
         """Let a pod go that would wait for ever to be counted."""
@@ -324,53 +321,27 @@ class JobController(Controller):
 
     # -- handlers -------------------------------------------------------------------------------
 
-    def _changed(self, job: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(job), revision)
+    # -- keys -----------------------------------------------------------------------------------
 
-    def _updated(self, _old: Object, job: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(job), revision)
+    def _pods_to_release(self, job: Object) -> list[str]:
+        """The pods of a job that is gone."""
+        pods = self._pods.owned_by(meta.uid_of(job))
+        return [LOST + key for key, pod in pods.items() if _is_tracked(pod)]
 
-    def _deleted(self, job: Object, revision: int) -> None:
-        self._expected.forget(meta.key_of(job))
-        self.queue.add(meta.key_of(job), revision)
-        for key, pod in self._pods.owned_by(meta.uid_of(job)).items():
-            if _is_tracked(pod):
-                self.queue.add(LOST + key, revision)
-
-    def _pod_added(self, pod: Object, revision: int) -> None:
-        self._lose(pod, revision)
-        key = ownership.owner_key(pod, "Job", self._jobs)
-        if key:
-            self._expected.creation_observed(key)
-            self.queue.add(key, revision)
-
-    def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
-        self._lose(pod, revision)
-        key = ownership.owner_key(pod, "Job", self._jobs)
-        if key:
-            if meta.is_deleting(pod) and not meta.is_deleting(old):
-                self._expected.deletion_observed(key, meta.uid_of(pod))
-            self.queue.add(key, revision)
-
-    def _pod_deleted(self, pod: Object, revision: int) -> None:
-        key = ownership.owner_key(pod, "Job", self._jobs)
-        if key:
-            self._expected.deletion_observed(key, meta.uid_of(pod))
-            self.queue.add(key, revision)
-
-    def _lose(self, pod: Object, revision: int) -> None:
-        """A pod that goes, or is nobody's, and that no job will count."""
+    def _if_to_release(self, pod: Object) -> tuple[str, ...]:
+        """A pod that is deleted or has no controller, and that no job will count."""
         if not _is_tracked(pod) or self._is_counted(pod):
-            return
-        if meta.is_deleting(pod) or meta.controller_of(pod) is None:
-            self.queue.add(LOST + meta.key_of(pod), revision)
+            return ()
+        if not meta.is_deleting(pod) and meta.controller_of(pod) is not None:
+            return ()
+        return (LOST + meta.key_of(pod),)
 
     def _is_counted(self, pod: Object) -> bool:
-        """Its job goes on, or it is not a job's at all."""
+        """Its job goes on, or it belongs to no job."""
         controller = meta.controller_of(pod)
         if controller is not None and controller["kind"] != "Job":
             return True
-        key = ownership.owner_key(pod, "Job", self._jobs)
+        key = owner_key(pod, "Job", self._jobs)
         job = self._jobs.get(key) if key else None
         return job is not None and not is_over(job)
 

@@ -20,6 +20,7 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.nodelifecycle import zones
 from controllers_app.controllers.workload import podstate
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Reads, Watches
 
 PERIOD_SECONDS = 5.0
 GRACE_SECONDS = 50.0
@@ -59,8 +60,15 @@ class _Pulse:
 class NodeLifecycleController(Controller):
     """Reconciles nodes, by name."""
 
-    resource = "nodes"
     source = "pkg/controller/nodelifecycle/node_lifecycle_controller.go monitorNodeHealth"
+    watches = (
+        Watches("nodes", on=ADDED, keys=lambda self, node: self._register(node)),
+        # a heartbeat alone is no work
+        For("nodes", on=UPDATED, changed=lambda old, node: _decisive(old) != _decisive(node)),
+        Watches("nodes", on=DELETED, keys=lambda self, node: self._remove(node)),
+        Reads(LEASES),
+        Reads("pods", index=podstate.BY_NODE),
+    )
     workers = 1
 
     def __init__(self, ctx: Context) -> None:
@@ -70,11 +78,9 @@ class NodeLifecycleController(Controller):
         self._grace = GRACE_SECONDS if recent else GRACE_SECONDS_BEFORE_1_32
         self._pulses: dict[str, _Pulse] = {}
         self._zones = zones.Zones(ctx.kernel)
-        self._nodes = ctx.informers.informer("nodes")
+        self._nodes, self._leases = self.caches["nodes"], self.caches[LEASES]
+        self._pods = self.caches["pods"]
         self._nodes.census(_CENSUS, zones.everywhere, zones.health_of)
-        self._leases = ctx.informers.informer(LEASES)
-        self._pods = ctx.informers.informer("pods").index("node", podstate.by_node)
-        self._nodes.handle(self._changed, self._updated, self._gone)
 
     async def reconcile(self, key: str) -> Result | None:
         node = self._nodes.get(key)
@@ -238,26 +244,22 @@ class NodeLifecycleController(Controller):
             count += 1
         return count
 
-    # -- handlers -------------------------------------------------------------------------------
+    # -- keys -----------------------------------------------------------------------------------
 
-    def _changed(self, node: Object, revision: int) -> None:
+    def _register(self, node: Object) -> tuple[str, ...]:
         name = meta.name_of(node)
         if name not in self._pulses:
             self._pulses[name] = _Pulse()
             message = f"Node {name} event: Registered Node {name} in Controller"
             self.recorder.event(node, "Normal", "RegisteredNode", message)
-        self.queue.add(name, revision)
+        return (name,)
 
-    def _updated(self, old: Object, node: Object, revision: int) -> None:
-        """A heartbeat alone is no work: only what decides about taints is."""
-        if _decisive(old) != _decisive(node):
-            self.queue.add(meta.name_of(node), revision)
-
-    def _gone(self, node: Object, revision: int) -> None:
+    def _remove(self, node: Object) -> tuple[str, ...]:
         name = meta.name_of(node)
         self._pulses.pop(name, None)
         message = f"Node {name} event: Removing Node {name} from Controller"
         self.recorder.event(node, "Normal", "RemovingNode", message)
+        return ()
 
 
 def _is_unknown(node: Object) -> bool:

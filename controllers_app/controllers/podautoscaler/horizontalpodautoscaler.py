@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.kinds import customresources, kinds
+from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.podautoscaler import limits, sources
 from controllers_app.controllers.podautoscaler.limits import History
 from controllers_app.controllers.podautoscaler.sources import Failed, Proposal
+from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Reads, Watches
 
 AUTOSCALERS = "horizontalpodautoscalers.autoscaling"
 SYNC_SECONDS = 15  # --horizontal-pod-autoscaler-sync-period
@@ -79,22 +81,22 @@ class _Draft:
 class HorizontalPodAutoscalerController(Controller):
     """Reconciles horizontal pod autoscalers."""
 
-    resource = AUTOSCALERS
     source = "pkg/controller/podautoscaler/horizontal.go reconcileAutoscaler"
+    watches = (
+        # whatever changes, its turn comes with the next period
+        For(AUTOSCALERS, on=ADDED | UPDATED, after=SYNC_SECONDS, background=True),
+        Watches(AUTOSCALERS, on=DELETED, keys=lambda self, autoscaler: self._forget(autoscaler)),
+        Reads("pods", index=indexes.BY_NAMESPACE),
+        Reads(customresources.DEFINITIONS),
+    )
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._ctx = ctx
-        self._kinds: kinds.Resources | None = None  # made with the first autoscaler
         self._histories: dict[str, History] = {}
         self._selectors: dict[str, labels.Selector] = {}
-        self._autoscalers = ctx.informers.informer(AUTOSCALERS)
-        self._pods = ctx.informers.informer("pods").index_by_namespace()
-        self._definitions = ctx.informers.informer(customresources.DEFINITIONS)
-        self._autoscalers.handle(self._changed, self._updated, self._gone)
 
     async def reconcile(self, key: str) -> Result | None:
-        autoscaler = self._autoscalers.get(key)
+        autoscaler = self.caches[AUTOSCALERS].get(key)
         if autoscaler is None:
             return Result("is gone")
         said = await self._autoscale(key, autoscaler)
@@ -159,12 +161,10 @@ class HorizontalPodAutoscalerController(Controller):
         """The resource of what is referred to by kind."""
         group = (reference.get("apiVersion") or "").rpartition("/")[0]
         kind = reference["kind"]
-        if self._kinds is None:
-            self._kinds = kinds.Resources(self._ctx.version, self._ctx.config)
-        for info in self._kinds.all:
+        for info in self.resources.all:
             if (info.group, info.kind) == (group, kind):
                 return info.key
-        for definition in self._definitions.list():
+        for definition in self.caches[customresources.DEFINITIONS].list():
             for info in customresources.resources(definition):
                 if (info.group, info.kind) == (group, kind):
                     return info.key
@@ -249,7 +249,7 @@ class HorizontalPodAutoscalerController(Controller):
         namespace = meta.namespace_of(autoscaler)
         pods = [
             pod
-            for _, pod in sorted(self._pods.by("namespace", namespace).items())
+            for _, pod in sorted(self.caches["pods"].by("namespace", namespace).items())
             if selector.matches(meta.labels_of(pod))
         ]
         others = self._who_selects(namespace, pods)
@@ -303,18 +303,9 @@ class HorizontalPodAutoscalerController(Controller):
         except errors.ApiError as error:
             self.recorder.event(autoscaler, "Warning", "FailedUpdateStatus", error.message)
 
-    # -- handlers -------------------------------------------------------------------------------
-
-    def _changed(self, autoscaler: Object, revision: int) -> None:
-        """Whatever changes, its turn comes with the next look."""
-        key = meta.key_of(autoscaler)
-        self.queue.add_after(key, SYNC_SECONDS, revision, background=True)
-
-    def _updated(self, _old: Object, autoscaler: Object, revision: int) -> None:
-        self._changed(autoscaler, revision)
-
-    def _gone(self, autoscaler: Object, _revision: int) -> None:
+    def _forget(self, autoscaler: Object) -> tuple[str, ...]:
         key = meta.key_of(autoscaler)
         self._histories.pop(key, None)
         self._selectors.pop(key, None)
         self.queue.set_after(key, 0)
+        return ()

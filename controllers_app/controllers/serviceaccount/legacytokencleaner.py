@@ -15,7 +15,8 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.serviceaccount.tokens import NAME, TYPE, UID
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import Reads
 
 DAY_SECONDS = 24 * 3600
 CLEAN_UP_SECONDS = 365 * DAY_SECONDS
@@ -29,13 +30,8 @@ class LegacyTokenCleanerController(Controller):
     """Reconciles all token Secrets at once, every day."""
 
     source = "pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go"
+    watches = (Reads("serviceaccounts"), Reads("secrets"), Reads("pods"))
     workers = 1
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._accounts = ctx.informers.informer("serviceaccounts")
-        self._secrets = ctx.informers.informer("secrets")
-        self._pods = ctx.informers.informer("pods")
 
     async def housekeep(self) -> None:
         while True:
@@ -48,7 +44,7 @@ class LegacyTokenCleanerController(Controller):
         if since is None or now < since + CLEAN_UP_SECONDS * SECOND:
             return Result("the use of tokens is not noted for long enough")
         marked = deleted = 0
-        for secret in list(self._secrets.list()):
+        for secret in list(self.caches["secrets"].list()):
             if not self._is_unused(secret, now):
                 continue
             if _is_day(meta.labels_of(secret).get(INVALID_SINCE, "")):
@@ -86,12 +82,13 @@ class LegacyTokenCleanerController(Controller):
         named = (account or {}).get("secrets") or ()
         if not any(one.get("name") == name for one in named):
             return False
-        pods = self._pods.list(meta.namespace_of(secret))
+        pods = self.caches["pods"].list(meta.namespace_of(secret))
         return not any(name in _secrets_of(pod) for pod in pods)
 
     def _account_of(self, secret: Object) -> Object | None:
         annotations = meta.annotations_of(secret)
-        found = self._accounts.get(f"{meta.namespace_of(secret)}/{annotations.get(NAME, '')}")
+        key = f"{meta.namespace_of(secret)}/{annotations.get(NAME, '')}"
+        found = self.caches["serviceaccounts"].get(key)
         if found is None or annotations.get(UID) not in (None, "", meta.uid_of(found)):
             return None
         return found
@@ -106,13 +103,10 @@ class LegacyTokenCleanerController(Controller):
             return 0
         revision = secret["metadata"]["resourceVersion"]
         options = {"preconditions": {"resourceVersion": revision}}
-        try:
+        with errors.ignoring("NotFound", "Conflict"):
             await self.client.delete(
                 "secrets", meta.namespace_of(secret), meta.name_of(secret), options=options
             )
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise
         return 1
 
 

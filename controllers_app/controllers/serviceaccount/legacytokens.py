@@ -13,28 +13,29 @@ import base64
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.serviceaccount.tokens import NAME, TYPE, UID
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
 
 
 class LegacyTokensController(Controller):
     """Reconciles service accounts, by key."""
 
-    resource = "serviceaccounts"
     source = "pkg/controller/serviceaccount/tokens_controller.go syncServiceAccount"
+    watches = (
+        For("serviceaccounts", on=ADDED | UPDATED),
+        Watches(
+            "secrets",
+            on=DELETED,
+            when=lambda secret: (
+                secret.get("type") == TYPE and meta.annotations_of(secret).get(NAME)
+            ),
+            keys=lambda self, secret: (_account_key(secret),),
+        ),
+    )
     retries_max = 10
 
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._rand = ctx.rand
-        self._authority = ctx.authority
-        self._root_ca = ctx.root_ca
-        self._accounts = ctx.informers.informer("serviceaccounts")
-        self._secrets = ctx.informers.informer("secrets")
-        self._accounts.handle(self._changed, self._updated)
-        self._secrets.handle(on_delete=self._secret_gone)
-
     async def reconcile(self, key: str) -> Result | None:
-        account = self._accounts.get(key)
+        account = self.caches["serviceaccounts"].get(key)
         if account is None or meta.is_deleting(account):
             return Result("is gone")
         if self._has_token(account):
@@ -53,7 +54,9 @@ class LegacyTokensController(Controller):
     def _has_token(self, account: Object) -> bool:
         """Whether it names a Secret that holds a token of its own."""
         for reference in account.get("secrets") or ():
-            secret = self._secrets.get(f"{meta.namespace_of(account)}/{reference.get('name')}")
+            secret = self.caches["secrets"].get(
+                f"{meta.namespace_of(account)}/{reference.get('name')}"
+            )
             if secret is not None and secret.get("type") == TYPE:
                 annotations = meta.annotations_of(secret)
                 if annotations.get(NAME) == meta.name_of(account):
@@ -69,13 +72,13 @@ class LegacyTokensController(Controller):
             return None
 
     async def _create(self, account: Object, namespace: str, name: str) -> str | None:
-        secret = f"{name}-token-{self._rand.suffix()}"
+        secret = f"{name}-token-{self.ctx.rand.suffix()}"
         uid = meta.uid_of(account)
         data = {"namespace": _coded(namespace)}
-        if self._root_ca:
-            data["ca.crt"] = _coded(self._root_ca)
-        if self._authority is not None:
-            token = self._authority.account_token(namespace, name, uid, secret)
+        if self.ctx.root_ca:
+            data["ca.crt"] = _coded(self.ctx.root_ca)
+        if self.ctx.authority is not None:
+            token = self.ctx.authority.account_token(namespace, name, uid, secret)
             data["token"] = _coded(token)
         body: Object = {
             "apiVersion": "v1",
@@ -106,17 +109,9 @@ class LegacyTokensController(Controller):
             return Result("changed meanwhile: takes the token back", 1.0)
         return Result("gets a token")
 
-    def _changed(self, account: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(account), revision)
 
-    def _updated(self, _old: Object, account: Object, revision: int) -> None:
-        self._changed(account, revision)
-
-    def _secret_gone(self, secret: Object, revision: int) -> None:
-        """The account no longer names it, and gets another."""
-        name = meta.annotations_of(secret).get(NAME)
-        if secret.get("type") == TYPE and name:
-            self.queue.add(f"{meta.namespace_of(secret)}/{name}", revision)
+def _account_key(secret: Object) -> str:
+    return f"{meta.namespace_of(secret)}/{meta.annotations_of(secret)[NAME]}"
 
 
 def _coded(text: str) -> str:

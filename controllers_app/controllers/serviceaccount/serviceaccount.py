@@ -6,9 +6,9 @@ Models kubernetes pkg/controller/serviceaccount/serviceaccounts_controller.go.
 from __future__ import annotations
 
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podcontrol
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
 
 ENSURED = ("default",)
 
@@ -16,23 +16,25 @@ ENSURED = ("default",)
 class ServiceAccountController(Controller):
     """Reconciles namespaces, by name."""
 
-    resource = "namespaces"
     source = "pkg/controller/serviceaccount/serviceaccounts_controller.go syncNamespace"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._namespaces = ctx.informers.informer("namespaces")
-        self._accounts = ctx.informers.informer("serviceaccounts")
-        self._namespaces.handle(self._changed, self._updated)
-        self._accounts.handle(on_delete=self._account_gone)
+    watches = (
+        For("namespaces", on=ADDED | UPDATED),
+        Watches(
+            "serviceaccounts",
+            on=DELETED,
+            when=lambda account: meta.name_of(account) in ENSURED,
+            keys=lambda self, account: (meta.namespace_of(account),),
+        ),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        namespace = self._namespaces.get(key)
+        namespace = self.caches["namespaces"].get(key)
         if namespace is None:
             return Result("is gone")
         if (namespace.get("status") or {}).get("phase") != "Active":
             return Result("is not active: does nothing")
-        missing = [name for name in ENSURED if self._accounts.get(f"{key}/{name}") is None]
+        accounts = self.caches["serviceaccounts"]
+        missing = [name for name in ENSURED if accounts.get(f"{key}/{name}") is None]
         for name in missing:
             await self._create(key, name)
         return Result(f"creates {', '.join(missing)}" if missing else "has its service accounts")
@@ -48,13 +50,3 @@ class ServiceAccountController(Controller):
         except errors.ApiError as error:
             if error.reason != "AlreadyExists" and not podcontrol.is_namespace_terminating(error):
                 raise
-
-    def _changed(self, namespace: Object, revision: int) -> None:
-        self.queue.add(meta.name_of(namespace), revision)
-
-    def _updated(self, _old: Object, namespace: Object, revision: int) -> None:
-        self.queue.add(meta.name_of(namespace), revision)
-
-    def _account_gone(self, account: Object, revision: int) -> None:
-        if meta.name_of(account) in ENSURED:
-            self.queue.add(meta.namespace_of(account), revision)

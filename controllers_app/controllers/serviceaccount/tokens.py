@@ -9,10 +9,12 @@ Models kubernetes pkg/controller/serviceaccount/tokens_controller.go.
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
 
 TYPE = "kubernetes.io/service-account-token"
 NAME, UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
@@ -21,21 +23,15 @@ NAME, UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account
 class AccountTokensController(Controller):
     """Reconciles Secrets, by key."""
 
-    resource = "secrets"
     source = "pkg/controller/serviceaccount/tokens_controller.go syncSecret"
+    watches = (
+        For("secrets", on=ADDED | UPDATED, when=lambda secret: secret.get("type") == TYPE),
+        Watches("serviceaccounts", on=DELETED, keys=lambda self, account: self._tokens_of(account)),
+    )
     retries_max = 10
 
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._authority = ctx.authority
-        self._root_ca = ctx.root_ca
-        self._secrets = ctx.informers.informer("secrets")
-        self._accounts = ctx.informers.informer("serviceaccounts")
-        self._secrets.handle(self._changed, self._updated)
-        self._accounts.handle(on_delete=self._account_gone)
-
     async def reconcile(self, key: str) -> Result | None:
-        secret = self._secrets.get(key)
+        secret = self.caches["secrets"].get(key)
         if secret is None or secret.get("type") != TYPE or meta.is_deleting(secret):
             return Result("is gone or no token")
         namespace, name = meta.split_key(key)
@@ -57,7 +53,7 @@ class AccountTokensController(Controller):
         """As the API server has it; None when it is gone or another one."""
         annotations = meta.annotations_of(secret)
         name, uid = annotations.get(NAME, ""), annotations.get(UID, "")
-        found = self._accounts.get(f"{namespace}/{name}")
+        found = self.caches["serviceaccounts"].get(f"{namespace}/{name}")
         if found is None:
             try:
                 found = await self.client.get("serviceaccounts", namespace, name)
@@ -71,11 +67,11 @@ class AccountTokensController(Controller):
         self, data: dict[str, str], account: Object, namespace: str, name: str
     ) -> dict[str, str]:
         wanted = dict(data)
-        if self._root_ca:
-            wanted["ca.crt"] = _coded(self._root_ca)
+        if self.ctx.root_ca:
+            wanted["ca.crt"] = _coded(self.ctx.root_ca)
         wanted["namespace"] = data.get("namespace") or _coded(namespace)
-        if not data.get("token") and self._authority is not None:
-            token = self._authority.account_token(
+        if not data.get("token") and self.ctx.authority is not None:
+            token = self.ctx.authority.account_token(
                 namespace, meta.name_of(account), meta.uid_of(account), name
             )
             wanted["token"] = _coded(token)
@@ -83,24 +79,14 @@ class AccountTokensController(Controller):
 
     async def _delete(self, secret: Object, namespace: str, name: str) -> None:
         options = {"preconditions": {"uid": meta.uid_of(secret)}}
-        try:
+        with errors.ignoring("NotFound", "Conflict"):
             await self.client.delete("secrets", namespace, name, options=options)
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
-    def _changed(self, secret: Object, revision: int) -> None:
-        if secret.get("type") == TYPE:
-            self.queue.add(meta.key_of(secret), revision)
-
-    def _updated(self, _old: Object, secret: Object, revision: int) -> None:
-        self._changed(secret, revision)
-
-    def _account_gone(self, account: Object, revision: int) -> None:
+    def _tokens_of(self, account: Object) -> Iterator[str]:
         name = meta.name_of(account)
-        for secret in self._secrets.list(meta.namespace_of(account)):
+        for secret in self.caches["secrets"].list(meta.namespace_of(account)):
             if secret.get("type") == TYPE and meta.annotations_of(secret).get(NAME) == name:
-                self.queue.add(meta.key_of(secret), revision)
+                yield meta.key_of(secret)
 
 
 def _coded(text: str) -> str:

@@ -10,7 +10,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import history, ownership
 from controllers_app.runtime.events import Recorder
-from controllers_app.runtime.informer import InformerFactory
+from controllers_app.runtime.informer import Informer
 
 CLAIMS = "persistentvolumeclaims"
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -20,12 +20,10 @@ INDEX_LABEL = "apps.kubernetes.io/pod-index"
 class StatefulPods:
     """Creates and deletes pods of a set, with the claims they need and the events that tell."""
 
-    def __init__(
-        self, client: clients.Client, recorder: Recorder, informers: InformerFactory
-    ) -> None:
+    def __init__(self, client: clients.Client, recorder: Recorder, claims: Informer) -> None:
         self._client = client
         self._recorder = recorder
-        self._claims = informers.informer(CLAIMS)
+        self._claims = claims
 
     async def create(self, owner: Object, ordinal: int, template: Object, revision: str) -> Object:
         """First the claims that are missing, then the pod."""

@@ -16,7 +16,9 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.statefulset import statefulpods
 from controllers_app.controllers.workload import history, ownership, podstate
+from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.watches import For, Owns, Reads
 
 STATEFUL_SETS = "statefulsets.apps"
 
@@ -41,24 +43,26 @@ class Sets:
 class StatefulSetController(Controller):
     """Reconciles stateful sets."""
 
-    resource = STATEFUL_SETS
     source = "pkg/controller/statefulset/stateful_set.go sync"
+    watches = (
+        Reads(statefulpods.CLAIMS),
+        For(STATEFUL_SETS),
+        Owns("pods", "StatefulSet"),
+        Reads(history.REVISIONS, index=indexes.BY_CONTROLLER),
+    )
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._control = statefulpods.StatefulPods(ctx.client, ctx.recorder, ctx.informers)
-        self._sets = ctx.informers.informer(STATEFUL_SETS).index_by_namespace()
-        self._pods = ctx.informers.informer("pods").index_by_controller()
-        self._revisions = ctx.informers.informer(history.REVISIONS).index_by_controller()
-        self._sets.handle(self._changed, self._updated, self._changed)
-        self._pods.handle(self._pod_changed, self._pod_updated, self._pod_changed)
+        claims = self.caches[statefulpods.CLAIMS]
+        self._control = statefulpods.StatefulPods(ctx.client, ctx.recorder, claims)
+        self._pods = self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
-        owner = self._sets.get(key)
+        owner = self.caches[STATEFUL_SETS].get(key)
         if owner is None:
             return Result("is gone")
         pods = await self._claim(owner)
-        past = history.History(self.client, self._revisions, owner)
+        past = history.History(self.client, self.caches[history.REVISIONS], owner)
         update = await past.current()
         known = {meta.name_of(item): item for item in past.revisions}
         known[meta.name_of(update)] = update
@@ -236,14 +240,11 @@ class StatefulSetController(Controller):
         self._complete(sets, status)
         if status != owner.get("status"):
             namespace, name = meta.namespace_of(owner), meta.name_of(owner)
-            try:
+            with errors.ignoring("NotFound"):
                 await self.client.update(
                     STATEFUL_SETS, namespace, name, {**owner, "status": status},
                     subresource="status",
                 )  # fmt: skip
-            except errors.ApiError as error:
-                if error.code != 404:
-                    raise
         return wait
 
     def _complete(self, sets: Sets, status: Object) -> None:
@@ -258,28 +259,3 @@ class StatefulSetController(Controller):
             status["currentRevision"] = sets.update
             if count:
                 status["currentReplicas"] = count
-
-    # -- handlers -------------------------------------------------------------------------------
-
-    def _changed(self, owner: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(owner), revision)
-
-    def _updated(self, _old: Object, owner: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(owner), revision)
-
-    def _pod_changed(self, pod: Object, revision: int) -> None:
-        if meta.controller_of(pod) is None:
-            self._enqueue_matching(pod, revision)
-        elif key := ownership.owner_key(pod, "StatefulSet", self._sets):
-            self.queue.add(key, revision)
-
-    def _pod_updated(self, _old: Object, pod: Object, revision: int) -> None:
-        self._pod_changed(pod, revision)
-
-    def _enqueue_matching(self, pod: Object, revision: int) -> None:
-        if meta.is_deleting(pod):
-            return
-        for key, owner in sorted(self._sets.by("namespace", meta.namespace_of(pod)).items()):
-            selector = labels.from_label_selector(owner["spec"].get("selector"))
-            if selector.matches(meta.labels_of(pod)):
-                self.queue.add(key, revision)

@@ -11,24 +11,27 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import ownership
 from controllers_app.runtime import persistentvolumes
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.persistentvolumes import CLAIMS
+from controllers_app.runtime.watches import ADDED, DELETED, For, Watches
 
 
 class EphemeralVolumeController(Controller):
     """Reconciles pods that have such volumes."""
 
-    resource = "pods"
     source = "pkg/controller/volume/ephemeral/controller.go syncHandler"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._pods = ctx.informers.informer("pods").index("claim", persistentvolumes.of_pod)
-        self._claims = ctx.informers.informer(persistentvolumes.CLAIMS)
-        self._pods.handle(self._pod_added)
-        self._claims.handle(on_delete=self._claim_gone)
+    watches = (
+        For(
+            "pods",
+            on=ADDED,
+            index=persistentvolumes.BY_CLAIM,
+            when=lambda pod: not meta.is_deleting(pod) and _ephemeral(pod),
+        ),
+        Watches(CLAIMS, on=DELETED, keys=lambda self, claim: self._users(claim)),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        pod = self._pods.get(key)
+        pod = self.caches["pods"].get(key)
         if pod is None or meta.is_deleting(pod):
             return Result("is gone or going")
         made = []
@@ -46,7 +49,7 @@ class EphemeralVolumeController(Controller):
     async def _provide(self, pod: Object, name: str, source: Object) -> bool:
         """Make the claim, unless it is there."""
         namespace = meta.namespace_of(pod)
-        known = self._claims.get(f"{namespace}/{name}")
+        known = self.caches[CLAIMS].get(f"{namespace}/{name}")
         if known is not None:
             owner = meta.controller_of(known)
             if owner is None or owner.get("uid") != meta.uid_of(pod):
@@ -64,20 +67,16 @@ class EphemeralVolumeController(Controller):
             **{key: said[key] for key in ("labels", "annotations") if said.get(key)},
         }
         await self.client.create(
-            persistentvolumes.CLAIMS, namespace,
+            CLAIMS, namespace,
             {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata,
              "spec": template["spec"]},
         )  # fmt: skip
         return True
 
-    def _pod_added(self, pod: Object, revision: int) -> None:
-        if pod["spec"].get("volumes") and not meta.is_deleting(pod) and _ephemeral(pod):
-            self.queue.add(meta.key_of(pod), revision)
-
-    def _claim_gone(self, claim: Object, revision: int) -> None:
-        for key, pod in sorted(self._pods.by("claim", meta.key_of(claim)).items()):
-            if _ephemeral(pod):
-                self.queue.add(key, revision)
+    def _users(self, claim: Object) -> list[str]:
+        """The keys of the pods that have the claim for a volume of their own."""
+        pods = self.caches["pods"].by("claim", meta.key_of(claim))
+        return [key for key, pod in sorted(pods.items()) if _ephemeral(pod)]
 
 
 def _ephemeral(pod: Object) -> list[Object]:

@@ -25,6 +25,7 @@ from controllers_app.runtime.persistentvolumes import (
     SELECTED_NODE,
     VOLUMES,
 )
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
@@ -38,20 +39,44 @@ LOCAL_PATH = "rancher.io/local-path"
 class VolumeBinderController(Controller):
     """Reconciles claims (`namespace/name`) and volumes (`name`)."""
 
-    resource = CLAIMS
     source = "pkg/controller/volume/persistentvolume/pv_controller.go syncClaim"
+    watches = (
+        For(CLAIMS, on=ADDED | UPDATED, changed=lambda old, claim: not _asks(old, claim)),
+        # our own question to the provisioner: the answer takes its time
+        For(
+            CLAIMS,
+            on=UPDATED,
+            changed=lambda old, claim: _asks(old, claim),
+            after=PROVISION_SECONDS,
+        ),
+        Watches(CLAIMS, on=DELETED, keys=lambda self, claim: _volume_of(claim)),
+        For(VOLUMES, on=ADDED | UPDATED),
+        # a volume that has become free may suit any claim that waits, a new class may make one
+        Watches(
+            VOLUMES,
+            on=UPDATED,
+            changed=lambda old, volume: _phase(volume) == "Available" != _phase(old),
+            keys=lambda self, volume: self._unbound(),
+        ),
+        Watches(VOLUMES, on=DELETED, keys=lambda self, volume: _claim_of(volume)),
+        Watches(CLASSES, on=ADDED | UPDATED, keys=lambda self, storage_class: self._unbound()),
+        # claims that wait for a pod say so, if it is not scheduled soon
+        Watches(
+            "pods",
+            on=ADDED,
+            when=lambda pod: not pod["spec"].get("nodeName"),
+            index=persistentvolumes.BY_CLAIM,
+            keys=lambda self, pod: self._unbound_claims_of(pod),
+            after=RESYNC_SECONDS,
+            background=True,
+        ),
+    )
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._minor = kinds.minor_of(ctx.version)
-        self._claims = ctx.informers.informer(CLAIMS)
-        self._volumes = ctx.informers.informer(VOLUMES)
-        self._classes = ctx.informers.informer(CLASSES)
-        self._pods = ctx.informers.informer("pods").index("claim", persistentvolumes.of_pod)
-        self._claims.handle(self._changed, self._updated, self._claim_gone)
-        self._volumes.handle(self._changed, self._volume_updated, self._volume_gone)
-        self._pods.handle(self._pod_added)
-        self._classes.handle(self._class_changed, self._class_updated)
+        self._claims, self._volumes = self.caches[CLAIMS], self.caches[VOLUMES]
+        self._classes, self._pods = self.caches[CLASSES], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
         if "/" not in key:
@@ -202,11 +227,8 @@ class VolumeBinderController(Controller):
                 **_place(claim, storage_class["provisioner"], name),
             },
         }
-        try:
+        with errors.ignoring("AlreadyExists"):
             await self.client.create(VOLUMES, "", body)
-        except errors.ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
         self.recorder.event(
             claim, "Normal", "ProvisioningSucceeded", f"Successfully provisioned volume {name}"
         )
@@ -274,56 +296,23 @@ class VolumeBinderController(Controller):
         )  # fmt: skip
         return True
 
-    # -- handlers -------------------------------------------------------------------------------
+    # -- keys -----------------------------------------------------------------------------------
 
-    def _changed(self, obj: Object, revision: int) -> None:
-        self.queue.add(meta.key_of(obj), revision)
+    def _unbound(self) -> list[str]:
+        """All claims that wait for a volume."""
+        return [
+            meta.key_of(claim)
+            for claim in self._claims.list()
+            if BIND_COMPLETED not in meta.annotations_of(claim)
+        ]
 
-    def _updated(self, old: Object, obj: Object, revision: int) -> None:
-        annotated = meta.annotations_of(obj).get(PROVISIONER)
-        if annotated and annotated != meta.annotations_of(old).get(PROVISIONER):
-            # our own question to the provisioner: the answer takes its time
-            self.queue.add_after(meta.key_of(obj), PROVISION_SECONDS, revision)
-            return
-        self.queue.add(meta.key_of(obj), revision)
-
-    def _claim_gone(self, claim: Object, revision: int) -> None:
-        name = claim["spec"].get("volumeName")
-        if name:
-            self.queue.add(name, revision)
-
-    def _volume_updated(self, old: Object, volume: Object, revision: int) -> None:
-        """A volume that has become free may suit any claim that waits."""
-        self.queue.add(meta.name_of(volume), revision)
-        phases = [(one.get("status") or {}).get("phase") for one in (old, volume)]
-        if phases[1] == "Available" != phases[0]:
-            self._look_again(revision)
-
-    def _class_changed(self, _class: Object, revision: int) -> None:
-        self._look_again(revision)
-
-    def _class_updated(self, _old: Object, _class: Object, revision: int) -> None:
-        self._look_again(revision)
-
-    def _look_again(self, revision: int) -> None:
-        """At every claim that waits: what happened may help it."""
-        for claim in self._claims.list():
-            if BIND_COMPLETED not in meta.annotations_of(claim):
-                self.queue.add(meta.key_of(claim), revision)
-
-    def _volume_gone(self, volume: Object, revision: int) -> None:
-        reference = volume["spec"].get("claimRef")
-        if reference is not None:
-            self.queue.add(_claimed(reference), revision)
-
-    def _pod_added(self, pod: Object, revision: int) -> None:
-        """A pod that is not scheduled soon is what its claims wait for, and they say so then."""
-        if pod["spec"].get("nodeName"):
-            return
-        for key in persistentvolumes.of_pod(pod):
-            claim = self._claims.get(key)
-            if claim is not None and BIND_COMPLETED not in meta.annotations_of(claim):
-                self.queue.add_after(key, RESYNC_SECONDS, revision, background=True)
+    def _unbound_claims_of(self, pod: Object) -> list[str]:
+        found = [(key, self._claims.get(key)) for key in persistentvolumes.of_pod(pod)]
+        return [
+            key
+            for key, claim in found
+            if claim is not None and BIND_COMPLETED not in meta.annotations_of(claim)
+        ]
 
 
 _WAITING = "waiting for first consumer to be created before binding"
@@ -346,6 +335,26 @@ def _place(claim: Object, provisioner: str, name: str) -> Object:
         here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
         place["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
     return place
+
+
+def _asks(old: Object, claim: Object) -> bool:
+    """The claim begins to ask a provisioner for a volume."""
+    annotated = meta.annotations_of(claim).get(PROVISIONER)
+    return bool(annotated) and annotated != meta.annotations_of(old).get(PROVISIONER)
+
+
+def _phase(obj: Object) -> str:
+    return (obj.get("status") or {}).get("phase") or ""
+
+
+def _volume_of(claim: Object) -> tuple[str, ...]:
+    name = claim["spec"].get("volumeName")
+    return (name,) if name else ()
+
+
+def _claim_of(volume: Object) -> tuple[str, ...]:
+    reference = volume["spec"].get("claimRef")
+    return () if reference is None else (_claimed(reference),)
 
 
 def _claimed(reference: Object) -> str:

@@ -11,7 +11,9 @@ from __future__ import annotations
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.runtime import persistentvolumes
-from controllers_app.runtime.controller import Context, Controller, Result
+from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.persistentvolumes import CLAIMS, VOLUMES
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
 
 CLAIM_FINALIZER = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER = "kubernetes.io/pv-protection"
@@ -20,22 +22,23 @@ VOLUME_FINALIZER = "kubernetes.io/pv-protection"
 class ClaimProtectionController(Controller):
     """Reconciles claims that are being deleted."""
 
-    resource = persistentvolumes.CLAIMS
     source = "pkg/controller/volume/pvcprotection/pvc_protection_controller.go processPVC"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._claims = ctx.informers.informer(persistentvolumes.CLAIMS)
-        self._pods = ctx.informers.informer("pods").index("claim", persistentvolumes.of_pod)
-        self._claims.handle(self._changed, self._updated)
-        self._pods.handle(on_delete=self._pod_gone)
+    watches = (
+        For(CLAIMS, on=ADDED | UPDATED, when=meta.is_deleting),
+        Watches(
+            "pods",
+            on=DELETED,
+            index=persistentvolumes.BY_CLAIM,
+            keys=lambda self, pod: persistentvolumes.of_pod(pod),
+        ),
+    )
 
     async def reconcile(self, key: str) -> Result | None:
-        claim = self._claims.get(key)
+        claim = self.caches[CLAIMS].get(key)
         if claim is None or not meta.is_deleting(claim):
             return Result("is gone, or not being deleted")
         users = [
-            name for name, pod in sorted(self._pods.by("claim", key).items())
+            name for name, pod in sorted(self.caches["pods"].by("claim", key).items())
             if pod["spec"].get("nodeName")
         ]  # fmt: skip
         if users:
@@ -44,34 +47,18 @@ class ClaimProtectionController(Controller):
         if left is None:
             return Result("is not protected")
         namespace, name = meta.split_key(key)
-        await self.client.update(persistentvolumes.CLAIMS, namespace, name, left)
+        await self.client.update(CLAIMS, namespace, name, left)
         return Result("is not used: lets it go")
-
-    def _changed(self, claim: Object, revision: int) -> None:
-        if meta.is_deleting(claim):
-            self.queue.add(meta.key_of(claim), revision)
-
-    def _updated(self, _old: Object, claim: Object, revision: int) -> None:
-        self._changed(claim, revision)
-
-    def _pod_gone(self, pod: Object, revision: int) -> None:
-        for key in persistentvolumes.of_pod(pod):
-            self.queue.add(key, revision)
 
 
 class VolumeProtectionController(Controller):
     """Reconciles volumes that are being deleted."""
 
-    resource = persistentvolumes.VOLUMES
     source = "pkg/controller/volume/pvprotection/pv_protection_controller.go processPV"
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self._volumes = ctx.informers.informer(persistentvolumes.VOLUMES)
-        self._volumes.handle(self._changed, self._updated)
+    watches = (For(VOLUMES, on=ADDED | UPDATED, when=meta.is_deleting),)
 
     async def reconcile(self, key: str) -> Result | None:
-        volume = self._volumes.get(key)
+        volume = self.caches[VOLUMES].get(key)
         if volume is None or not meta.is_deleting(volume):
             return Result("is gone, or not being deleted")
         if (volume.get("status") or {}).get("phase") == "Bound":
@@ -79,15 +66,8 @@ class VolumeProtectionController(Controller):
         left = _without(volume, VOLUME_FINALIZER)
         if left is None:
             return Result("is not protected")
-        await self.client.update(persistentvolumes.VOLUMES, "", key, left)
+        await self.client.update(VOLUMES, "", key, left)
         return Result("is not bound: lets it go")
-
-    def _changed(self, volume: Object, revision: int) -> None:
-        if meta.is_deleting(volume):
-            self.queue.add(meta.name_of(volume), revision)
-
-    def _updated(self, _old: Object, volume: Object, revision: int) -> None:
-        self._changed(volume, revision)
 
 
 def _without(obj: Object, finalizer: str) -> Object | None:

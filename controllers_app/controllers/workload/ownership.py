@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import informer
 
 Matches = Callable[[Object], bool]
 
@@ -29,16 +28,6 @@ def controller_reference(owner: Object) -> Object:
         "controller": True,
         "blockOwnerDeletion": True,
     }
-
-
-def owner_key(pod: Object, kind: str, owners: informer.Informer) -> str:
-    """The key of the pod's controller if it is of that kind and still the same; else empty."""
-    controller = meta.controller_of(pod)
-    if controller is None or controller["kind"] != kind:
-        return ""
-    key = f"{meta.namespace_of(pod)}/{controller['name']}"
-    owner = owners.get(key)
-    return key if owner is not None and meta.uid_of(owner) == controller["uid"] else ""
 
 
 class Claims:

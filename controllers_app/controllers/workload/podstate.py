@@ -67,6 +67,9 @@ def by_node(pod: Object) -> tuple[str, ...]:
     return (node,) if node else ()
 
 
+BY_NODE = ("node", by_node)
+
+
 def replica_facts(pod: Object) -> tuple[bool, bool, tuple[tuple[str, str], ...]]:
     """(active, ready, labels): all that a replica set counts of its pods."""
     labels = pod["metadata"].get("labels")

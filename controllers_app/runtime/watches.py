@@ -1,0 +1,363 @@
+"""What a controller watches, and which keys that makes.
+
+A controller declares it, and the runtime makes informers, indexes and handlers of it:
+
+    watches = (
+        For("replicasets.apps"),                    # what it reconciles: the object's own key
+        Owns("pods", "ReplicaSet"),                 # what those control: the key of the controller
+        Watches("nodes", on=DELETED, keys=...),     # anything else, with a function that gives keys
+        Reads("namespaces"),                        # a cache to look things up in: no keys
+    )
+
+`on` says which events count, `when` which objects, `changed` which updates; `after` is a delay in
+seconds. `keys` is a function of the controller and the object. Handlers run in the informer's task
+and must not suspend.
+
+Models controller-runtime pkg/builder/controller.go (For, Owns, Watches) and pkg/predicate, and
+kubernetes pkg/controller/replicaset/replica_set.go (addPod, updatePod, deletePod).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.syntax import labels
+from controllers_app.runtime import indexes
+from controllers_app.runtime.customresources import CustomResourceInformers
+from controllers_app.runtime.expectations import Expectations
+from controllers_app.runtime.informer import Informer, InformerFactory, OnAdd, OnDelete, OnUpdate
+from controllers_app.runtime.workqueue import WorkQueue
+
+
+class On(enum.Flag):
+    """What happened to an object."""
+
+    ADDED = enum.auto()
+    UPDATED = enum.auto()
+    DELETED = enum.auto()
+
+
+ADDED, UPDATED, DELETED = On.ADDED, On.UPDATED, On.DELETED
+
+SelectorOf = Callable[[Object], labels.Selector]
+Handlers = tuple[OnAdd | None, OnUpdate | None, OnDelete | None]
+
+
+class Watcher(Protocol):
+    """A controller, as far as its declaration needs it."""
+
+    watches: tuple[Watch, ...]
+    queue: WorkQueue
+    expectations: Expectations
+    caches: dict[str, Informer]
+    every: dict[str, Informer]
+
+    @property
+    def resources(self) -> kinds.Resources: ...
+
+
+def label_selector(owner: Object) -> labels.Selector:
+    """The `spec.selector` of an object, a LabelSelector."""
+    return labels.from_label_selector(owner["spec"].get("selector"))
+
+
+@dataclass(frozen=True)
+class Reads:
+    """A cache that the controller looks things up in; its changes make no keys.
+
+    With `optional` there is no cache where the API server does not serve the resource.
+    """
+
+    resource: str
+    index: indexes.NamedIndex | None = field(default=None, kw_only=True)
+    optional: bool = field(default=False, kw_only=True)
+
+    def handlers(self, controller: Watcher) -> Handlers:
+        return None, None, None
+
+
+@dataclass(frozen=True)
+class Filtered(Reads):
+    """Which events make keys, and how soon."""
+
+    on: On = field(default=ADDED | UPDATED | DELETED, kw_only=True)
+    when: Callable[[Object], Any] | None = field(default=None, kw_only=True)
+    changed: Callable[[Object, Object], bool] | None = field(default=None, kw_only=True)
+    after: float = field(default=0.0, kw_only=True)
+    background: bool | None = field(default=None, kw_only=True)
+
+    def filtered(self, controller: Watcher, keys: Callable[[Object], Iterable[str]]) -> Handlers:
+        """Handlers that add the keys of an object as it is now."""
+        when, changed, add = self.when, self.changed, self._add(controller.queue)
+
+        def put(obj: Object, revision: int) -> None:
+            if when is None or when(obj):
+                for key in keys(obj):
+                    add(key, revision)
+
+        def update(old: Object, obj: Object, revision: int) -> None:
+            if changed is None or changed(old, obj):
+                put(obj, revision)
+
+        return (
+            put if ADDED in self.on else None,
+            update if UPDATED in self.on else None,
+            put if DELETED in self.on else None,
+        )
+
+    def _add(self, queue: WorkQueue) -> Callable[[str, int], None]:
+        if not self.after:
+            return queue.add
+
+        def add(key: str, revision: int) -> None:
+            queue.add_after(key, self.after, revision, background=self.background)
+
+        return add
+
+
+@dataclass(frozen=True)
+class For(Filtered):
+    """The objects that the controller reconciles. The key is `namespace/name`, or `name`."""
+
+    def handlers(self, controller: Watcher) -> Handlers:
+        on_add, on_update, on_delete = self.filtered(controller, lambda obj: (meta.key_of(obj),))
+        if on_delete is None or not any(isinstance(one, Owns) for one in controller.watches):
+            return on_add, on_update, on_delete
+        expectations, queue = controller.expectations, controller.queue
+
+        def deleted(obj: Object, revision: int) -> None:
+            key = meta.key_of(obj)
+            expectations.forget(key)
+            queue.add(key, revision)
+
+        return on_add, on_update, deleted
+
+
+@dataclass(frozen=True)
+class Watches(Filtered):
+    """Other objects that matter: `keys` gives the keys that an object's change makes.
+
+    On an update `update_keys`, if there is one, is asked instead, with the object before and after.
+    """
+
+    keys: Callable[[Any, Object], Iterable[str]] = field(kw_only=True)
+    update_keys: Callable[[Any, Object, Object], Iterable[str]] | None = field(
+        default=None, kw_only=True
+    )
+
+    def handlers(self, controller: Watcher) -> Handlers:
+        keys, update_keys, queue = self.keys, self.update_keys, controller.queue
+        on_add, on_update, on_delete = self.filtered(controller, lambda obj: keys(controller, obj))
+        if update_keys is None:
+            return on_add, on_update, on_delete
+
+        def updated(old: Object, obj: Object, revision: int) -> None:
+            for key in update_keys(controller, old, obj):
+                queue.add(key, revision)
+
+        return on_add, updated, on_delete
+
+
+@dataclass(frozen=True)
+class Owns(Reads):
+    """Objects that are controlled by those of `For`, which are of this kind.
+
+    A change makes the key of the controller. An object without one makes the keys of all that
+    could adopt it, by their `selector`; None: they adopt nothing. What the controller expected to
+    see created or deleted counts as observed.
+    """
+
+    kind: str
+    selector: SelectorOf | None = field(default=label_selector, kw_only=True)
+
+    def handlers(self, controller: Watcher) -> Handlers:
+        owned = _Owned(controller, self)
+        return owned.added, owned.updated, owned.deleted
+
+
+class _Owned:
+    """The handlers of an `Owns`."""
+
+    def __init__(self, controller: Watcher, watch: Owns) -> None:
+        self._queue = controller.queue
+        self._expectations = controller.expectations
+        self._owners = controller.caches[reconciled(controller)]
+        self._kind = watch.kind
+        self._selector_of = watch.selector
+
+    def added(self, obj: Object, revision: int) -> None:
+        if meta.is_deleting(obj):
+            self.deleted(obj, revision)
+            return
+        if meta.controller_of(obj) is None:
+            self._wake_adopters(obj, revision)
+            return
+        key = owner_key(obj, self._kind, self._owners)
+        if key:
+            self._expectations.creation_observed(key)
+            self._queue.add(key, revision)
+
+    def updated(self, old: Object, obj: Object, revision: int) -> None:
+        if meta.is_deleting(obj):
+            self.deleted(obj, revision)
+            return
+        controller = before = meta.controller_of(obj)
+        if old["metadata"].get("ownerReferences") != obj["metadata"].get("ownerReferences"):
+            before = meta.controller_of(old)
+            if before is not None and before != controller:
+                self._wake_owner(old, revision)
+        if controller is not None:
+            self._wake_owner(obj, revision)
+        elif before is not None or meta.labels_of(old) != meta.labels_of(obj):
+            self._wake_adopters(obj, revision)
+
+    def deleted(self, obj: Object, revision: int) -> None:
+        key = owner_key(obj, self._kind, self._owners)
+        if key:
+            self._expectations.deletion_observed(key, meta.uid_of(obj))
+            self._queue.add(key, revision)
+
+    def _wake_owner(self, obj: Object, revision: int) -> None:
+        key = owner_key(obj, self._kind, self._owners)
+        if key:
+            self._queue.add(key, revision)
+
+    def _wake_adopters(self, obj: Object, revision: int) -> None:
+        if self._selector_of is None or not meta.labels_of(obj):
+            return
+        for key in selecting(self._owners, obj, self._selector_of):
+            self._queue.add(key, revision)
+
+
+@dataclass(frozen=True)
+class Every:
+    """All resources that `select` chooses, built in or custom, for as long as they are served.
+
+    The functions get the controller, the resource and the object (on an update before and after).
+    The caches are in the controller's `every`.
+    """
+
+    select: Callable[[Sequence[ResourceInfo]], Sequence[ResourceInfo]]
+    index: indexes.NamedIndex = field(kw_only=True)
+    add_keys: Callable[[Any, str, Object], Iterable[str]] = field(kw_only=True)
+    update_keys: Callable[[Any, str, Object, Object], Iterable[str]] = field(kw_only=True)
+    delete_keys: Callable[[Any, str, Object], Iterable[str]] = field(kw_only=True)
+
+    def register(self, controller: Watcher, informers: InformerFactory) -> None:
+        """Follow what is built in now, and custom resources as they come and go."""
+
+        def appeared(info: ResourceInfo, cache: Informer) -> None:
+            if self.select((info,)):
+                self._follow(controller, info.key, cache)
+
+        def gone(info: ResourceInfo) -> None:
+            controller.every.pop(info.key, None)
+
+        for info in self.select(controller.resources.all):
+            self._follow(controller, info.key, informers.informer(info.key))
+        CustomResourceInformers(informers, controller.resources, appeared, gone)
+
+    def _follow(self, controller: Watcher, resource: str, cache: Informer) -> None:
+        add, add_keys, update_keys = controller.queue.add, self.add_keys, self.update_keys
+        delete_keys = self.delete_keys
+
+        def added(obj: Object, revision: int) -> None:
+            for key in add_keys(controller, resource, obj):
+                add(key, revision)
+
+        def updated(old: Object, obj: Object, revision: int) -> None:
+            for key in update_keys(controller, resource, old, obj):
+                add(key, revision)
+
+        def deleted(obj: Object, revision: int) -> None:
+            for key in delete_keys(controller, resource, obj):
+                add(key, revision)
+
+        controller.every[resource] = cache.index(*self.index)
+        cache.handle(added, updated, deleted)
+
+
+Watch = Reads | Every
+
+
+def caches(controller: Watcher, informers: InformerFactory) -> dict[str, Informer]:
+    """The informers of the declared resources, with the indexes that they need."""
+    found: dict[str, Informer] = {}
+    for watch in controller.watches:
+        if isinstance(watch, Every):
+            continue
+        if watch.optional and watch.resource not in controller.resources.by_key:
+            continue
+        cache = found[watch.resource] = informers.informer(watch.resource)
+        if watch.index is not None:
+            cache.index(*watch.index)
+        if isinstance(watch, Owns):
+            cache.index(*indexes.BY_CONTROLLER)
+    return found
+
+
+def register(controller: Watcher, informers: InformerFactory) -> None:
+    """Handle the changes of each declared resource, in the order of the declaration."""
+    by_resource: dict[str, list[Handlers]] = {}
+    for watch in controller.watches:
+        if isinstance(watch, Every):
+            continue
+        if isinstance(watch, Owns) and watch.selector is not None:
+            controller.caches[reconciled(controller)].index(*indexes.BY_NAMESPACE)
+        if watch.resource in controller.caches and type(watch) is not Reads:
+            by_resource.setdefault(watch.resource, []).append(watch.handlers(controller))
+    for resource, handlers in by_resource.items():
+        adds, updates, deletes = zip(*handlers, strict=True)
+        controller.caches[resource].handle(_joined(adds), _joined(updates), _joined(deletes))
+    for watch in controller.watches:
+        if isinstance(watch, Every):
+            watch.register(controller, informers)
+
+
+def reconciled(controller: Watcher) -> str:
+    """The resource of the first `For`; empty without one."""
+    return next((one.resource for one in controller.watches if isinstance(one, For)), "")
+
+
+def owner_key(obj: Object, kind: str, owners: Informer) -> str:
+    """The key of the object's controller if it is of that kind and still the same; else empty."""
+    controller = meta.controller_of(obj)
+    if controller is None or controller["kind"] != kind:
+        return ""
+    key = f"{meta.namespace_of(obj)}/{controller['name']}"
+    owner = owners.get(key)
+    return key if owner is not None and meta.uid_of(owner) == controller["uid"] else ""
+
+
+def selecting(owners: Informer, obj: Object, selector_of: SelectorOf = label_selector) -> list[str]:
+    """The keys of those in the object's namespace whose selector matches its labels."""
+    found = meta.labels_of(obj)
+    return [
+        key
+        for key, owner in sorted(owners.by("namespace", meta.namespace_of(obj)).items())
+        if selector_of(owner).matches(found)
+    ]
+
+
+def own_key(controller: Any, obj: Object) -> tuple[str]:
+    """The key of the reconciled object that has this object's name."""
+    return (meta.key_of(obj),)
+
+
+def _joined(handlers: Sequence[Any]) -> Any:
+    """One handler that calls all that there are; None without any."""
+    found = [handler for handler in handlers if handler is not None]
+    if len(found) < 2:
+        return found[0] if found else None
+
+    def call(*args: Any) -> None:
+        for handler in found:
+            handler(*args)
+
+    return call
