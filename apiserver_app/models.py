@@ -1,6 +1,6 @@
 """The tables of the simulated cluster: one row a cluster, one row a revision.
 
-Only apiserver_app.store.log uses them. They live in the database alias `store`, which has one
+Only apiserver_app.etcd.log uses them. They live in the database alias `store`, which has one
 writer: the worker that owns the cluster.
 """
 

@@ -12,7 +12,7 @@ from django.core.asgi import get_asgi_application
 from django.urls import path
 
 from controllers_app import consumers as role_consumers
-from lifecycle import consumers
+from lifecycle.web import consumers
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lifecycle.settings")
 

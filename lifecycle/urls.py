@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.urls import URLResolver, path
 from django.urls.resolvers import RoutePattern
 
-from lifecycle import views
+from lifecycle.web import views
 
 urlpatterns = [
     path("", views.page),

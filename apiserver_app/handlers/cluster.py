@@ -18,6 +18,7 @@ from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.cel.checks import Check, Decision
 from apiserver_app.egress.outbound import Outbound
+from apiserver_app.etcd.mvcc import Store
 from apiserver_app.handlers.counters import Counters
 from apiserver_app.handlers.life import Life
 from apiserver_app.machinery import errors
@@ -35,7 +36,6 @@ from apiserver_app.registry.core.service.ranges import Ranges
 from apiserver_app.registry.generic import Selection, Storage
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.watchcache import WatchCache
-from apiserver_app.store.etcd import Etcd
 
 _READS = ("get", "list", "watch")
 
@@ -88,7 +88,7 @@ class ClusterContext:
     kernel: Kernel
     probe: Probe
     rand: Rand
-    store: Etcd
+    store: Store
     cache: WatchCache
     storage: Storage
     resources: Resources

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import orjson
 
+from apiserver_app.etcd.mvcc import Entry
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.generic import Page, Selection
-from apiserver_app.store.etcd import Entry
 
 # who is asked, and where it would answer; etcd answers as long as anybody can ask
 _ASKED = (("scheduler", 10259), ("controller-manager", 10257), ("etcd-0", 0))

@@ -75,13 +75,15 @@ class _Suspend:
 class Kernel:
     """Virtual time, ready tasks and timers of one cluster. `now` is µs since the epoch."""
 
-    def __init__(self, now: int = 0) -> None:
+    def __init__(
+        self, now: int = 0, on_crash: Callable[[Task, BaseException], None] | None = None
+    ) -> None:
         self.now = now
         self.steps = 0
         self.frozen = False
         self.current: Task | None = None
         self.tasks: dict[Task, None] = {}
-        self.on_crash: Callable[[Task, BaseException], None] | None = None
+        self.on_crash = on_crash
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
         self._dropped: set[int] = set()  # sequences of timers that shall not fire

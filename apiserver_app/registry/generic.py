@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from apiserver_app.etcd import mvcc
+from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -28,8 +30,6 @@ from apiserver_app.machinery.syntax import fields, labels
 from apiserver_app.registry.conversion import convert, protobuflists
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
-from apiserver_app.store import etcd
-from apiserver_app.store.errors import CompactedError
 
 EVENT_TTL_SECONDS = 3600
 REQUEST_BYTES_MAX = 3 << 19  # 1.5 MiB, etcd's --max-request-bytes
@@ -48,7 +48,7 @@ _METADATA = (
 class Page(NamedTuple):
     """One page of a list: the store's entries in key order."""
 
-    entries: list[etcd.Entry]
+    entries: list[mvcc.Entry]
     revision: int
     continue_token: str
     remaining: int | None
@@ -112,7 +112,7 @@ class Storage:
 
     def __init__(
         self,
-        store: etcd.Etcd,
+        store: mvcc.Store,
         cache: WatchCache,
         probe: probes.Probe,
         lease_for_event: Callable[[], int],
@@ -134,7 +134,7 @@ class Storage:
         entry = self.store.get(info.etcd_key(namespace, name))
         return None if entry is None else self.object(info, entry)
 
-    def object(self, info: ResourceInfo, entry: etcd.Entry) -> Object:
+    def object(self, info: ResourceInfo, entry: mvcc.Entry) -> Object:
         """The object of an entry, in the version that `info` serves."""
         return convert.to_served(info, self.cache.decoded(entry))
 
@@ -167,7 +167,7 @@ class Storage:
         selects = selection.selects(strategy)
         if self.cache.unreadable and selects is None:
             selects = _any
-        found: list[etcd.Entry] = []
+        found: list[mvcc.Entry] = []
         begin = bisect_right(entries, after, key=_key) if after else 0
         for position in range(begin, len(entries)):
             entry = entries[position]
@@ -180,7 +180,7 @@ class Storage:
                 found.append(entry)
         return Page(found, at, "", None)
 
-    def entries(self, info: ResourceInfo, selection: Selection) -> Sequence[etcd.Entry]:
+    def entries(self, info: ResourceInfo, selection: Selection) -> Sequence[mvcc.Entry]:
         """What there is now, of which some may not be selected."""
         key = selection.key(info)
         if not key:
@@ -242,7 +242,7 @@ class Storage:
 
     def _entries(
         self, info: ResourceInfo, selection: Selection, revision: int
-    ) -> Sequence[etcd.Entry]:
+    ) -> Sequence[mvcc.Entry]:
         """What there was at `revision`, or is now. CompactedError when that is forgotten."""
         store = self.store
         if revision > store.revision:
@@ -300,7 +300,7 @@ class Storage:
             error.about = {"expected": prev, "found": found}
             raise error
 
-    def _taken(self, info: ResourceInfo, name: str, there: etcd.Entry) -> errors.ApiError:
+    def _taken(self, info: ResourceInfo, name: str, there: mvcc.Entry) -> errors.ApiError:
         """Who finds the name taken looks whether that object is about to go."""
         error = errors.already_exists(info.group, info.plural, name)
         if meta.is_deleting(self.cache.decoded(there)):
@@ -374,7 +374,7 @@ def _bad_token(why: str) -> errors.ApiError:
     return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
-def _key(entry: etcd.Entry) -> str:
+def _key(entry: mvcc.Entry) -> str:
     return entry.key
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import orjson
 
+from apiserver_app.etcd.mvcc import Entry, Store
 from apiserver_app.machinery.meta import Object
-from apiserver_app.store.etcd import Entry, Etcd
 
 PREFIX = "/registry/masterleases/"
 TTL_SECONDS, RENEW_SECONDS = 15, 10
 
 
-def renew(store: Etcd, address: str, lease: int) -> None:
+def renew(store: Store, address: str, lease: int) -> None:
     """Put the server's key, attached to a new lease."""
     entry = store.get(PREFIX + address)
     found = None if entry is None else shown(entry)
@@ -29,7 +29,7 @@ def renew(store: Etcd, address: str, lease: int) -> None:
     store.put(PREFIX + address, orjson.dumps(obj), lease=lease)
 
 
-def remove(store: Etcd, address: str) -> None:
+def remove(store: Store, address: str) -> None:
     """The server goes in order: its key goes with it."""
     store.delete(PREFIX + address)
 

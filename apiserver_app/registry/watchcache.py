@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from apiserver_app.etcd import mvcc
+from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.store import etcd
-from apiserver_app.store.errors import CompactedError
 
 WINDOW = 512  # revisions kept for watches that start a little in the past
 
@@ -109,7 +109,7 @@ class WatchCache:
     """Current objects by storage path and key, and who watches them."""
 
     def __init__(
-        self, store: etcd.Etcd, resources: Iterable[ResourceInfo], probe: probes.Probe
+        self, store: mvcc.Store, resources: Iterable[ResourceInfo], probe: probes.Probe
     ) -> None:
         self.store = store
         self.probe = probe
@@ -184,7 +184,7 @@ class WatchCache:
         """The pods bound to a node."""
         return self._pods_on.get(node, {}).values()
 
-    def decoded(self, entry: etcd.Entry) -> Object:
+    def decoded(self, entry: mvcc.Entry) -> Object:
         """The object of an entry of the store. Raises 500 when it is none."""
         objects = self._objects.get(self.storage_of(entry.key))
         found = objects.get(entry.key) if objects else None
@@ -292,7 +292,7 @@ class WatchCache:
             *self._watches.values(), *self._node_watches.values(), *self._key_watches.values(),
         )  # fmt: skip
 
-    def _hear(self, event: etcd.Event) -> None:
+    def _hear(self, event: mvcc.Event) -> None:
         storage = self.storage_of(event.key)
         change = self._change(event, storage)
         if change is None:
@@ -338,7 +338,7 @@ class WatchCache:
         resource = self._names.get(change.storage, change.storage)
         self.probe.tell("watch", change.revision, change.type, resource, told, outside)
 
-    def _change(self, event: etcd.Event, storage: str) -> Change | None:
+    def _change(self, event: mvcc.Event, storage: str) -> Change | None:
         """What the event is to those who watch; None: there was no object, and there is none."""
         previous: Object | None = None
         if event.previous is not None:
@@ -366,7 +366,7 @@ class WatchCache:
         return [change for change in changes if change is not None]
 
 
-def _past(storage: str, event: etcd.Event) -> Change | None:
+def _past(storage: str, event: mvcc.Event) -> Change | None:
     """A change read from the log: what it followed on is the object of then, not of now."""
     previous = None if event.previous is None else readable(event.previous)
     obj = None if event.entry is None else readable(event.entry)
@@ -374,7 +374,7 @@ def _past(storage: str, event: etcd.Event) -> Change | None:
 
 
 def _change_of(
-    event: etcd.Event, storage: str, obj: Object | None, previous: Object | None
+    event: mvcc.Event, storage: str, obj: Object | None, previous: Object | None
 ) -> Change | None:
     if obj is None:  # deleted, or overwritten by what is no object
         if previous is None:
@@ -386,7 +386,7 @@ def _change_of(
     return Change(event.revision, storage, event.key, kind, obj, previous, value)
 
 
-def readable(entry: etcd.Entry) -> Object | None:
+def readable(entry: mvcc.Entry) -> Object | None:
     """The object of an entry. What the API server writes carries its own revision: anything else
     is no object."""
     try:

@@ -28,12 +28,11 @@ def run(pods: int = 1000, in_memory: bool = False) -> dict[str, Any]:
 
 
 def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
-    from apiserver_app.store.backend import Backend, MemoryBackend
-    from apiserver_app.store.log import DatabaseBackend
-    from lifecycle.hosting import schema
+    from apiserver_app.etcd.backend import Backend, MemoryBackend
+    from apiserver_app.etcd.log import DatabaseBackend
+    from lifecycle.hosting import schema, scripted
     from lifecycle.hosting.worker.clock import MAX
     from lifecycle.hosting.worker.clusterhost import ClusterHost
-    from lifecycle.trace import scripted
 
     backend: Backend
     if in_memory:
@@ -44,7 +43,7 @@ def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
         backend = DatabaseBackend("bench")
     nodes = max(3, -(-pods // PODS_ON_A_NODE))
     inputs = scripted.default_inputs(name="bench", nodes=nodes)
-    from lifecycle.composition import Cluster
+    from lifecycle.cluster.composition import Cluster
 
     cluster = Cluster(inputs, backend)
     host = ClusterHost(cluster, time.monotonic, mode=MAX, speed=1.0)
@@ -88,7 +87,7 @@ def point_store_at(file: Path) -> None:
     """The store of this process is this file from now on."""
     from django.db import connections
 
-    from apiserver_app.store.log import ALIAS
+    from apiserver_app.etcd.log import ALIAS
 
     os.makedirs(file.parent, exist_ok=True)
     connections[ALIAS].close()
@@ -108,7 +107,7 @@ def _drive(host: Any) -> None:
 
 
 async def _create(cluster: Any, pods: int) -> None:
-    client = cluster.client("kubernetes-admin", "kubectl", ("system:masters",))
+    client = cluster.clients.client("kubernetes-admin", "kubectl", ("system:masters",))
     labels = {"app": "bench"}
     container = {"name": "nginx", "image": "nginx:1.27"}
     await client.create(
@@ -131,7 +130,7 @@ def _raw_rows_per_second() -> float:
     """Rows of a pod's size into the same table, a commit for every fifty."""
     from django.db import connections, transaction
 
-    from apiserver_app.store.log import ALIAS
+    from apiserver_app.etcd.log import ALIAS
 
     value = b"x" * ROW_BYTES
     connection = connections[ALIAS]

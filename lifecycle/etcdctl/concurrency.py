@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from apiserver_app.store.etcd import Entry
+from apiserver_app.etcd import delete_range
+from apiserver_app.etcd import lease as leases
+from apiserver_app.etcd import put as puts
+from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd.errors import EtcdError
+from apiserver_app.etcd.keys import Keys, prefix_end
+from apiserver_app.etcd.mvcc import Entry
+from apiserver_app.etcd.watch import Watcher, watch
 from controllers_app.kubelet.shell.ends import Interrupted
-from lifecycle.etcdctl.server import Keys, RpcError, Watcher, prefix_end, sorted_by
 from lifecycle.etcdctl.session import BAD_ARGS, ERROR, Exit, Session
 
 ELECTION_TTL = 60
@@ -26,9 +32,8 @@ class _Place:
         self._below = Keys(f"{name}/", prefix_end(f"{name}/"))
         self.key = f"{name}/{lease:x}"
         server = session.server
-        server.put(
-            self.key, value.encode("utf-8", "surrogateescape"), lease, span=self._span("put")
-        )
+        request = puts.Request(self.key, value.encode("utf-8", "surrogateescape"), lease)
+        puts.put(server, request, self._span("put"))
         self._since = server.store.revision
 
     @property
@@ -37,7 +42,7 @@ class _Place:
 
     def has_turn(self) -> bool:
         """Nobody who came before is there any more."""
-        before = self._session.server.range(self._below)
+        before = ranges.entries(self._session.server.store, self._below)
         return not any(one.create_revision < self._since for one in before)
 
     def show(self) -> None:
@@ -50,37 +55,38 @@ class _Place:
 
     def leave(self) -> None:
         if self.entry is not None:
-            self._session.server.delete(Keys(self.key), self._span("delete"))
+            request = delete_range.Request(Keys(self.key))
+            delete_range.delete_range(self._session.server, request, self._span("delete"))
 
     def watch(self) -> Watcher:
-        return self._session.server.watch(self._below, 0, self._session.world.poke)
+        return watch(self._session.server, self._below, 0, self._session.process.poke)
 
     def _span(self, said: str) -> int:
-        span = self._session.server.begin(self._session.line)
-        self._session.server.end(span, f"{said} {self.key}")
-        return span
+        with self._session.server.work(self._session.line) as work:
+            work.outcome = f"{said} {self.key}"
+        return work.span
 
 
 @asynccontextmanager
 async def _placed(session: Session, name: str, ttl: int, value: str) -> AsyncIterator[_Place]:
     """A place whose turn has come. Interrupted while it waits, it is given up."""
     try:
-        lease, _ = session.server.grant(ttl)
-    except RpcError as error:
+        lease, _ = leases.grant(session.server, ttl)
+    except EtcdError as error:
         raise Exit(ERROR, str(error)) from error
-    session.server.hold(lease)
+    leases.keep_alive(session.server, lease)
     place = _Place(session, name, lease, value)
     watcher = place.watch()
     try:
         try:
-            await session.world.until(lambda: place.entry is None or place.has_turn())
+            await session.process.until(lambda: place.entry is None or place.has_turn())
         except Interrupted:
             place.leave()
             raise Exit(ERROR, "context canceled") from None
         yield place
     finally:
         watcher.stop()
-        session.server.let_go(lease)
+        leases.let_go(session.server, lease)
 
 
 async def lock(session: Session) -> None:
@@ -94,7 +100,7 @@ async def lock(session: Session) -> None:
             revision = session.server.store.revision
             env = {"ETCD_LOCK_KEY": place.key, "ETCD_LOCK_REV": str(revision)}
             try:
-                code = await session.world.run(command, env)
+                code = await session.process.run(command, env)
             finally:
                 place.leave()
             if code:
@@ -124,7 +130,7 @@ async def elect(session: Session) -> None:
 
 async def _until_interrupted(session: Session, place: _Place, expired: str) -> None:
     try:
-        await session.world.until(lambda: place.entry is None)
+        await session.process.until(lambda: place.entry is None)
     except Interrupted:
         place.leave()
         return
@@ -134,7 +140,7 @@ async def _until_interrupted(session: Session, place: _Place, expired: str) -> N
 async def _observe(session: Session, name: str) -> None:
     """Prints who leads, whenever that is somebody or something else."""
     below = Keys(f"{name}/", prefix_end(f"{name}/"))
-    watcher = session.server.watch(below, 0, session.world.poke)
+    watcher = watch(session.server, below, 0, session.process.poke)
     shown = 0
     try:
         while True:
@@ -145,7 +151,7 @@ async def _observe(session: Session, name: str) -> None:
                 session.show(
                     "range", {"header": session.header(), "kvs": kvs, "more": None, "count": 1}
                 )
-            await session.world.until(_news(watcher))
+            await session.process.until(_news(watcher))
             watcher.waiting.clear()
     except Interrupted:
         return
@@ -158,5 +164,7 @@ def _news(watcher: Watcher) -> Callable[[], bool]:
 
 
 def _oldest(session: Session, below: Keys) -> Entry | None:
-    found = sorted_by(session.server.range(below), "CREATE", descending=False)
+    found = ranges.sorted_by(
+        ranges.entries(session.server.store, below), "CREATE", descending=False
+    )
     return found[0] if found else None

@@ -6,32 +6,34 @@ Models etcd etcdctl/ctlv3/command/{get,put,del,compaction}_command.go and util.g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from apiserver_app.etcd import delete_range
+from apiserver_app.etcd import put as puts
+from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd.keys import Keys, prefix_end
+from apiserver_app.etcd.mvcc import Entry
 from lifecycle.etcdctl.flags import Parsed
 from lifecycle.etcdctl.printers import Answer
-from lifecycle.etcdctl.server import Keys, RpcError, prefix_end, sorted_by
 from lifecycle.etcdctl.session import BAD_ARGS, BAD_FEATURE, ERROR, Exit, Session
 
-_TARGETS = ("CREATE", "KEY", "MODIFY", "VALUE", "VERSION")
 _TOO_MANY = "too many arguments, only accept one argument when `--prefix` or `--from-key` is set"
 
 
 async def get(session: Session) -> None:
     parsed = session.parsed
-    keys = get_keys(parsed)
+    request = get_request(parsed)
     await session.connect()
-    answer = ranged(session, keys, parsed)
+    response = ranges.select(session.server, request)
     form = session.flag("write-out")
     if session.flag("count-only") and form != "fields":
         raise Exit(BAD_ARGS, "--count-only is only for `--write-out=fields`")
     if session.flag("print-value-only") and form != "simple":
         raise Exit(BAD_ARGS, "print-value-only is only for `--write-out=simple`")
-    session.show("range", answer)
+    session.show("range", range_answer(session, response, form))
 
 
-def get_keys(parsed: Parsed) -> Keys:
-    """The keys that a get asks for; its flags checked."""
+def get_request(parsed: Parsed) -> ranges.Request:
+    """What a get asks for; its flags checked."""
     flag, words = parsed.values, parsed.words
     if not words:
         raise Exit(
@@ -46,73 +48,42 @@ def get_keys(parsed: Parsed) -> Keys:
         raise Exit(BAD_ARGS, _TOO_MANY)
     if flag["order"].upper() not in ("", "ASCEND", "DESCEND"):
         raise Exit(BAD_FEATURE, f"bad sort order {flag['order']}")
-    if flag["sort-by"].upper() not in ("", *_TARGETS):
+    if flag["sort-by"].upper() not in ("", *ranges.TARGETS):
         raise Exit(BAD_FEATURE, f"bad sort target {flag['sort-by']}")
-    return keys_of(words, prefix=flag["prefix"], from_key=flag["from-key"])
+    return ranges.Request(
+        keys_of(words, prefix=flag["prefix"], from_key=flag["from-key"]),
+        max(flag["rev"], 0), flag["limit"], flag["sort-by"].upper() or "KEY",
+        flag["order"].upper() == "DESCEND", flag["keys-only"], flag["count-only"],
+        flag["min-create-rev"], flag["max-create-rev"], flag["min-mod-rev"], flag["max-mod-rev"],
+    )  # fmt: skip
 
 
-def ranged(session: Session, keys: Keys, parsed: Parsed) -> Answer:
-    """The answer to a range request."""
-    flag, server = parsed.values, session.server
-    found = server.range(keys, max(flag["rev"], 0))
-    found = [
-        one for one in found
-        if flag["min-create-rev"] <= one.create_revision and flag["min-mod-rev"] <= one.mod_revision
-        and not 0 < flag["max-create-rev"] < one.create_revision
-        and not 0 < flag["max-mod-rev"] < one.mod_revision
-    ]  # fmt: skip
-    count = len(found)
-    target, order = flag["sort-by"].upper() or "KEY", flag["order"].upper()
-    if target != "KEY" or order == "DESCEND":
-        found = sorted_by(found, target, descending=order == "DESCEND")
-    more = 0 < flag["limit"] < count
-    if more:
-        found = found[: flag["limit"]]
-    kvs = []
-    if not flag["count-only"]:
-        kvs = [
-            server.shown(one) if not flag["keys-only"] else server.shown(one)._replace(value=b"")
-            for one in found
-        ]
+def range_answer(session: Session, response: ranges.Response, form: str) -> Answer:
+    count = response.count
     return {
-        "header": session.header(), "kvs": kvs or None, "more": more or None,
-        "count": count or None if flag["write-out"] == "json" else count,
+        "header": session.header(), "kvs": response.entries or None, "more": response.more or None,
+        "count": count or None if form == "json" else count,
     }  # fmt: skip
 
 
 # -- put ------------------------------------------------------------------------------------------
 
 
-class Put(NamedTuple):
-    """What a put asks for."""
-
-    key: str
-    value: bytes
-    lease: int
-    keeps_value: bool
-    keeps_lease: bool
-    wants_previous: bool
-
-
 async def put(session: Session) -> None:
     stdin = b""
     words = session.words
     if len(words) == 1 and not session.flag("ignore-value"):
-        stdin = await session.world.all()
-    asked = put_of(session.parsed, stdin)
+        stdin = await session.process.all()
+    request = put_request(session.parsed, stdin)
     await session.connect()
-    check_put(session, asked)
-    span = session.server.begin(session.line)
-    try:
-        answer = put_answer(session, asked, span)
-    except RpcError as error:
-        session.server.end(span, str(error), ok=False)
-        raise
-    session.server.end(span, "put")
-    session.show("put", answer)
+    puts.check(session.server, request)
+    with session.server.work(session.line) as work:
+        previous = puts.put(session.server, request, work.span)
+        work.outcome = "put"
+    session.show("put", put_answer(session, previous))
 
 
-def put_of(parsed: Parsed, stdin: bytes | None) -> Put:
+def put_request(parsed: Parsed, stdin: bytes | None) -> puts.Request:
     """What a put asks for; its flags checked. The value may come from standard input."""
     flag, words = parsed.values, parsed.words
     needs = "put command needs 1 argument and input from stdin or 2 arguments"
@@ -130,27 +101,12 @@ def put_of(parsed: Parsed, stdin: bytes | None) -> Put:
     except ValueError:
         why = f'strconv.ParseInt: parsing "{flag["lease"]}": invalid syntax'
         raise Exit(BAD_ARGS, f"bad lease ID ({why}), expecting ID in Hex") from None
-    return Put(words[0], value, lease, flag["ignore-value"], flag["ignore-lease"], flag["prev-kv"])
+    return puts.Request(
+        words[0], value, lease, flag["ignore-value"], flag["ignore-lease"], flag["prev-kv"]
+    )
 
 
-def check_put(session: Session, asked: Put) -> None:
-    """Raises what the server refuses."""
-    if asked.keeps_lease and asked.lease:
-        raise RpcError("etcdserver: lease is provided")
-    if (asked.keeps_value or asked.keeps_lease) and session.server.store.get(asked.key) is None:
-        raise RpcError("etcdserver: key not found")
-    session.server.check_put(asked.key, asked.value, asked.lease)
-
-
-def put_answer(session: Session, asked: Put, span: int) -> Answer:
-    server = session.server
-    old = server.store.get(asked.key)
-    lease = old.lease if asked.keeps_lease and old is not None else asked.lease
-    previous = None if old is None or not asked.wants_previous else server.shown(old)
-    if asked.keeps_value:
-        server.keep(asked.key, lease, span)
-    else:
-        server.put(asked.key, asked.value, lease, span)
+def put_answer(session: Session, previous: Entry | None) -> Answer:
     return {"header": session.header(), "prev_kv": previous}
 
 
@@ -158,26 +114,23 @@ def put_answer(session: Session, asked: Put, span: int) -> Answer:
 
 
 async def delete(session: Session) -> None:
-    keys = delete_keys(session.parsed)
+    request = delete_request(session.parsed)
+    keys = request.keys
     if keys.end and len(session.words) > 1 and not session.flag("range"):
         session.warn(
             f'Warning: Keys between "{keys.first}" and "{keys.end}" will be deleted. Please '
             "interrupt the command within next 2 seconds to cancel. You can provide `--range` "
             "flag to avoid the delay."
         )
-        await session.world.sleep(2.0)
+        await session.process.sleep(2.0)
     await session.connect()
-    span = session.server.begin(session.line)
-    try:
-        answer = delete_answer(session, keys, session.parsed, span)
-    except RpcError as error:
-        session.server.end(span, str(error), ok=False)
-        raise
-    session.server.end(span, f"deleted {answer['deleted'] or 0}")
-    session.show("delete", {**answer, "deleted": answer["deleted"]})
+    with session.server.work(session.line) as work:
+        response = delete_range.delete_range(session.server, request, work.span)
+        work.outcome = f"deleted {response.deleted}"
+    session.show("delete", delete_answer(session, response))
 
 
-def delete_keys(parsed: Parsed) -> Keys:
+def delete_request(parsed: Parsed) -> delete_range.Request:
     flag, words = parsed.values, parsed.words
     if not 1 <= len(words) <= 2:
         raise Exit(
@@ -187,14 +140,15 @@ def delete_keys(parsed: Parsed) -> Keys:
     _not_both(flag["prefix"], flag["from-key"], "prefix", "from-key")
     if len(words) > 1 and (flag["prefix"] or flag["from-key"]):
         raise Exit(BAD_ARGS, _TOO_MANY)
-    return keys_of(words, prefix=flag["prefix"], from_key=flag["from-key"])
+    keys = keys_of(words, prefix=flag["prefix"], from_key=flag["from-key"])
+    return delete_range.Request(keys, flag["prev-kv"])
 
 
-def delete_answer(session: Session, keys: Keys, parsed: Parsed, span: int) -> Answer:
-    server = session.server
-    previous = [server.shown(one) for one in server.range(keys)] if parsed.values["prev-kv"] else []
-    gone = server.delete(keys, span)
-    return {"header": session.header(), "deleted": len(gone), "prev_kvs": previous or None}
+def delete_answer(session: Session, response: delete_range.Response) -> Answer:
+    return {
+        "header": session.header(), "deleted": response.deleted,
+        "prev_kvs": response.previous or None,
+    }  # fmt: skip
 
 
 # -- compaction ------------------------------------------------------------------------------------
@@ -208,13 +162,9 @@ async def compaction(session: Session) -> None:
     except ValueError as error:
         raise Exit(ERROR, str(error)) from error
     await session.connect()
-    span = session.server.begin(session.line)
-    try:
-        session.server.compact(revision)
-    except RpcError as error:
-        session.server.end(span, str(error), ok=False)
-        raise
-    session.server.end(span, f"compacted revision {revision}")
+    with session.server.work(session.line) as work:
+        session.server.store.compact(revision)
+        work.outcome = f"compacted revision {revision}"
     session.say(f"compacted revision {revision}")
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.etcdctl.members import Member, MemberError
-from lifecycle.etcdctl.server import RpcError
-from lifecycle.etcdctl.session import BAD_ARGS, ERROR, Exit, Session
+from apiserver_app.etcd.members import Member
+from lifecycle.etcdctl.session import BAD_ARGS, Exit, Session
 
 
 async def listed(session: Session) -> None:
@@ -30,10 +29,7 @@ async def add(session: Session) -> None:
         raise Exit(BAD_ARGS, "member peer urls not provided")
     await session.connect()
     name, urls = session.words[0], said.split(",")
-    try:
-        made = session.server.members.add(name, urls, learner=session.flag("learner"))
-    except MemberError as error:
-        raise Exit(ERROR, str(error)) from error
+    made = session.server.members.add(name, urls, learner=session.flag("learner"))
     _told(session, f"added {made.id:x}")
     header = session.header(revision=False)
     answer = {"header": header, "member": _shown(made), "members": _all(session)}
@@ -81,10 +77,7 @@ async def move_leader(session: Session) -> None:
     leader = members.leader
     if all(session.member_at(one).id != leader.id for one in endpoints):
         raise Exit(BAD_ARGS, f"no leader endpoint given at [{' '.join(endpoints)}]")
-    try:
-        members.lead(target)
-    except MemberError as error:
-        raise RpcError(str(error)) from error
+    members.lead(target)
     _told(session, f"leader {target:x}, term {members.term}")
     session.say(f"Leadership transferred from {leader.id:x} to {target:x}")
 
@@ -105,10 +98,7 @@ async def _named(session: Session, *, needs_urls: bool = False) -> int:
 
 
 def _changed(session: Session, what: str, member: int, change: Any, *given: Any) -> None:
-    try:
-        change(*given)
-    except MemberError as error:
-        raise RpcError(str(error)) from error
+    change(*given)
     _told(session, f"{what} {member:x}")
     header = session.header(revision=False)
     answer = {"header": header, "members": _all(session), "id": member}
@@ -117,8 +107,8 @@ def _changed(session: Session, what: str, member: int, change: Any, *given: Any)
 
 def _told(session: Session, said: str) -> None:
     """A change of the membership is work that the trace shows, though it writes no key."""
-    server = session.server
-    server.end(server.begin(session.line), f"{said}: {len(server.members.all)} members")
+    with session.server.work(session.line) as work:
+        work.outcome = f"{said}: {len(session.server.members.all)} members"
 
 
 def _all(session: Session) -> list[dict[str, Any]]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
+from apiserver_app.etcd.mvcc import Entry
 from apiserver_app.machinery.serializer import protoencode
-from lifecycle.etcdctl.server import Shown
 
 # numbers of the fields that answers have in etcdserverpb
 _HEADER = {"cluster_id": 1, "member_id": 2, "revision": 3, "raft_term": 4}
@@ -93,7 +93,7 @@ class Printer:
                 lines += [b"", *self._simple(one["name"], one["answer"])]
         return lines
 
-    def _kv(self, kv: Shown) -> list[bytes | str]:
+    def _kv(self, kv: Entry) -> list[bytes | str]:
         key, value = kv.key.encode("utf-8", "surrogateescape"), kv.value
         if self._hex:
             key, value = _hexed(key), _hexed(value)
@@ -114,7 +114,7 @@ class Printer:
     def _id(self, number: int) -> str:
         return f"{number:x}" if self._hex else str(number)
 
-    def fields_of(self, prefix: str, kv: Shown) -> list[bytes | str]:
+    def fields_of(self, prefix: str, kv: Entry) -> list[bytes | str]:
         lease = f"{kv.lease:016x}" if self._hex else str(kv.lease)
         return [
             f'"{prefix}Key" : {_quoted(kv.key.encode("utf-8", "surrogateescape"))}',
@@ -135,7 +135,7 @@ def _message(values: Mapping[str, Any], numbers: Mapping[str, int]) -> bytes:
     for name, number in numbers.items():
         given = values.get(name)
         for one in given if isinstance(given, list) else [given]:
-            if isinstance(one, Shown):
+            if isinstance(one, Entry):
                 made = {**one._asdict(), "key": one.key.encode("utf-8", "surrogateescape")}
                 out += protoencode.delimited(number, _message(made, _KEY_VALUE))
             elif isinstance(one, Mapping):
@@ -216,7 +216,7 @@ def _json(value: Any) -> Any:
     """As encoding/json has it: bytes in base64, what is empty left out of keys and values."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if isinstance(value, Shown):
+    if isinstance(value, Entry):
         made = {**value._asdict(), "key": value.key.encode("utf-8", "surrogateescape")}
         order = ("key", "create_revision", "mod_revision", "version", "value", "lease")
         return {name: _json(made[name]) for name in order if made[name]}

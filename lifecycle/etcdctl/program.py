@@ -1,4 +1,4 @@
-"""The program etcdctl: from its words to its exit code, in whatever world it runs.
+"""The program etcdctl: from its words to its exit code, in whatever process it runs.
 
 Models etcd etcdctl/ctlv3/ctl.go and github.com/spf13/cobra (which command the words name).
 """
@@ -7,25 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from lifecycle.etcdctl import (
-    concurrency,
-    flags,
-    kv,
-    memberships,
-    snapshots,
-    txn,
-    upkeep,
-    watching,
-)
+from apiserver_app.etcd.errors import EtcdError
+from apiserver_app.etcd.server import Server
+from lifecycle.etcdctl import concurrency, flags, kv, memberships, snapshots, txn, upkeep, watch
 from lifecycle.etcdctl.commands import COMMANDS, FLAGS, REFUSED, Command
 from lifecycle.etcdctl.printers import FORMATS
-from lifecycle.etcdctl.server import RpcError, Server
 from lifecycle.etcdctl.session import (
     BAD_FEATURE,
     ERROR,
     Exit,
+    Process,
     Session,
-    World,
     from_environment,
 )
 
@@ -41,7 +33,7 @@ _RUN: dict[str, Callable[[Session], Awaitable[None]]] = {
     "member list": memberships.listed, "member add": memberships.add,
     "member promote": memberships.promote, "member remove": memberships.remove,
     "member update": memberships.update, "put": kv.put, "txn": txn.txn, "version": upkeep.version,
-    "watch": watching.watch, "lock": concurrency.lock, "elect": concurrency.elect,
+    "watch": watch.watch, "lock": concurrency.lock, "elect": concurrency.elect,
     "move-leader": memberships.move_leader, "snapshot save": snapshots.save,
     "snapshot status": snapshots.status,
 }  # fmt: skip
@@ -49,43 +41,43 @@ _COMMANDS = {one.name: one for one in COMMANDS}
 _SHORT = {"d", "w"}  # global flags of one letter that take a value
 
 
-async def run(server: Server, world: World, arguments: Sequence[str]) -> int:
+async def run(server: Server, process: Process, arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     try:
-        await _run(server, world, list(arguments))
+        await _run(server, process, list(arguments))
     except Exit as error:
         if str(error):
-            world.err(f"Error: {error}\n".encode("utf-8", "surrogateescape"))
+            process.err(f"Error: {error}\n".encode("utf-8", "surrogateescape"))
         return error.code
-    except RpcError as error:
-        world.err(f"Error: {error}\n".encode())
+    except EtcdError as error:
+        process.err(f"Error: {error}\n".encode())
         return ERROR
     return 0
 
 
-async def _run(server: Server, world: World, arguments: list[str]) -> None:
+async def _run(server: Server, process: Process, arguments: list[str]) -> None:
     name, rest = _named(arguments)
     if not name or name in ("help", "options"):
-        _help(world, server, rest[0] if rest and name == "help" else "")
+        _help(process, server, rest[0] if rest and name == "help" else "")
         return
     command = _COMMANDS.get(name)
     if command is None:
-        _group(world, name, rest)
+        _group(process, name, rest)
         return
     known = (*FLAGS.get(name, ()), *flags.GLOBAL, flags.HELP)
     try:
         parsed = flags.parse(rest, known)
-        from_environment(parsed, world.env)
+        from_environment(parsed, process.env)
     except flags.FlagError as error:
-        world.err(f"Error: {error}\n".encode("utf-8", "surrogateescape"))
-        _usage(world, command)
+        process.err(f"Error: {error}\n".encode("utf-8", "surrogateescape"))
+        _usage(process, command)
         raise Exit(ERROR) from error
     if parsed.values["help"]:
-        _usage(world, command)
+        _usage(process, command)
         return
     if parsed.values["write-out"] not in FORMATS:
         raise Exit(BAD_FEATURE, "unsupported output format")
-    await _RUN[name](Session(server, world, parsed, " ".join(["etcdctl", *arguments])))
+    await _RUN[name](Session(server, process, parsed, " ".join(["etcdctl", *arguments])))
 
 
 def _named(arguments: list[str]) -> tuple[str, list[str]]:
@@ -134,18 +126,20 @@ def _completed(words: list[str], names: set[str]) -> list[str] | None:
     return list(found[0]) if len(found) == 1 else None
 
 
-def _group(world: World, name: str, rest: list[str]) -> None:
+def _group(process: Process, name: str, rest: list[str]) -> None:
     """What is no command by itself: refused by name, a group, or unknown."""
     for refused, why in REFUSED.items():
         if name == refused or refused.startswith(f"{name} ") and rest[:1] == [refused.split()[1]]:
             raise Exit(ERROR, f"etcdctl {refused} is not simulated: {why}")
     rows = [(f"\t{one.name}", one.about) for one in COMMANDS if one.name.startswith(f"{name} ")]
-    world.out("\n".join(["NAME:", f"\t{name}", "", "COMMANDS:", *flags.columns(rows), ""]).encode())
+    process.out(
+        "\n".join(["NAME:", f"\t{name}", "", "COMMANDS:", *flags.columns(rows), ""]).encode()
+    )
 
 
-def _help(world: World, server: Server, name: str) -> None:
+def _help(process: Process, server: Server, name: str) -> None:
     if name in _COMMANDS:
-        _usage(world, _COMMANDS[name])
+        _usage(process, _COMMANDS[name])
         return
     unknown = [one for one in (name,) if one and not one.startswith("-")]
     if unknown:
@@ -158,10 +152,10 @@ def _help(world: World, server: Server, name: str) -> None:
         "EXAMPLE:", "\tetcdctl get / --prefix --keys-only", "", "OPTIONS:",
         *flags.options((*flags.GLOBAL, flags.HELP._replace(usage="help for etcdctl"))), "",
     ]  # fmt: skip
-    world.out(("\n".join(lines)).encode())
+    process.out(("\n".join(lines)).encode())
 
 
-def _usage(world: World, command: Command) -> None:
+def _usage(process: Process, command: Command) -> None:
     usage = flags.HELP.usage.format(command.name.rpartition(" ")[2])
     own = (*FLAGS.get(command.name, ()), flags.HELP._replace(usage=usage))
     lines = [
@@ -170,4 +164,4 @@ def _usage(world: World, command: Command) -> None:
         *(f"\t{one}" for one in command.example.split("\n")), "", "OPTIONS:",
         *flags.options(own), "", "GLOBAL OPTIONS:", *flags.options(flags.GLOBAL), "",
     ]  # fmt: skip
-    world.out("\n".join(lines).encode())
+    process.out("\n".join(lines).encode())

@@ -1,6 +1,6 @@
 """One run of etcdctl: where it reads and writes, what was asked, and how it ends.
 
-A World is what the program runs in: a container's shell, or the console of the product.
+A Process is what the program runs in: a container's shell, or the console of the product.
 
 Models etcd etcdctl/ctlv3/command/{global,util}.go and pkg/cobrautl/error.go.
 """
@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from apiserver_app.etcd.members import Member
+from apiserver_app.etcd.server import Server
 from lifecycle.etcdctl.flags import FlagError, Parsed, number
-from lifecycle.etcdctl.members import Member
 from lifecycle.etcdctl.printers import Answer, Printer
-from lifecycle.etcdctl.server import Server
 
 ERROR, BAD_CONNECTION, INVALID_INPUT, BAD_FEATURE, INTERRUPTED, BAD_ARGS = 1, 2, 3, 4, 5, 128
 
 
-class World(Protocol):
+class Process(Protocol):
     """What etcdctl runs in."""
 
     env: Mapping[str, str]
@@ -78,7 +78,7 @@ class Session:
     """One command with its flags and words."""
 
     server: Server
-    world: World
+    process: Process
     parsed: Parsed
     line: str
 
@@ -106,7 +106,7 @@ class Session:
 
     def header(self, *, revision: bool = True) -> dict[str, int]:
         server = self.server
-        head = {"cluster_id": server.cluster_id, "member_id": server.member.id}
+        head = {"cluster_id": server.cluster_id, "member_id": server.members.own.id}
         if revision:
             head["revision"] = server.store.revision
         return {**head, "raft_term": server.members.term}
@@ -114,15 +114,15 @@ class Session:
     def show(self, name: str, answer: Answer) -> None:
         form = self.flag("write-out")
         only = bool(self.parsed.values.get("print-value-only"))
-        printer = Printer(form, self.world.out, is_hex=self.flag("hex"), value_only=only)
+        printer = Printer(form, self.process.out, is_hex=self.flag("hex"), value_only=only)
         if not printer.show(name, answer):
             raise Exit(BAD_FEATURE, f"{form} not supported as output format")
 
     def say(self, text: str) -> None:
-        self.world.out(text.encode("utf-8", "surrogateescape") + b"\n")
+        self.process.out(text.encode("utf-8", "surrogateescape") + b"\n")
 
     def warn(self, text: str) -> None:
-        self.world.err(text.encode("utf-8", "surrogateescape") + b"\n")
+        self.process.err(text.encode("utf-8", "surrogateescape") + b"\n")
 
     # -- connecting -----------------------------------------------------------------------------
 
@@ -134,11 +134,11 @@ class Session:
         """Raises Exit when the server cannot be reached with these flags."""
         for name in ("cacert", "cert", "key"):
             path = self.flag(name)
-            if path and not self.world.has_file(path):
+            if path and not self.process.has_file(path):
                 raise Exit(ERROR, f"open {path}: no such file or directory")
         known = [self._is_here(one) for one in self.endpoints()]
         if not known or not any(known) or not (self.flag("cert") and self.flag("key")):
-            await self.world.sleep(5.0)
+            await self.process.sleep(5.0)
             raise Exit(ERROR, "context deadline exceeded")
 
     def _is_here(self, endpoint: str) -> bool:
@@ -146,12 +146,12 @@ class Session:
         host, _, port = (rest if slashes else endpoint).rstrip("/").rpartition(":")
         if scheme == "http" or port != "2379":
             return False
-        return self.world.is_server(host) or self.server.members.at(host) is not None
+        return self.process.is_server(host) or self.server.members.at(host) is not None
 
     def member_at(self, endpoint: str) -> Member:
         """Which member is reached there."""
         host = endpoint.rpartition("://")[2].rstrip("/").rpartition(":")[0]
-        return self.server.members.at(host) or self.server.member
+        return self.server.members.at(host) or self.server.members.own
 
 
 def from_environment(parsed: Parsed, env: Mapping[str, str]) -> None:

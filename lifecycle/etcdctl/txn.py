@@ -6,13 +6,17 @@ Models etcd etcdctl/ctlv3/command/{txn_command,util}.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
+from apiserver_app.etcd import delete_range
+from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd import txn as txns
+from apiserver_app.etcd.txn import Compare
 from lifecycle.etcdctl import kv
 from lifecycle.etcdctl.commands import FLAGS
-from lifecycle.etcdctl.flags import FlagError, Parsed, number, parse
-from lifecycle.etcdctl.server import OPERATIONS_MAX, Keys, RpcError
+from lifecycle.etcdctl.flags import FlagError, number, parse
+from lifecycle.etcdctl.printers import Answer
 from lifecycle.etcdctl.session import BAD_ARGS, INVALID_INPUT, Exit, Session
 
 _TARGETS = {
@@ -22,24 +26,8 @@ _TARGETS = {
 }  # fmt: skip
 _COMPARE = re.compile(r'("(?:[^"\\]|\\.)*")\)\s*(\S+)\s*("(?:[^"\\]|\\.)*")')
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\'"\s]\S*[^\'"\s]?')
-_NAMES = {"put": "put", "get": "range", "del": "delete"}
-_SHORT = {"put": "put", "get": "range", "del": "delete_range"}
+_KINDS = ("put", "get", "del")
 T = TypeVar("T")
-
-
-class Compare(NamedTuple):
-    key: str
-    target: str
-    result: str
-    wanted: int | bytes
-
-
-class Operation(NamedTuple):
-    """One request: put, get or del with what its command line says."""
-
-    kind: str
-    parsed: Parsed
-    asked: kv.Put | Keys
 
 
 async def txn(session: Session) -> None:
@@ -49,18 +37,11 @@ async def txn(session: Session) -> None:
     compares = await _read(session, "compares:", compare)
     success = await _read(session, "success requests (get, put, del):", operation)
     failure = await _read(session, "failure requests (get, put, del):", operation)
-    for branch in (success, failure):
-        _check(session, branch)
-    holds = all(_holds(session, one) for one in compares)
-    chosen = success if holds else failure
-    span = session.server.begin("txn") if any(one.kind != "get" for one in chosen) else 0
-    responses = [
-        {"name": _NAMES[one.kind], "short": _SHORT[one.kind], "answer": _done(session, one, span)}
-        for one in chosen
-    ]
-    if span:
-        session.server.end(span, "success" if holds else "failure")
-    session.show("txn", {"header": session.header(), "succeeded": holds, "responses": responses})
+    done = txns.txn(session.server, compares, success, failure)
+    responses = [_response(session, one) for one in done.responses]
+    session.show(
+        "txn", {"header": session.header(), "succeeded": done.succeeded, "responses": responses}
+    )
 
 
 async def _read(session: Session, title: str, read: Callable[[str], T]) -> list[T]:
@@ -69,7 +50,7 @@ async def _read(session: Session, title: str, read: Callable[[str], T]) -> list[
         session.say(title)
     out: list[T] = []
     while True:
-        line = await session.world.line()
+        line = await session.process.line()
         if not line.endswith(b"\n"):
             raise Exit(INVALID_INPUT, "EOF")
         text = line.decode("utf-8", "surrogateescape").strip()
@@ -100,23 +81,21 @@ def compare(line: str) -> Compare:
         raise Exit(INVALID_INPUT, f"invalid txn compare request: {line}") from None
 
 
-def operation(line: str) -> Operation:
+def operation(line: str) -> txns.Request:
     """One line like put key1 "text"."""
     words = argify(line)
     if len(words) < 2:
         raise Exit(INVALID_INPUT, f"invalid txn compare request: {line}")
     kind, rest = words[0], words[1:]
-    if kind not in _NAMES:
+    if kind not in _KINDS:
         raise Exit(INVALID_INPUT, f"invalid txn request: {line}")
     try:
         parsed = parse(rest, FLAGS[kind])
     except FlagError as error:
         raise Exit(INVALID_INPUT, f"invalid txn request: {line}") from error
-    parsed.values.setdefault("write-out", "simple")
     if kind == "put":
-        return Operation(kind, parsed, kv.put_of(parsed, None))
-    keys = kv.get_keys(parsed) if kind == "get" else kv.delete_keys(parsed)
-    return Operation(kind, parsed, keys)
+        return kv.put_request(parsed, None)
+    return kv.get_request(parsed) if kind == "get" else kv.delete_request(parsed)
 
 
 def argify(line: str) -> list[str]:
@@ -142,44 +121,12 @@ def _escape(found: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}.get(letter, letter)
 
 
-def _check(session: Session, operations: Sequence[Operation]) -> None:
-    """Raises what the server refuses before it does anything."""
-    if len(operations) > OPERATIONS_MAX:
-        raise RpcError("etcdserver: too many operations in txn request")
-    written: set[str] = set()
-    for one in operations:
-        if not isinstance(one.asked, kv.Put):
-            if not one.asked.first:
-                raise RpcError("etcdserver: key is not provided")
-            continue
-        kv.check_put(session, one.asked)
-        if one.asked.key in written:
-            raise RpcError("etcdserver: duplicate key given in txn request")
-        written.add(one.asked.key)
-    for one in operations:
-        if one.kind == "del" and isinstance(one.asked, Keys):
-            if any(one.asked.has(key) for key in sorted(written)):
-                raise RpcError("etcdserver: duplicate key given in txn request")
-
-
-def _holds(session: Session, asked: Compare) -> bool:
-    entry = session.server.store.get(asked.key)
-    have: Any = 0
-    if entry is None and asked.target == "value":
-        return False  # a value that is not there compares with nothing
-    if entry is not None:
-        have = getattr(session.server.shown(entry), asked.target)
-    wanted: Any = asked.wanted
-    if asked.result == "=":
-        return bool(have == wanted)
-    if asked.result == "!=":
-        return bool(have != wanted)
-    return bool(have > wanted if asked.result == ">" else have < wanted)
-
-
-def _done(session: Session, one: Operation, span: int) -> Any:
-    if isinstance(one.asked, kv.Put):
-        return kv.put_answer(session, one.asked, span)
-    if one.kind == "get":
-        return kv.ranged(session, one.asked, one.parsed)
-    return kv.delete_answer(session, one.asked, one.parsed, span)
+def _response(session: Session, response: txns.Response) -> Answer:
+    """One answer as the printers take it, with its name in JSON and in the other formats."""
+    if isinstance(response, ranges.Response):
+        answer = kv.range_answer(session, response, "simple")
+        return {"name": "range", "short": "range", "answer": answer}
+    if isinstance(response, delete_range.Response):
+        answer = kv.delete_answer(session, response)
+        return {"name": "delete", "short": "delete_range", "answer": answer}
+    return {"name": "put", "short": "put", "answer": kv.put_answer(session, response)}

@@ -5,7 +5,9 @@ Models etcd etcdctl/ctlv3/command/{lease,ep,alarm,auth,defrag,version}_command.g
 
 from __future__ import annotations
 
-from lifecycle.etcdctl.server import RpcError
+from apiserver_app.etcd import lease as leases_of
+from apiserver_app.etcd import maintenance
+from apiserver_app.etcd.errors import EtcdError
 from lifecycle.etcdctl.session import BAD_ARGS, BAD_CONNECTION, ERROR, Exit, Session
 
 KEEP_ALIVES_A_TTL = 3
@@ -21,8 +23,8 @@ async def grant(session: Session) -> None:
         raise Exit(BAD_ARGS, f"bad TTL ({error})") from error
     await session.connect()
     try:
-        lease, ttl = session.server.grant(wanted)
-    except RpcError as error:
+        lease, ttl = leases_of.grant(session.server, wanted)
+    except EtcdError as error:
         raise Exit(ERROR, f"failed to grant lease ({error})") from error
     session.show("grant", {**session.header(), "ID": lease, "TTL": ttl, "Error": ""})
 
@@ -30,20 +32,19 @@ async def grant(session: Session) -> None:
 async def revoke(session: Session) -> None:
     lease = _lease(session, "lease revoke command needs 1 argument")
     await session.connect()
-    span = session.server.begin(session.line)
     try:
-        session.server.revoke(lease, span)
-    except RpcError as error:
-        session.server.end(span, str(error), ok=False)
+        with session.server.work(session.line) as work:
+            leases_of.revoke(session.server, lease, work.span)
+            work.outcome = "revoked"
+    except EtcdError as error:
         raise Exit(ERROR, f"failed to revoke lease ({error})") from error
-    session.server.end(span, "revoked")
     session.show("revoke", {"header": session.header(), "ID": lease})
 
 
 async def time_to_live(session: Session) -> None:
     lease = _lease(session, "lease timetolive command needs lease ID as argument")
     await session.connect()
-    granted, left = session.server.left(lease)
+    granted, left = leases_of.time_to_live(session.server, lease)
     keys = None
     if session.flag("keys"):
         keys = [one.encode() for one in sorted(session.server.store.lease_keys(lease))]
@@ -64,15 +65,15 @@ async def keep_alive(session: Session) -> None:
     await session.connect()
     while True:
         try:
-            ttl = session.server.renew(lease)
-        except RpcError as error:
+            ttl = leases_of.renew(session.server, lease)
+        except EtcdError as error:
             if session.flag("once"):
                 raise Exit(BAD_CONNECTION, str(error)) from error
             break
         session.show("keepalive", {**session.header(), "ID": lease, "TTL": ttl})
         if session.flag("once"):
             return
-        await session.world.sleep(ttl / KEEP_ALIVES_A_TTL)
+        await session.process.sleep(ttl / KEEP_ALIVES_A_TTL)
     if session.flag("write-out") == "simple":
         session.say(f"lease {lease:016x} expired or revoked.")
 
@@ -101,11 +102,12 @@ async def health(session: Session) -> None:
 async def status(session: Session) -> None:
     await session.connect()
     server = session.server
-    size = server.size_bytes()
+    index = maintenance.raft_index(server)
+    size = maintenance.size_bytes(server)
     answer = {
         "version": server.version, "dbSize": size, "leader": server.members.leader.id,
-        "raftIndex": server.raft_index, "raftTerm": server.members.term,
-        "raftAppliedIndex": server.raft_index, "dbSizeInUse": size,
+        "raftIndex": index, "raftTerm": server.members.term,
+        "raftAppliedIndex": index, "dbSizeInUse": size,
     }  # fmt: skip
     found = []
     for one in _endpoints(session):
@@ -118,8 +120,9 @@ async def status(session: Session) -> None:
 
 async def hashkv(session: Session) -> None:
     await session.connect()
+    total = maintenance.hash_kv(session.server, session.flag("rev"))
     answer = {
-        "header": session.header(), "hash": session.server.hash(session.flag("rev")),
+        "header": session.header(), "hash": total,
         "compact_revision": session.server.store.compacted,
     }  # fmt: skip
     session.show(
@@ -146,7 +149,7 @@ async def auth_status(session: Session) -> None:
 async def auth_enable(session: Session) -> None:
     """There is no user root, and none can be made."""
     await session.connect()
-    raise RpcError("etcdserver: root user does not exist")
+    raise EtcdError("etcdserver: root user does not exist")
 
 
 async def auth_disable(session: Session) -> None:

@@ -212,9 +212,9 @@ def load_django() -> Any:
     from lifecycle.hosting import schema
 
     schema.migrate_if_needed("default")
-    from lifecycle import asgi
+    from channels.routing import get_default_application
 
-    return asgi.application
+    return get_default_application()
 
 
 def _share_one_heap() -> None:

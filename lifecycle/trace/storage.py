@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.store.backend import Backend, ClusterState, Segment
+from apiserver_app.etcd.backend import Backend, ClusterState, Segment
 
 LEVEL = 1  # of compression: segments are written on the way to an acknowledgement
 RECORDS_MAX = 5000  # given at once
@@ -69,7 +69,7 @@ def read_records(
     cluster: str, first: int, last: int, limit: int = RECORDS_MAX
 ) -> tuple[bytes, int]:
     """As read_bytes, from the database, for the edge. Gives (b"", first - 1) for no cluster."""
-    from apiserver_app.store.log import DatabaseBackend
+    from apiserver_app.etcd.log import DatabaseBackend
 
     backend = DatabaseBackend(cluster)
     if backend.load() is None:
@@ -81,7 +81,7 @@ def open_store(data_dir: Path, cluster: str) -> tuple[Backend, ClusterState]:
     """The log of a data directory's cluster, for reading. FileNotFoundError when there is none."""
     from django.db import connections
 
-    from apiserver_app.store import log
+    from apiserver_app.etcd import log
 
     file = data_dir / "store.sqlite3"
     if not file.is_file():

@@ -9,7 +9,7 @@ import pytest
 
 from apiserver_app import flags
 from apiserver_app.auditing.policy import Policy
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, configmap
 
 HEAD = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"

@@ -12,8 +12,8 @@ import pytest
 from apiserver_app import flags
 from apiserver_app.egress import outbound
 from apiserver_app.machinery.kernel import SECOND
+from lifecycle.hosting.scripted import Session, default_inputs
 from lifecycle.hosting.worker import auditlog
-from lifecycle.trace.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 from tests.apiserver_app.test_audit import HEAD, Log
 

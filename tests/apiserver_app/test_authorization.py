@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import PODS
 
 POLICY = (

@@ -11,7 +11,7 @@ from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Credential
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap
 
 PODS_KEY = "pods"

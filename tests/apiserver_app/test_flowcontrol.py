@@ -13,7 +13,7 @@ from apiserver_app.flowcontrol.tallies import Tally
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import PODS, bare_session, configmap, header
 
 SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"

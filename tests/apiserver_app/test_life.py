@@ -10,7 +10,7 @@ from apiserver_app import flags
 from apiserver_app.auth import bootstrap
 from apiserver_app.handlers import life as lives
 from apiserver_app.registry import masterleases
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap
 from tests.sim.test_story import deployment
 

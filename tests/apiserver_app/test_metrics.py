@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap
 
 SORT = {"verb", "group", "version", "resource", "subresource", "scope", "component"}

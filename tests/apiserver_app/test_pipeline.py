@@ -12,7 +12,7 @@ from apiserver_app.handlers import bodies
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     DEPLOYMENTS,
@@ -232,9 +232,13 @@ def test_warnings_stand_in_headers_once_each() -> None:
 def test_a_request_that_ends_by_a_bug_is_answered_and_its_span_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    session = bare_session()
     bugs: list[str] = []
-    session.cluster.on_bug = bugs.append
+
+    def report(kind: str, what: Any) -> None:
+        if kind == "bug":
+            bugs.append(what)
+
+    session = Session(default_inputs(nodes=0), report=report)
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug")
@@ -260,7 +264,7 @@ def test_a_component_cannot_tell_its_client_from_http() -> None:
     seen: list[Any] = []
 
     async def component() -> None:
-        client = cluster.client("admin", "test", ("system:masters",))
+        client = cluster.clients.client("admin", "test", ("system:masters",))
         made = await client.create("configmaps", "default", configmap("a", k="v"))
         seen.append(made["metadata"]["name"])
         patched = await client.patch("configmaps", "default", "a", {"data": {"k": "w"}})

@@ -9,7 +9,7 @@ import pytest
 from apiserver_app.handlers import readpath
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.meta import Credential
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.aggregator.test_aggregator import CRD, CRDS
 from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap, header
 

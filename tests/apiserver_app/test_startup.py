@@ -12,7 +12,7 @@ from apiserver_app.http import startup
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.registry import upstream
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import bare_session, pod
 
 CHAIN = ["apiextensions-apiserver", "kube-apiserver", "kube-aggregator"]

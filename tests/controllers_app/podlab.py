@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from controllers_app.kubelet.kubelet import Kubelet
-from lifecycle.trace import scripted
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting import scripted
+from lifecycle.hosting.scripted import Session
 
 PODS = "/api/v1/namespaces/default/pods"
 STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}

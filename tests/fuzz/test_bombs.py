@@ -9,7 +9,7 @@ import pytest
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.serializer import bodies
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     JSON_PATCH,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.meta import ResourceInfo
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import APPLY, MERGE, STRATEGIC, bare_session
 from tests.conftest import FUZZ
 from tests.fuzz import whole

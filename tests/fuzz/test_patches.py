@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import (
     APPLY,
     CONFIGMAPS,

@@ -11,7 +11,7 @@ import pytest
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.serializer import protobuf, yamlbody
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import MERGE, bare_session
 from tests.fuzz import whole
 

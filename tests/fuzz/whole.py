@@ -10,7 +10,7 @@ from typing import Any
 
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.types.schema import Field
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.controllers.test_certificates import request_of
 
 DEPTH_MAX = 12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lifecycle.hosting.scripted import Session, default_inputs
 from lifecycle.trace import archive
 from lifecycle.trace.recorder import Breakpoint
-from lifecycle.trace.scripted import Session, default_inputs
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 TAINT = {"spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]}}

@@ -22,7 +22,7 @@ from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.scheduler import component as scheduler
 from controllers_app.scheduler import framework
 from controllers_app.scheduler import plugins as scheduling
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 
 HERE = Path(__file__).parent
 SECONDS_MAX = 120

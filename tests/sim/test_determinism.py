@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from apiserver_app.store.log import DatabaseBackend
-from lifecycle.trace import archive, scripted
+from apiserver_app.etcd.log import DatabaseBackend
+from lifecycle.hosting import scripted
+from lifecycle.trace import archive
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 SCRIPT = """

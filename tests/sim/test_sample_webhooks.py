@@ -9,7 +9,7 @@ import pytest
 
 from controllers_app.kubelet import samplehooks
 from lifecycle import catalog
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import DEPLOYMENTS, PODS, pod
 from tests.sim.test_story import deployment
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from lifecycle.trace.scripted import Session
+from apiserver_app.etcd.backend import MemoryBackend
+from lifecycle.cluster.composition import Cluster
+from lifecycle.hosting.scripted import Session
 from tests.sim.test_story import DEPLOYMENTS, deployment, pods
 
 
 def test_a_cluster_is_ready_when_its_nodes_take_pods() -> None:
     session = Session()
     seen: list[int] = []
-    other = session.cluster.__class__(session.inputs, type(session.backend)())
-    other.on_ready = lambda: seen.append(
-        sum(not node["spec"].get("taints") for node in other.cache.list("nodes"))
-    )
+
+    def report(kind: str, what: object) -> None:
+        assert kind == "ready"
+        seen.append(sum(not node["spec"].get("taints") for node in other.cache.list("nodes")))
+
+    other = Cluster(session.inputs, MemoryBackend(), report)
     other.start()
     while not seen and (other.kernel.run_ready(1000) or other.kernel.fire_timer(0, jump=True)):
         pass

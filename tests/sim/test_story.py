@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 

@@ -13,7 +13,7 @@ from tests.tidy import sources
 OUTSIDE = {
     "lifecycle/hosting/": "the kernel host and the edge live in wall time",
     "lifecycle/bench/": "measures wall time",
-    "lifecycle/composition.py": "the composition root",
+    "lifecycle/cluster/composition.py": "the composition root",
     "lifecycle/management/commands/trace.py": "replays a file in the terminal at real speed",
     "lifecycle/settings.py": "Django's secret key",
     "apiserver_app/auth/pki.py": "keys, certificates and tokens are real",
@@ -29,14 +29,14 @@ CATCH_ALL = {
     "controllers_app/runtime/controller.py": "the retry switch",
     "apiserver_app/machinery/kernel.py": "a task's error is the host's to judge",
     "apiserver_app/http/server.py": "a bug must not hang a client",
-    "lifecycle/consumers.py": "the edge, WebSockets",
+    "lifecycle/web/consumers.py": "the edge, WebSockets",
     "lifecycle/hosting/edge/adapter/server.py": "the edge, HTTP",
     "lifecycle/hosting/worker/process.py": "the edge, the worker's main loop",
 }
 
 # the store, the trace beside it, what makes and measures the tables
 ORM = (
-    "apiserver_app/models.py", "apiserver_app/migrations/", "apiserver_app/store/",
+    "apiserver_app/models.py", "apiserver_app/migrations/", "apiserver_app/etcd/",
     "lifecycle/trace/", "lifecycle/models.py", "lifecycle/migrations/", "lifecycle/classroom/",
     "lifecycle/hosting/schema.py", "lifecycle/bench/",
 )  # fmt: skip

@@ -7,16 +7,18 @@ import time
 from typing import Any
 
 from apiserver_app.auth import pki
+from apiserver_app.etcd.backend import ClusterState
+from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.kernel import SECOND
-from apiserver_app.store.backend import ClusterState
-from apiserver_app.store.log import DatabaseBackend
-from lifecycle import catalog, controlplane
-from lifecycle.composition import Cluster, Inputs
+from lifecycle import catalog
+from lifecycle.cluster import staticpods
+from lifecycle.cluster.composition import Cluster
+from lifecycle.cluster.inputs import Inputs
 from lifecycle.hosting import apiserver
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
 from lifecycle.hosting.worker import auditlog, authfiles
 from lifecycle.hosting.worker.clock import parse_speed
-from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.driver import Driver, Send
 from lifecycle.hosting.worker.outbound import Network
 
@@ -42,37 +44,27 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         options={
             "kubelet": {"images": catalog.images()},
             "kubeadm": True,
-            "manifests": {
-                controlplane.NODE: controlplane.manifests(options.kubernetes_version, given)
-            },
+            "manifests": {staticpods.NODE: staticpods.manifests(options.kubernetes_version, given)},
         },
     )
-    cluster = Cluster(inputs, DatabaseBackend(options.cluster))
+    staged: list[Message] = []  # leaves with the next commit
+
+    def report(kind: str, what: Any) -> None:
+        staged.append(("ready" if kind == "ready" else "log", what))
+
+    cluster = Cluster(inputs, DatabaseBackend(options.cluster), report)
     _check_same(cluster, options)
     mode, speed = parse_speed(options.speed)
-    host = ClusterHost(cluster, time.monotonic, mode=mode, speed=speed)
-    cluster.on_ready = lambda: host.staged.append(("ready", ready_info(cluster)))
-    cluster.on_bug = cluster.on_log = lambda line: host.staged.append(("log", line))
-    if inputs.flags.audit_log_path:
+    host = ClusterHost(cluster, time.monotonic, mode=mode, speed=speed, staged=staged)
+    if given.audit_log_path:
         host.on_audit = auditlog.sink(
-            inputs.flags, lambda line: host.staged.append(("log", line)), lambda: host.kernel.now
+            given, lambda line: report("log", line), lambda: cluster.kernel.now
         )
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     allowed = inputs.flags.outbound_allowed_addresses
     cluster.outbound.network = Network(loop, host, driver.wake, allowed)
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
-
-
-def ready_info(cluster: Cluster) -> dict[str, Any]:
-    return {
-        "cluster": cluster.name,
-        "version": cluster.state.version,
-        "nodes": cluster.inputs.nodes,
-        "seed": cluster.state.seed,
-        "epoch": cluster.state.epoch,
-        "seq": cluster.recorder.seq,
-    }
 
 
 def _check_same(cluster: Cluster, options: Options) -> None:

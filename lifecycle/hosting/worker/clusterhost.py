@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from apiserver_app.store.backend import InputRow, Segment
-from lifecycle.composition import Cluster
+from apiserver_app.etcd.backend import InputRow, Segment
+from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting.worker.clock import Clock, Wall
 from lifecycle.trace import storage
 
@@ -33,12 +33,16 @@ _encode = msgspec.msgpack.Encoder().encode
 class ClusterHost:
     """Drives one Cluster. Everything here happens on the host's thread."""
 
-    def __init__(self, cluster: Cluster, wall: Wall, *, mode: str, speed: float) -> None:
+    def __init__(
+        self, cluster: Cluster, wall: Wall, *, mode: str, speed: float,
+        staged: list[Message] | None = None,
+    ) -> None:  # fmt: skip
+        """`staged`: where the cluster's reports go, which leave with its answers."""
         self.cluster = cluster
         self.kernel = cluster.kernel
         self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed)
         self.wall = wall
-        self.staged: list[Message] = []
+        self.staged: list[Message] = [] if staged is None else staged
         self.commits = 0
         self._inbox: deque[Callable[[], None]] = deque()
         self._inputs: list[InputRow] = []
@@ -185,7 +189,8 @@ class ClusterHost:
         if state != self._state_sent:
             self._state_sent = state
             self.staged.append(("state", self.cluster.name, state))
-        out, self.staged = self.staged, []
+        out = self.staged.copy()
+        self.staged.clear()
         self.commits += 1
         return out
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.handlers import life as lives
 from apiserver_app.http import startup
 from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import generic, watchcache
-from apiserver_app.store.errors import StoreError
-from lifecycle.etcdctl import worlds
+from lifecycle.etcdctl import processes
 from lifecycle.hosting.worker import forms
 from lifecycle.hosting.worker.clock import parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost
@@ -172,7 +172,7 @@ class Controls:
         if len(line) + len(stdin) > CONSOLE_CHARACTERS_MAX:
             raise ControlError(f"a command has at most {CONSOLE_CHARACTERS_MAX} characters")
         self._told(host, "console", {"command": line, "stdin": stdin})
-        answer = worlds.console(host.cluster.etcd, line, stdin)
+        answer = processes.console(host.cluster.etcd, line, stdin)
         return {**answer, "revision": host.cluster.store.revision}
 
     # -- reading --------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class Controls:
             raise ControlError("revision must be a number from 1 on")
         try:
             entry = host.cluster.store.get_at(key, revision)
-        except StoreError as error:
+        except EtcdError as error:
             raise ControlError(str(error)) from error
         return {"object": watchcache.readable(entry) if entry else None}
 

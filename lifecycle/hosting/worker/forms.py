@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.handlers import bodies, patching
 from apiserver_app.handlers.call import Call
 from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.store.errors import StoreError
 from lifecycle.trace import storage
 
 if TYPE_CHECKING:
-    from lifecycle.composition import Cluster
+    from lifecycle.cluster.composition import Cluster
 
 RECORDS_MAX = 2000  # of a request, looked through for its writes
 INPUTS_MAX = 256  # before it, looked through for its body
@@ -109,7 +109,7 @@ def _internal(cluster: Cluster, call: Call | None, write: Object | None) -> Obje
             raw = patching.patched(context, call, info, context.storage.object(info, entry))
         obj, _ = bodies.typed(context, call, info, raw)
         context.strategy(info).default(obj)
-    except (errors.ApiError, StoreError):
+    except (errors.ApiError, EtcdError):
         return None
     return obj
 
@@ -124,11 +124,11 @@ def _stored(cluster: Cluster, write: Object | None) -> Object | None:
     key = info.etcd_key(write["namespace"], write["name"])
     try:
         entry = cluster.store.get_at(key, write["rev"])
-    except StoreError:
+    except EtcdError:
         return None
     if entry is None:
         return None
-    data = cluster.etcd.values.shown(entry)
+    data = cluster.etcd.values.encoded(entry)
     media = PROTOBUF if data.startswith(b"k8s\0") else JSON
     obj = cluster.etcd.values.object_of(entry)[1]
     bare: Any = None if obj is None else meta.without_path(obj, ("metadata", "resourceVersion"))

@@ -56,7 +56,7 @@ class Command(BaseCommand):
             raise CommandError(_sentence(error)) from error
 
     def _record(self, options: dict[str, Any]) -> None:
-        from lifecycle.trace import scripted
+        from lifecycle.hosting import scripted
 
         try:
             script = scripted.parse(options["script"].read_text())

@@ -10,7 +10,7 @@ import orjson
 
 from apiserver_app.machinery.meta import Object, name_of
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, NodeError, Nodes
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import bare_session
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"

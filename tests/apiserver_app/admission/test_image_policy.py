@@ -14,7 +14,7 @@ from apiserver_app.admission.plugins.image_policy import ImagePolicyWebhook
 from apiserver_app.egress.carriers import Arrived, Dial, Done, Opened
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery.meta import Object
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import PODS, pod
 
 KUBECONFIG = yaml.safe_dump({

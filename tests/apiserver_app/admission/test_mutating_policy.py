@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.meta import Object
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.meta import Object
-from lifecycle.trace.scripted import Answer
+from lifecycle.hosting.scripted import Answer
 from tests.apiserver_app.admission.hooks import GROUP, Lab
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 

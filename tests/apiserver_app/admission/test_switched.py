@@ -10,7 +10,7 @@ import pytest
 from apiserver_app import flags
 from apiserver_app.admission import plugins
 from apiserver_app.admission.plugins.always import AlwaysDeny
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, configmap, last_gates, pod
 
 

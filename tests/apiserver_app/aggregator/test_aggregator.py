@@ -9,7 +9,7 @@ import pytest
 
 from apiserver_app.flags import Flags
 from lifecycle import catalog
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import MERGE, bare_session, header
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.egress.carriers import Arrived, Dial, Done, Line, Opened
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.aggregator.test_aggregator import APISERVICES, remote
 from tests.apiserver_app.cluster import bare_session, header
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import bare_session
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

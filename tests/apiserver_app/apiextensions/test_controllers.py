@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.apiextensions.crontab import (
     CRONTABS,
     DEFINITIONS,

@@ -11,7 +11,7 @@ import pytest
 
 from apiserver_app.egress import outbound
 from apiserver_app.machinery.net.nodeapi import Connection
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITION, crontab, define
 from tests.apiserver_app.cluster import MERGE, bare_session, events
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import DEFINITION, DEFINITIONS, NAME, define
 from tests.apiserver_app.cluster import MERGE, bare_session
 from tests.apiserver_app.registry.kinds import strategies

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.http.openapi import customresources
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import DEFINITIONS, NAME, session_with_crontabs
 from tests.apiserver_app.cluster import MERGE
 

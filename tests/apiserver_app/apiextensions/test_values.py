@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import (
     CRONTABS,
     DEFINITION,

@@ -13,7 +13,7 @@ from apiserver_app.auth import issuer
 from apiserver_app.auth.authn import config
 from apiserver_app.auth.data import cast
 from apiserver_app.machinery import kernel
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.auth.conftest import NOW
 from tests.apiserver_app.memory import MemoryReader
 

@@ -9,7 +9,7 @@ from typing import Any
 from apiserver_app import flags
 from apiserver_app.auth import issuer
 from apiserver_app.auth.data import cast
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 
 SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"

@@ -12,7 +12,7 @@ from apiserver_app.auth import issuer
 from apiserver_app.handlers import reloading
 from apiserver_app.handlers.reloading import AUTHENTICATION, AUTHORIZATION
 from apiserver_app.machinery import kernel
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.auth.test_authentication_config import PERSON
 from tests.apiserver_app.cluster import PODS
 

@@ -7,7 +7,7 @@ import sys
 
 ASK = """
 import sys
-import lifecycle.composition
+import lifecycle.cluster.composition
 loaded = [name for name in ("re2", "apiserver_app.cel.program", "apiserver_app.cel.syntax.parser")
           if name in sys.modules]
 sys.exit(" ".join(loaded) or 0)

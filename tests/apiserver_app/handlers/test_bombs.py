@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.serializer import bodies
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import (
     APPLY,
     CONFIGMAPS,

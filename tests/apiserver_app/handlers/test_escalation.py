@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import MERGE, bare_session
 
 API = "/apis/rbac.authorization.k8s.io/v1"

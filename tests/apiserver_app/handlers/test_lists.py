@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, bare_session, configmap, pod
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import MERGE, bare_session
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"

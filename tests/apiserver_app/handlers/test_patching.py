@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     APPLY,
     CONFIGMAPS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.registry import generic
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     DEPLOYMENTS,

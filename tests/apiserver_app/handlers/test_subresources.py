@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery import errors
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import DEPLOYMENTS, MERGE, PODS, bare_session, last_gates, pod
 from tests.sim.test_story import deployment
 
@@ -227,7 +227,7 @@ def test_a_node_gets_no_token_for_a_pod_of_another_node() -> None:
     asked: list[Any] = []
 
     async def ask(name: str) -> None:
-        client = session.cluster.client(f"system:node:{name}", "kubelet", ("system:nodes",))
+        client = session.cluster.clients.client(f"system:node:{name}", "kubelet", ("system:nodes",))
         try:
             await client.create(
                 "serviceaccounts", "default", request, name="default", subresource="token"

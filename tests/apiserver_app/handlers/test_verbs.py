@@ -8,7 +8,7 @@ from urllib.parse import quote
 import orjson
 import pytest
 
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     JSON_PATCH,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery import errors
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     APPLY,
     CONFIGMAPS,
@@ -385,7 +385,7 @@ def test_a_component_cannot_change_what_it_was_given(session: Session) -> None:
     kept: list[Any] = []
 
     async def component() -> None:
-        client = cluster.client("admin", "test", ("system:masters",))
+        client = cluster.clients.client("admin", "test", ("system:masters",))
         kept.append(await client.create("configmaps", "default", body))
         stored = await client.get("configmaps", "default", "mine")
         before = dict(stored["metadata"])

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from apiserver_app.machinery.serializer import protobuf, protoencode
-from lifecycle.trace.scripted import Answer, Session
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     DEPLOYMENTS,

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver_app.http import statuses
 from apiserver_app.machinery import errors
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap, header
 
 FORM = "application/json;as={};v=v1;g=meta.k8s.io"

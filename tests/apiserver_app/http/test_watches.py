@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.registry import watchcache
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     MERGE,

@@ -10,11 +10,12 @@ import copy
 from collections.abc import Coroutine
 from typing import Any
 
+from apiserver_app.etcd.backend import MemoryBackend
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.store.backend import MemoryBackend
-from lifecycle import composition
+from lifecycle.cluster import composition
+from lifecycle.cluster.inputs import Inputs
 
 STEPS_MAX = 100_000
 LEASES = "leases.coordination.k8s.io"
@@ -23,13 +24,13 @@ LEASES = "leases.coordination.k8s.io"
 class Lab:
     """The cluster and the hands of the one who tests it."""
 
-    def __init__(self, inputs: composition.Inputs, backend: MemoryBackend) -> None:
+    def __init__(self, inputs: Inputs, backend: MemoryBackend) -> None:
         self.cluster = composition.Cluster(inputs, backend)
         self.kernel = self.cluster.kernel
         self._addresses = 0
         for name in ("scheduler", "kubelet"):
             self.cluster.roles[name].ask = lambda _name: None
-        self.admin = self.cluster.client("kubernetes-admin", "kubectl", ("system:masters",))
+        self.admin = self.cluster.clients.client("kubernetes-admin", "kubectl", ("system:masters",))
         self.cluster.start()
         self.settle()
 
@@ -255,7 +256,7 @@ def pod(name: str, **labels: str) -> Object:
     }
 
 
-def snapshot(inputs: composition.Inputs) -> MemoryBackend:
+def snapshot(inputs: Inputs) -> MemoryBackend:
     """What a cluster has stored after its first start."""
     backend = MemoryBackend()
     cluster = Lab(inputs, backend).cluster
@@ -268,7 +269,7 @@ def snapshot(inputs: composition.Inputs) -> MemoryBackend:
     return backend
 
 
-def restored(inputs: composition.Inputs, backend: MemoryBackend) -> Lab:
+def restored(inputs: Inputs, backend: MemoryBackend) -> Lab:
     """A cluster that goes on from the snapshot, which stays as it is."""
     copied = MemoryBackend()
     copied.state = copy.copy(backend.state)

@@ -11,7 +11,7 @@ from controllers_app.controllers.podautoscaler import limits
 from controllers_app.controllers.podautoscaler import replicacalculator as replicas
 from controllers_app.controllers.podautoscaler.metrics import Figure, NoMetrics
 from lifecycle import catalog
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 
 HPAS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

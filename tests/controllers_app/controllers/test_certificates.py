@@ -171,7 +171,7 @@ def test_a_nodes_own_renewal_is_approved_after_a_review_and_a_strangers_is_not(l
     }
     lab.create("clusterrolebindings.rbac.authorization.k8s.io", bind, "")
     request = request_of("system:node:a", "system:nodes")
-    node = lab.cluster.client("system:node:a", "kubelet", ("system:nodes",))
+    node = lab.cluster.clients.client("system:node:a", "kubelet", ("system:nodes",))
     body = csr("own", request, rules.KUBELET_CLIENT)
     lab.call(node.create(rules.RESOURCE, "", body))
     lab.create(rules.RESOURCE, csr("others", request, rules.KUBELET_CLIENT), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import bare_session
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"

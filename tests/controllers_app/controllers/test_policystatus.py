@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import MERGE, bare_session
 
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"

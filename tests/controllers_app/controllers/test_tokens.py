@@ -10,11 +10,11 @@ import pytest
 
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.auth.authn.legacy_account import INVALID_SINCE, LAST_USED
+from apiserver_app.etcd.backend import MemoryBackend
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Credential, Object
-from apiserver_app.store.backend import MemoryBackend
 from controllers_app.controllers.bootstrap import bootstrapsigner
-from lifecycle import composition
+from lifecycle.cluster.inputs import Inputs
 from tests.controllers_app.controllers.lab import Lab
 
 
@@ -150,7 +150,7 @@ def account(name: str, **more: Any) -> Object:
 
 
 @pytest.fixture
-def old(inputs: composition.Inputs) -> Lab:
+def old(inputs: Inputs) -> Lab:
     return Lab(dataclasses.replace(inputs, version="1.23"), MemoryBackend())
 
 

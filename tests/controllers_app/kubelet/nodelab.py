@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, LogOptions, NodeError
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import get
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from controllers_app.kubelet.shell import awkparse
 from controllers_app.kubelet.shell.wording import Failed
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.kubelet.nodelab import execute
 from tests.controllers_app.podlab import cluster, create, pod
 

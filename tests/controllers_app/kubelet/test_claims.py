@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.store.backend import Backend, MemoryBackend
-from apiserver_app.store.log import DatabaseBackend
-from lifecycle.trace.scripted import Session, default_inputs
+from apiserver_app.etcd.backend import Backend, MemoryBackend
+from apiserver_app.etcd.log import DatabaseBackend
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.controllers_app.kubelet.nodelab import execute
 from tests.controllers_app.podlab import create, pod
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.kubelet.nodelab import execute, run
 from tests.controllers_app.podlab import cluster, create, get, pod
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.kubelet.nodelab import ask, execute, run
 from tests.controllers_app.podlab import cluster, condition, create, get, pod
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from apiserver_app.machinery.net.nodeapi import HttpRequest, NodeError
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.kubelet.nodelab import ask, log, run
 from tests.controllers_app.podlab import cluster, create, get, pod
 

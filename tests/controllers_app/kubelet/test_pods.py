@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import (
     PODS,
     cluster,

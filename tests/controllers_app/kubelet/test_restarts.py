@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import PODS, cluster, create, get, items, pod, state
 from tests.sim.test_story import DEPLOYMENTS, deployment
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from apiserver_app.machinery.net.nodeapi import NodeError
 from controllers_app.kubelet.shell import expand, syntax
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.kubelet.nodelab import execute, run
 from tests.controllers_app.podlab import cluster, create, get, pod
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lifecycle import catalog
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import PODS, cluster, condition, create, events, get, patch, pod
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
+from apiserver_app.etcd.backend import Backend, MemoryBackend
+from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.serializer import protobuf
-from apiserver_app.store.backend import Backend, MemoryBackend
-from apiserver_app.store.log import DatabaseBackend
-from lifecycle.etcdctl import program, worlds
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.etcdctl import processes, program
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap, events
 
 pytestmark = pytest.mark.django_db(databases=["store"], transaction=True)
@@ -25,7 +25,7 @@ class Shell:
         self.session = session
 
     def __call__(self, line: str, stdin: str = "", *, code: int = 0) -> str:
-        answer = worlds.console(self.session.cluster.etcd, f"etcdctl {line}", stdin)
+        answer = processes.console(self.session.cluster.etcd, f"etcdctl {line}", stdin)
         self.session.settle()
         assert answer["exit_code"] == code, answer
         text: str = answer["errors"] if code else answer["output"]
@@ -318,10 +318,10 @@ def test_the_hash_of_a_revision_stays_what_it_was(plain: Shell) -> None:
 
 def test_an_answer_is_written_as_the_message_it_came_in(plain: Shell) -> None:
     plain("put as-it-is value")
-    world = worlds.ConsoleWorld({}, b"")
-    task = program.run(plain.session.cluster.etcd, world, ["get", "as-it-is", "-w", "protobuf"])
-    assert worlds._at_once(task) == 0
-    raw = bytes(world.output)
+    process = processes.ConsoleProcess({}, b"")
+    task = program.run(plain.session.cluster.etcd, process, ["get", "as-it-is", "-w", "protobuf"])
+    assert processes._at_once(task) == 0
+    raw = bytes(process.output)
     entry = plain.session.cluster.store.get("as-it-is")
     assert entry is not None
     assert raw[0] == 0x0A, "the header comes first"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.lifecycle.etcdctl.test_console import Shell
 
 SECOND = "https://10.0.0.12"

@@ -12,9 +12,10 @@ import re
 
 import pytest
 
-from lifecycle import catalog, controlplane
-from lifecycle.etcdctl import worlds
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle import catalog
+from lifecycle.cluster import staticpods
+from lifecycle.etcdctl import processes
+from lifecycle.hosting.scripted import Session, default_inputs
 
 GOLDEN = pathlib.Path("tests/golden/etcd-keys-1.22.txt")
 
@@ -68,11 +69,11 @@ def keys_of(version: str) -> list[str]:
     inputs.options.update(
         kubeadm=True,
         kubelet={"images": catalog.images()},
-        manifests={controlplane.NODE: controlplane.manifests(version)},
+        manifests={staticpods.NODE: staticpods.manifests(version)},
     )
     session = Session(inputs)
     session.wait(60)
-    listed = worlds.console(session.cluster.etcd, "etcdctl get / --prefix --keys-only")
+    listed = processes.console(session.cluster.etcd, "etcdctl get / --prefix --keys-only")
     return [key for key in str(listed["output"]).split("\n") if key]
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.probe import KINDS
+from lifecycle.hosting.scripted import Session
 from lifecycle.trace import recorder
 from lifecycle.trace.recorder import Breakpoint, Recorder
-from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, bare_session, configmap, pod
 
 

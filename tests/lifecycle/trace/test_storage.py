@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from apiserver_app.store.backend import Segment
+from apiserver_app.etcd.backend import Segment
+from lifecycle.hosting.scripted import Session
 from lifecycle.trace import storage
-from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
 

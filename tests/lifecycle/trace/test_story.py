@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.hosting.scripted import Session
 from lifecycle.trace import story
-from lifecycle.trace.scripted import Session
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 

@@ -18,9 +18,9 @@ from collections.abc import Iterable
 import orjson
 
 from apiserver_app.apis import servicenet
+from apiserver_app.etcd.mvcc import Entry, Store
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.core.service import ips
-from apiserver_app.store.etcd import Entry, Etcd
 
 ADDRESSES, PORTS = "/registry/ranges/serviceips", "/registry/ranges/servicenodeports"
 ADDRESSES_UNTIL = 33  # minor version; DisableAllocatorDualWrite is on by default behind it
@@ -46,7 +46,7 @@ class Ranges:
     """The two range allocations of one cluster."""
 
     def __init__(
-        self, store: Etcd, minor: int, net: servicenet.ServiceNet = servicenet.DEFAULT
+        self, store: Store, minor: int, net: servicenet.ServiceNet = servicenet.DEFAULT
     ) -> None:
         self._store = store
         self._net = net

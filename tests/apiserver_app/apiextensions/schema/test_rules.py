@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.apiextensions.schema import rules, structural
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITION, crontab, define
 from tests.apiserver_app.cluster import MERGE, bare_session, header
 

@@ -11,7 +11,7 @@ import pytest
 
 from apiserver_app.http.streaming import conduit
 from apiserver_app.http.streaming.spdy import framing
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import PODS, pod
 from tests.apiserver_app.fakenodes import FakeNodes
 

@@ -12,7 +12,7 @@ from apiserver_app.machinery.serializer import protobuf, protoencode
 from apiserver_app.machinery.types import gofields
 from apiserver_app.machinery.types.scheme import Types
 from apiserver_app.registry.core.service import ranges
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 
 VERSION = "v1.33.1"
 SCALARS: dict[str, Any] = {"s": "x", "i": 7, "l": 1 << 40, "b": True, "d": 0.5, "y": "eA=="}

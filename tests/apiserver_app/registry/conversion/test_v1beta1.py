@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from lifecycle.trace.scripted import Session
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import MERGE, bare_session
 
 EXTENSIONS = "/apis/extensions/v1beta1/namespaces/default"

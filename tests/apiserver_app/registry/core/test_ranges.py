@@ -14,8 +14,8 @@ from apiserver_app import flags
 from apiserver_app.machinery.serializer import protobuf
 from apiserver_app.registry import masterleases
 from apiserver_app.registry.core.service import ranges
-from lifecycle.etcdctl import worlds
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.etcdctl import processes
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import bare_session
 
 SERVICES = "/api/v1/namespaces/default/services"
@@ -31,7 +31,7 @@ def service(name: str, **spec: Any) -> dict[str, Any]:
 
 def taken(session: Session, key: str) -> set[int]:
     """The offsets in the bit map that etcdctl shows."""
-    answer = worlds.console(session.cluster.etcd, f"etcdctl get {key} -w json")
+    answer = processes.console(session.cluster.etcd, f"etcdctl get {key} -w json")
     found = orjson.loads(answer["output"])["kvs"][0]["value"]
     obj = protobuf.decode(base64.b64decode(found))
     assert obj["kind"] == "RangeAllocation"
@@ -94,8 +94,8 @@ def test_nothing_is_taken_for_a_refused_or_pretended_service(session: Session) -
 
 def test_what_somebody_lost_is_mended_within_three_minutes(session: Session) -> None:
     session.request("POST", SERVICES, service("web", clusterIP="10.96.0.50"))
-    worlds.console(session.cluster.etcd, f"etcdctl del {ranges.ADDRESSES}")
-    worlds.console(session.cluster.etcd, "etcdctl del /registry/services/specs/default/web")
+    processes.console(session.cluster.etcd, f"etcdctl del {ranges.ADDRESSES}")
+    processes.console(session.cluster.etcd, "etcdctl del /registry/services/specs/default/web")
     session.request("DELETE", f"{ADDRESSES}/10.96.0.1")
     session.wait(181)
     assert taken(session, ranges.ADDRESSES) == {0}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
-from lifecycle.trace.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session, default_inputs
 
 OLD, NEW = "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"
 CLAIMS = "namespaces/default/resourceclaims"

@@ -12,8 +12,8 @@ import msgspec
 from apiserver_app import flags
 from apiserver_app.handlers.reloading import AUTHORIZATION
 from lifecycle.hosting import apiserver
+from lifecycle.hosting.scripted import Session, default_inputs
 from lifecycle.hosting.worker import authfiles
-from lifecycle.trace.scripted import Session, default_inputs
 from tests.apiserver_app.auth.test_reloading import LAX, MODES
 from tests.apiserver_app.auth.test_webhook import KUBECONFIG
 from tests.apiserver_app.cluster import PODS
@@ -67,8 +67,13 @@ def test_a_file_that_is_gone_is_told_of_once_and_changes_nothing(tmp_path: Path)
     path = tmp_path / "modes.yaml"
     write(path, MODES, 1)
     given = flags.parse([f"{AUTHORIZATION}={path}"], apiserver.read)
-    run, loop, said = Session(default_inputs(nodes=0, flags=given)), Loop(), list[str]()
-    run.cluster.on_log = said.append
+    loop, said = Loop(), list[str]()
+
+    def report(kind: str, what: Any) -> None:
+        if kind == "log":
+            said.append(what)
+
+    run = Session(default_inputs(nodes=0, flags=given), report=report)
     authfiles.Files(cast(Any, loop), run.host, lambda: None, apiserver.read).start()
     path.unlink()
     for _ in range(3):

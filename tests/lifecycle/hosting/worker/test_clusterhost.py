@@ -7,15 +7,15 @@ from typing import Any
 import orjson
 import pytest
 
+from apiserver_app.etcd.backend import ClusterState, InputRow, LogRow, MemoryBackend, Segment
 from apiserver_app.http.exchange import Request
-from apiserver_app.store.backend import ClusterState, InputRow, LogRow, MemoryBackend, Segment
-from lifecycle.composition import Cluster
+from lifecycle.cluster.composition import Cluster
+from lifecycle.hosting import scripted
+from lifecycle.hosting.scripted import Answer, identity
 from lifecycle.hosting.worker import clusterhost
 from lifecycle.hosting.worker.clock import MAX, RUN
 from lifecycle.hosting.worker.clusterhost import ClusterHost
-from lifecycle.trace import scripted
 from lifecycle.trace.recorder import Breakpoint
-from lifecycle.trace.scripted import Answer, identity
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from apiserver_app.machinery.serializer import protobuf, protoencode
+from lifecycle.hosting.scripted import Session
 from lifecycle.hosting.worker import forms
-from lifecycle.trace.scripted import Session
 from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, PODS, bare_session, configmap, pod
 from tests.sim.test_story import deployment
 

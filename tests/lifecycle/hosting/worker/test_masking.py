@@ -8,10 +8,10 @@ import base64
 import msgspec
 import pytest
 
+from lifecycle.hosting.scripted import Session, default_inputs
 from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.hosting.worker.driver import Driver
-from lifecycle.trace.scripted import Session, default_inputs
 
 SECRET = "s3cret-token-of-somebody"
 ENCODED = base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("=")

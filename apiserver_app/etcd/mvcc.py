@@ -1,21 +1,21 @@
-"""The simulated etcd: revisions, ranges, transactions, watches from a revision, leases, compaction.
+"""The store: revisions, ranges, watches from a revision, compaction.
 
 The index of current values lives in memory; every change is also a LogRow handed to the backend,
 which keeps the log (a database table, or a list). A write is visible at once to the components of
 the same cluster and leaves the process only after the host committed it: both are lost together.
+Every write has a revision of its own.
 
-Models etcd server/storage/mvcc (kvstore_txn.go, watchable_store.go) and its v3 API errors.
-Every write has a revision of its own: a transaction that writes twice is refused by name.
+Models etcd server/storage/mvcc (kvstore_txn.go, watchable_store.go).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from apiserver_app.store.backend import Backend, LogRow
-from apiserver_app.store.errors import CompactedError, FutureRevError, UnsupportedError
+from apiserver_app.etcd.backend import Backend, LogRow
+from apiserver_app.etcd.errors import CompactedError, FutureRevError
 
 
 class Entry(NamedTuple):
@@ -45,24 +45,6 @@ class Range(NamedTuple):
     revision: int  # of the store when it was read
 
 
-class Compare(NamedTuple):
-    """One guard of a transaction. target: mod, create, version or value."""
-
-    key: str
-    target: str
-    result: str  # = != > <
-    wanted: int | bytes
-
-
-class Op(NamedTuple):
-    """One operation of a transaction: put, delete or get."""
-
-    kind: str
-    key: str
-    value: bytes = b""
-    lease: int = 0
-
-
 class Lease(NamedTuple):
     """A lease that somebody asked for: the seconds it was granted, and when it ends in µs."""
 
@@ -73,7 +55,7 @@ class Lease(NamedTuple):
 Listener = Callable[[Event], None]
 
 
-class Etcd:
+class Store:
     """The store of one cluster."""
 
     def __init__(self, backend: Backend) -> None:
@@ -219,26 +201,6 @@ class Etcd:
         self._notify(Event(revision, key, None, old))
         return old
 
-    def txn(
-        self, compares: Iterable[Compare], success: Sequence[Op], failure: Sequence[Op]
-    ) -> tuple[bool, list[Entry | None]]:
-        """If every guard holds do `success`, else `failure`; which it was, and the answers."""
-        ok = all(self._holds(compare) for compare in compares)
-        ops = success if ok else failure
-        if sum(op.kind != "get" for op in ops) > 1:
-            raise UnsupportedError("a transaction that writes more than one key")
-        answers: list[Entry | None] = []
-        for op in ops:
-            if op.kind == "put":
-                answers.append(self.put(op.key, op.value, lease=op.lease))
-            elif op.kind == "delete":
-                answers.append(self.delete(op.key))
-            elif op.kind == "get":
-                answers.append(self.get(op.key))
-            else:
-                raise UnsupportedError(f"the transaction operation {op.kind!r}")
-        return ok, answers
-
     def compact(self, revision: int) -> int:
         """Forget what is older than `revision`, except current values; how many rows went."""
         if revision > self.revision:
@@ -305,27 +267,6 @@ class Etcd:
         return len(keys)
 
     # -- inside ---------------------------------------------------------------------------------
-
-    def _holds(self, compare: Compare) -> bool:
-        entry = self._index.get(compare.key)
-        have: Any
-        if compare.target == "value":
-            have = entry.value if entry else b""
-        elif compare.target in ("mod", "create", "version"):
-            position = {"mod": 3, "create": 2, "version": 4}[compare.target]
-            have = entry[position] if entry else 0
-        else:
-            raise UnsupportedError(f"comparing the {compare.target!r} of a key")
-        wanted: Any = compare.wanted
-        if compare.result == "=":
-            return bool(have == wanted)
-        if compare.result == "!=":
-            return bool(have != wanted)
-        if compare.result == ">":
-            return bool(have > wanted)
-        if compare.result == "<":
-            return bool(have < wanted)
-        raise UnsupportedError(f"the comparison {compare.result!r}")
 
     def _previous(self, row: LogRow) -> Entry | None:
         if row.old_value is not None:

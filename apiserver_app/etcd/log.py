@@ -16,8 +16,8 @@ from typing import Any
 
 from django.db import connections, transaction
 
+from apiserver_app.etcd.backend import ClusterState, InputRow, LogRow, Segment
 from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
-from apiserver_app.store.backend import ClusterState, InputRow, LogRow, Segment
 
 ALIAS = "store"
 COMPACT_BATCH = 1000

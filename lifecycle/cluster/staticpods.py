@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from apiserver_app import flags
 from apiserver_app.auth import bootstrap
+from apiserver_app.etcd.server import release_of
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet.staticpods import Manifests
-from lifecycle.etcdctl.server import release_of
 
 NODE, ADDRESS = "node-1", bootstrap.ADVERTISED_IP
 _PKI = "/etc/kubernetes/pki"

@@ -5,18 +5,20 @@ scheduler, kubelet. Each is a handful of components with identities of their own
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apiserver_app.admission.typechecking import TypeChecker
 from apiserver_app.auth import signing
+from apiserver_app.auth import tokens as jwt
+from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from controllers_app import controllermanager
 from controllers_app.kubelet import component as kubelet
+from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
 from controllers_app.scheduler import component as scheduler
-
-if TYPE_CHECKING:
-    from lifecycle.composition import Cluster
+from lifecycle.cluster.clients import Clients
+from lifecycle.cluster.inputs import Inputs
 
 CONTROLLERS, SCHEDULER, KUBELET = "controllers", "scheduler", "kubelet"
 ACTIONS = ("start", "stop", "fail", "wake")
@@ -83,41 +85,46 @@ def runs(built: dict[str, Role], name: str) -> bool:
     return role is None or next(iter(built[role].components.values())).state == "running"
 
 
-def build(cluster: Cluster) -> dict[str, Role]:
+def build(
+    inputs: Inputs,
+    context: ClusterContext,
+    directory: Directory,
+    clients: Clients,
+    tokens: jwt.Tokens,
+) -> dict[str, Role]:  # fmt: skip
     """The roles of a cluster, in the order in which they start."""
-    kernel, probe, inputs = cluster.kernel, cluster.recorder, cluster.inputs
-    version = cluster.state.version
+    kernel, probe, rand, version = context.kernel, context.probe, context.rand, context.version
     manager = controllermanager.build(
-        kernel, probe, cluster.rand,
-        cluster.client(
+        kernel, probe, rand,
+        clients.client(
             "system:kube-controller-manager", "kube-controller-manager",
             component=controllermanager.NAME,
         ),
-        cluster.account_client, version=version, root_ca=inputs.ca_pem,
-        authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, cluster.tokens),
-        check_types=TypeChecker(version, cluster.resources, cluster.context.types).check,
-        config=cluster.resources.config,
+        clients.account, version=version, root_ca=inputs.ca_pem,
+        authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, tokens),
+        check_types=TypeChecker(version, context.resources, context.types).check,
+        config=context.resources.config,
     )  # fmt: skip
     chooser = scheduler.build(
-        kernel, probe, cluster.rand,
-        cluster.client("system:kube-scheduler", "kube-scheduler", component=scheduler.NAME),
+        kernel, probe, rand,
+        clients.client("system:kube-scheduler", "kube-scheduler", component=scheduler.NAME),
         version=version,
     )  # fmt: skip
     nodes = []
     for number in range(1, inputs.nodes + 1):
         name = f"node-{number}"
-        client = cluster.client(
+        client = clients.client(
             f"system:node:{name}", "kubelet", ("system:nodes",), f"kubelet/{name}"
         )
         nodes.append(
             kubelet.build(
                 kernel,
                 probe,
-                cluster.rand,
+                rand,
                 client,
                 name,
                 number,
-                directory=cluster.nodes,
+                directory=directory,
                 manifests=inputs.options.get("manifests", {}).get(name),
                 **_kubelet(inputs),
             )
@@ -129,5 +136,5 @@ def build(cluster: Cluster) -> dict[str, Role]:
     }
 
 
-def _kubelet(inputs: Any) -> dict[str, Any]:
+def _kubelet(inputs: Inputs) -> dict[str, Any]:
     return {"version": inputs.version, **inputs.options.get("kubelet", {})}

@@ -28,12 +28,13 @@ import yaml
 
 from apiserver_app.auth import pki
 from apiserver_app.auth.data import cast
+from apiserver_app.etcd.backend import Backend, MemoryBackend
 from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
-from apiserver_app.store.backend import Backend, MemoryBackend
 from lifecycle import catalog
-from lifecycle.composition import Cluster, Inputs
+from lifecycle.cluster.composition import Cluster, Report
+from lifecycle.cluster.inputs import Inputs
 from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clock import MAX
 from lifecycle.hosting.worker.clusterhost import ClusterHost
@@ -113,14 +114,18 @@ class Answer:
 class Session:
     """One cluster in virtual time. Tests, recordings and benchmarks run on it."""
 
-    def __init__(self, inputs: Inputs | None = None, backend: Backend | None = None) -> None:
+    def __init__(
+        self, inputs: Inputs | None = None, backend: Backend | None = None,
+        report: Report | None = None,
+    ) -> None:  # fmt: skip
+        """A bug is raised, unless `report` takes what the cluster reports."""
+        self._report = report or _raise_bug
         self.backend = backend if backend is not None else MemoryBackend()
         self.inputs = inputs or default_inputs()
         self._open()
 
     def _open(self) -> None:
-        self.cluster = Cluster(self.inputs, self.backend)
-        self.cluster.on_bug = _raise_bug
+        self.cluster = Cluster(self.inputs, self.backend, self._report)
         self.host = ClusterHost(self.cluster, lambda: 0.0, mode=MAX, speed=1.0)
         self.cluster.start()
         self.settle()
@@ -302,5 +307,6 @@ def run(script: dict[str, Any], seed: int | None = None, backend: Backend | None
     return session
 
 
-def _raise_bug(line: str) -> None:
-    raise AssertionError(line)
+def _raise_bug(kind: str, what: Any) -> None:
+    if kind == "bug":
+        raise AssertionError(what)

@@ -14,6 +14,7 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.machinery.kernel import SECOND, Kernel
 
 FIRST_NAME, FIRST_HOST = "node-1", "10.0.0.11"
@@ -31,10 +32,6 @@ NOT_READY = "etcdserver: can only promote a learner member which is in sync with
 
 BAD_TRANSFEREE = "etcdserver: bad leader transferee"
 TRANSFER_TIMEOUT = "etcdserver: request timed out, leader transfer took too long"
-
-
-class MemberError(Exception):
-    """A change that etcd, or the simulation, refuses."""
 
 
 class Member(NamedTuple):
@@ -82,9 +79,9 @@ class Members:
         """Another one leads from now on, in a term of its own."""
         found = next((one for one in self.all if one.id == member), None)
         if found is None or found.is_learner:
-            raise MemberError(BAD_TRANSFEREE)
+            raise EtcdError(BAD_TRANSFEREE)
         if not found.name:
-            raise MemberError(TRANSFER_TIMEOUT)
+            raise EtcdError(TRANSFER_TIMEOUT)
         if member != self._leader:
             self._leader, self.term = member, self.term + 1
 
@@ -92,7 +89,7 @@ class Members:
         for one in self.all:
             if one.id == member:
                 return one
-        raise MemberError(NOT_FOUND)
+        raise EtcdError(NOT_FOUND)
 
     def at(self, host: str) -> Member | None:
         """The started member whose clients reach it there."""
@@ -101,13 +98,13 @@ class Members:
     def add(self, name: str, urls: Sequence[str], *, learner: bool) -> Member:
         self._check_urls(urls, None)
         if learner and sum(one.is_learner for one in self.all) >= LEARNERS_MAX:
-            raise MemberError(TOO_MANY_LEARNERS)
+            raise EtcdError(TOO_MANY_LEARNERS)
         will_start = self._is_node(_host(urls))
         if not learner and not will_start:
             voters = [one for one in self.all if not one.is_learner]
             started = sum(bool(one.name) for one in voters)
             if started < _quorum(len(voters) + 1):
-                raise MemberError(
+                raise EtcdError(
                     f"a member at {urls[0]} that no node would start is not simulated: etcd would "
                     "have no quorum and answer nobody; use a node's address, or --learner"
                 )
@@ -120,9 +117,9 @@ class Members:
         gone = self.find(member)
         left = [one for one in self.all if one.id != member and not one.is_learner]
         if not gone.is_learner and sum(bool(one.name) for one in left) < _quorum(len(left)):
-            raise MemberError(NOT_ENOUGH)
+            raise EtcdError(NOT_ENOUGH)
         if gone is self.own:
-            raise MemberError(
+            raise EtcdError(
                 "removing the API server's own member is not simulated: it has no other endpoint"
             )
         if gone.id == self._leader:
@@ -140,9 +137,9 @@ class Members:
     def promote(self, member: int) -> Member:
         old = self.find(member)
         if not old.is_learner:
-            raise MemberError(NOT_LEARNER)
+            raise EtcdError(NOT_LEARNER)
         if not old.name:
-            raise MemberError(NOT_READY)
+            raise EtcdError(NOT_READY)
         made = old._replace(is_learner=False)
         self.all[self.all.index(old)] = made
         return made
@@ -153,10 +150,10 @@ class Members:
         for url in urls:
             parts = urllib.parse.urlsplit(url)
             if parts.scheme not in ("http", "https") or ":" not in parts.netloc or parts.path:
-                raise MemberError(BAD_URLS)
+                raise EtcdError(BAD_URLS)
         for one in self.all:
             if one.id != but and set(one.peer_urls) & set(urls):
-                raise MemberError(EXISTS)
+                raise EtcdError(EXISTS)
 
     def _start_later(self, member: int, urls: Sequence[str], name: str) -> None:
         if self._is_node(_host(urls)):

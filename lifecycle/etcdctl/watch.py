@@ -5,10 +5,11 @@ Models etcd etcdctl/ctlv3/command/watch_command.go.
 
 from __future__ import annotations
 
+from apiserver_app.etcd import watch as watches
+from apiserver_app.etcd.errors import EtcdError
 from lifecycle.etcdctl import flags, kv, txn
 from lifecycle.etcdctl.commands import FLAGS
 from lifecycle.etcdctl.flags import FlagError, Parsed
-from lifecycle.etcdctl.server import RpcError, Watcher
 from lifecycle.etcdctl.session import (
     BAD_ARGS,
     BAD_FEATURE,
@@ -35,12 +36,12 @@ async def watch(session: Session) -> None:
     await session.connect()
     try:
         watcher = _begun(session, asked)
-    except RpcError as error:
+    except EtcdError as error:
         session.warn(f"watch was canceled ({error})")
         raise Exit(INTERRUPTED, "watch is canceled by the server") from error
     try:
         while True:
-            await session.world.until(lambda: bool(watcher.waiting))
+            await session.process.until(lambda: bool(watcher.waiting))
             _print(session, watcher, asked)
     finally:
         watcher.stop()
@@ -49,15 +50,15 @@ async def watch(session: Session) -> None:
 async def _interactive(session: Session) -> None:
     """Each line begins another watch; all of them print."""
     await session.connect()
-    world = session.world
-    open_: list[tuple[Watcher, Parsed]] = []
+    process = session.process
+    open_: list[tuple[watches.Watcher, Parsed]] = []
     try:
         while True:
-            await world.until(lambda: world.has_line() or any(one.waiting for one, _ in open_))
+            await process.until(lambda: process.has_line() or any(one.waiting for one, _ in open_))
             for watcher, asked in open_:
                 _print(session, watcher, asked)
-            if world.has_line():
-                line = (await world.line()).decode("utf-8", "surrogateescape")
+            if process.has_line():
+                line = (await process.line()).decode("utf-8", "surrogateescape")
                 if not line.endswith("\n"):
                     raise Exit(INVALID_INPUT, "error reading watch request line: EOF")
                 _take(session, line.removesuffix("\n"), open_)
@@ -66,7 +67,7 @@ async def _interactive(session: Session) -> None:
             watcher.stop()
 
 
-def _take(session: Session, line: str, open_: list[tuple[Watcher, Parsed]]) -> None:
+def _take(session: Session, line: str, open_: list[tuple[watches.Watcher, Parsed]]) -> None:
     """One line: a watch, or a question how far the watches are."""
     words = txn.argify(line)
     if not words:
@@ -75,7 +76,7 @@ def _take(session: Session, line: str, open_: list[tuple[Watcher, Parsed]]) -> N
         session.say(f"progress notify: {session.server.store.revision}")
     elif words[0] != "watch":
         session.warn(f"Invalid command {line} (only support watch)")
-    elif len(words) < 2 and not session.world.env.get(_KEY):
+    elif len(words) < 2 and not session.process.env.get(_KEY):
         session.warn(f"Invalid command {line} (command type or key is not provided)")
     else:
         try:
@@ -87,14 +88,14 @@ def _take(session: Session, line: str, open_: list[tuple[Watcher, Parsed]]) -> N
             raise Exit(BAD_FEATURE, f"more than {WATCHES_MAX} watches are not simulated")
         try:
             open_.append((_begun(session, asked), asked))
-        except RpcError as error:
+        except EtcdError as error:
             session.warn(f"watch was canceled ({error})")
             return
         _print(session, *open_[-1])
 
 
 def _check(session: Session, asked: Parsed) -> None:
-    if not asked.words and not session.world.env.get(_KEY):
+    if not asked.words and not session.process.env.get(_KEY):
         raise Exit(BAD_ARGS, _BAD_NUMBER)
     if len(asked.words) > 2:
         raise Exit(BAD_ARGS, _BAD_NUMBER)
@@ -102,16 +103,16 @@ def _check(session: Session, asked: Parsed) -> None:
         raise Exit(BAD_ARGS, "`range_end` and `--prefix` are mutually exclusive")
 
 
-def _begun(session: Session, asked: Parsed) -> Watcher:
-    words = asked.words or [session.world.env.get(_KEY, "")]
+def _begun(session: Session, asked: Parsed) -> watches.Watcher:
+    words = asked.words or [session.process.env.get(_KEY, "")]
     keys = kv.keys_of(words, prefix=asked.values["prefix"], from_key=False)
-    return session.server.watch(keys, asked.values["rev"], session.world.poke)
+    return watches.watch(session.server, keys, asked.values["rev"], session.process.poke)
 
 
-def _print(session: Session, watcher: Watcher, asked: Parsed) -> None:
+def _print(session: Session, watcher: watches.Watcher, asked: Parsed) -> None:
     while watcher.waiting:
         change = watcher.waiting.popleft()
-        prev = change.prev if asked.values["prev-kv"] else None
+        prev = change.prev_kv if asked.values["prev-kv"] else None
         event = {"type": change.type, "kv": change.kv, "prev_kv": prev}
         head = {**session.header(), "revision": change.kv.mod_revision}
         session.show(

@@ -1,48 +1,37 @@
-"""What a value of the store is to somebody who looks at etcd, and what of theirs is stored.
+"""Values as a real etcd holds them, and as this one stores them.
 
 The API server keeps objects as JSON with their revision in them. A real etcd holds those of the
-built-in kinds in protobuf and custom resources in JSON, both without a revision: `shown` gives
-that. `taken` reads either form back; what is no object of its key is stored as it is.
+built-in kinds in protobuf and custom resources in JSON, both without a revision: `encoded` gives
+that. `decoded` reads either form back; what is no object of its key is stored as it is.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import orjson
 
+from apiserver_app.etcd.mvcc import Entry
+from apiserver_app.etcd.server import Decoded
+from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.serializer import protobuf, protoencode
 from apiserver_app.registry import generic, masterleases, watchcache
 from apiserver_app.registry.core.service import ranges
-from apiserver_app.store.etcd import Entry
-
-if TYPE_CHECKING:
-    from lifecycle.composition import Cluster
 
 # groups whose objects a real cluster stores as JSON, as it does custom resources
 _IN_JSON = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 _NOBODY = User("etcdctl")
 
 
-class Taken(NamedTuple):
-    """A value as it is stored; with the object that it is, if it is one."""
-
-    data: bytes
-    info: ResourceInfo | None = None
-    obj: Object | None = None
-
-
 class Values:
-    """The values of one cluster."""
+    """The values of one cluster's etcd."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, context: ClusterContext) -> None:
+        self._context = context
 
-    def shown(self, entry: Entry) -> bytes:
+    def encoded(self, entry: Entry) -> bytes:
         """The value as a real etcd would hold it."""
         info, obj = self.object_of(entry)
         if info is None or obj is None:
@@ -62,23 +51,23 @@ class Values:
         obj = watchcache.readable(entry) if info is not None else None
         return (info, obj) if obj is not None else (None, None)
 
-    def taken(self, key: str, value: bytes, revision: int) -> Taken:
-        """What somebody puts at a key, as the store is to have it at that revision."""
+    def decoded(self, key: str, value: bytes, revision: int) -> Decoded:
+        """What a client puts at a key, as the store is to have it at that revision."""
         info = self._resource(key)
-        obj = self._decoded(info, key, value) if info is not None else None
+        obj = self._object(info, key, value) if info is not None else None
         if obj is None:
-            return Taken(value)
+            return Decoded(value)
         obj["metadata"]["resourceVersion"] = str(revision)
-        return Taken(generic.encode(obj), info, obj)
+        return Decoded(generic.encode(obj), info, obj)
 
     def _resource(self, key: str) -> ResourceInfo | None:
         if not key.startswith("/registry/"):
             return None
-        return self._cluster.resources.by_storage(self._cluster.cache.storage_of(key))
+        return self._context.resources.by_storage(self._context.cache.storage_of(key))
 
-    def _decoded(self, info: ResourceInfo, key: str, value: bytes) -> Object | None:
+    def _object(self, info: ResourceInfo, key: str, value: bytes) -> Object | None:
         """An object that is what its key says and what its kind allows; else None."""
-        context = self._cluster.context
+        context = self._context
         try:
             raw = protobuf.decode(value) if value.startswith(b"k8s\0") else orjson.loads(value)
             if not isinstance(raw, dict) or raw.get("kind") != info.kind:

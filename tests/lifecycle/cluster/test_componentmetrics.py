@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifecycle import catalog, controlplane
-from lifecycle.trace.scripted import Answer, Session, default_inputs
+from lifecycle import catalog
+from lifecycle.cluster import staticpods
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import DEPLOYMENTS, pod
 from tests.controllers_app.kubelet.nodelab import execute
 from tests.controllers_app.podlab import create
@@ -34,7 +35,7 @@ DEPLOYMENT = {
 def session() -> Session:
     options = {
         "kubelet": {"images": catalog.images()},
-        "manifests": {controlplane.NODE: controlplane.manifests("1.33")},
+        "manifests": {staticpods.NODE: staticpods.manifests("1.33")},
     }
     session = Session(default_inputs(nodes=1, options=options))
     session.wait(5)

@@ -1,18 +1,16 @@
 """The composition root: the only place that wires store, kernel, probe, gates and components.
 
-What a cluster is given from outside (seed, epoch, keys, tokens) is in Inputs; everything else is
-decided inside, from those. Nothing here decides anything.
+What a cluster is given from outside is in its Inputs; everything else follows from those. Nothing
+here decides anything.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import hmac
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app import authenticators, bootstrap, flags
@@ -26,17 +24,21 @@ from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.egress import carriers, outbound
+from apiserver_app.etcd import lease as leases
+from apiserver_app.etcd import mvcc
+from apiserver_app.etcd import server as etcd
+from apiserver_app.etcd.backend import Backend
+from apiserver_app.etcd.members import Members
 from apiserver_app.flowcontrol import classify, estimating, producing, statuses
 from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.handlers import means, reloading
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import paths, startup
 from apiserver_app.http import server as http
-from apiserver_app.localclient import LocalClient
 from apiserver_app.machinery import conditions, errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
-from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, TlsPeer
+from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.types import scheme
 from apiserver_app.pipeline import Pipeline
@@ -45,68 +47,49 @@ from apiserver_app.registry import kinds as strategies
 from apiserver_app.registry.apiextensions import served
 from apiserver_app.registry.apiregistration import apiservices
 from apiserver_app.registry.core.service import ranges
-from apiserver_app.store import etcd
-from apiserver_app.store.backend import Backend, ClusterState
 from controllers_app.apiextensions import component as extensions
-from controllers_app.kubelet import images
+from controllers_app.kubelet import images, kubelet
 from controllers_app.kubelet.nodes import Directory
 from controllers_app.runtime.component import Component
-from lifecycle import figures, housekeeping, inside, roles
-from lifecycle.etcdctl import server as etcdserver
-from lifecycle.etcdctl import worlds
+from lifecycle.cluster import clients, componentmetrics, housekeeping, incluster, roles
+from lifecycle.cluster.etcdvalues import Values
+from lifecycle.cluster.inputs import Inputs
+from lifecycle.etcdctl import processes
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
 
 MANAGED_FIELDS_SINCE = 18
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a cluster is given. Equal inputs give equal clusters."""
-
-    name: str = "demo"
-    seed: int = 1
-    version: str = "1.33"
-    profile: str = "default"
-    epoch: int = 1_735_689_600 * kernels.SECOND  # 2025-01-01: a run that names none is repeatable
-    nodes: int = 3
-    ca_pem: str = ""
-    ca_key: bytes = field(default=b"", repr=False)
-    service_account_key: bytes = b""
-    flags: flags.Flags = field(default_factory=flags.Flags)
-    # further inputs of single parts, by name
-    options: dict[str, Any] = field(default_factory=dict)
+# "ready" with what the cluster is, "bug" and "log" with a text
+Report = Callable[[str, Any], None]
 
 
 class Cluster:
     """One cluster: its kernel, store, API server and components."""
 
-    def __init__(self, inputs: Inputs, backend: Backend) -> None:
+    def __init__(
+        self, inputs: Inputs, backend: Backend, report: Report = lambda kind, what: None
+    ) -> None:
         state = backend.load()
         self.is_new = state is None
         if state is None:
-            state = ClusterState(
-                name=inputs.name, seed=inputs.seed, version=inputs.version,
-                profile=inputs.profile, epoch=inputs.epoch, now=inputs.epoch,
-                rand=Rand(inputs.seed).state,
-            )  # fmt: skip
+            state = inputs.state()
         else:
             state.incarnation += 1
-        self.on_ready: Callable[[], None] = lambda: None
-        # told of what must not happen, in one line
-        self.on_bug: Callable[[str], None] = lambda line: None
-        self.on_log: Callable[[str], None] = lambda line: None  # the same of what may
+        self._report = report
         self.audit_lines: list[bytes] = []  # that leave with the next commit
         self.inputs = inputs
         self.state = state
         self.name = state.name
-        self.kernel = kernels.Kernel(state.now)
+        self.kernel = kernels.Kernel(
+            state.now, on_crash=lambda task, error: self._bug(task.name, error)
+        )
         self.kernel.steps = state.steps
-        self.kernel.on_crash = lambda task, error: self._bug(task.name, error)
         self.rand = Rand(state.seed)
         self.rand.state = state.rand
         self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)
-        self.store = etcd.Etcd(backend)
+        self.store = mvcc.Store(backend)
         self.store.recover(state.revision, state.compacted, state.leases)
         self.features = features.switched(inputs.flags.feature_gates, state.version)
         self.resources = kinds.Resources(
@@ -137,16 +120,20 @@ class Cluster:
         )
         self.definitions.start()
         self.services.start()
-        self.etcd = etcdserver.Server(self)
-        self.nodes.extend(worlds.tools(lambda: self.etcd), figures.servers(self))
+        self.etcd = self._etcd_server()
         self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
-        self.context.loopback = self.loopback()
+        self.clients = clients.Clients(self.pipeline, self._loopback_token)
+        self.context.loopback = self.clients.loopback()
         self.reloads = self._reloads()
         self.server = http.Server(self.context, self.pipeline)
-        self.nodes.apiserver = inside.Inside(self.kernel, self.server, self.context.life)
-        self.roles = roles.build(self)
+        self.nodes.apiserver = incluster.InCluster(self.kernel, self.server, self.context.life)
+        self.roles = roles.build(inputs, self.context, self.nodes, self.clients, self.tokens)
+        metrics = componentmetrics.servers(self.roles, self.kernel, self.clients)
+        self.nodes.extend(processes.tools(self.etcd), metrics)
         self.definition_controllers = self._definition_controllers()
-        self._housekeeping = housekeeping.Housekeeping(self)
+        self._housekeeping = housekeeping.Housekeeping(
+            self.context, self.etcd, self.clients.loopback(), self.recorder
+        )
         self.ready = False
 
     # -- life -----------------------------------------------------------------------------------
@@ -158,7 +145,7 @@ class Cluster:
         self.kernel.spawn("boot", self._boot())
 
     async def _boot(self) -> None:
-        loopback, state = self.loopback(), self.state
+        loopback, state = self.clients.loopback(), self.state
         self.reloads.start()
         refusals = await bootstrap.ensure(
             loopback, state.version, state.epoch, self.inputs.ca_pem,
@@ -172,21 +159,21 @@ class Cluster:
         self._follow_what_is_served()
         for role in self.roles.values():
             role.wanted()
-        keeper = self.client(OWN, statuses.AGENT, MASTERS, own=True)
+        keeper = self.clients.own(statuses.AGENT)
         for followed in filter(self.resources.by_key.__contains__, statuses.FOLLOWED):
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
             self.kernel.spawn(f"apf/{followed}", task, background=True)
-        producer = self.client(OWN, producing.AGENT, MASTERS, own=True)
+        producer = self.clients.own(producing.AGENT)
         kept = producing.keep(producer, self.cache, self.kernel, state.version, state.epoch)
         self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
         await self._housekeeping.start()
         await self._until_nodes_take_pods()
         self.ready = True
-        self.on_ready()
+        self._report("ready", self._info())
         if self.inputs.options.get("kubeadm"):
             init = phases.Init(
-                self.kernel, lambda user, groups: self.client(user, phases.AGENT, groups),
+                self.kernel, lambda user, groups: self.clients.client(user, phases.AGENT, groups),
                 version=state.version, ca_pem=self.inputs.ca_pem, node="node-1",
                 key=self.inputs.service_account_key, net=self.context.net,
             )  # fmt: skip
@@ -201,6 +188,12 @@ class Cluster:
                 return
             await self.kernel.sleep(NODES_LOOK_SECONDS)
 
+    def _info(self) -> dict[str, Any]:
+        return {
+            "cluster": self.name, "version": self.state.version, "nodes": self.inputs.nodes,
+            "seed": self.state.seed, "epoch": self.state.epoch, "seq": self.recorder.seq,
+        }  # fmt: skip
+
     def role(self, name: str, action: str, **details: Any) -> None:
         """start, stop, fail or wake a role: controllers, scheduler, kubelet."""
         self.roles[name].act(action, **details)
@@ -213,36 +206,15 @@ class Cluster:
         row = pending[revision - pending[0].revision]
         return row.old_value if row.deleted and row.old_value else row.value
 
-    def client(
-        self, user: str, agent: str, groups: tuple[str, ...] = (), component: str = "",
-        *, own: bool = False,
-    ) -> LocalClient:  # fmt: skip
-        """A component's way in, proven by a client certificate of the cluster's CA."""
-        credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
-        return LocalClient(self.pipeline, user, credential, agent, component, own=own)
-
-    def loopback(self, component: str = "") -> LocalClient:
-        """The API server's own way in."""
-        credential = Credential(bearer=self._loopback_token)
-        return LocalClient(self.pipeline, OWN, credential, "kube-apiserver", component, own=True)
-
-    def account_client(self, account: str, component: str) -> LocalClient:
-        """The way in of a controller that will present a token of its own service account, or,
-        without one, of the manager."""
-        if not account:
-            manager = "kube-controller-manager"
-            return self.client(f"system:{manager}", manager, component=component)
-        identity = f"system:serviceaccount:kube-system:{account}"
-        return LocalClient(
-            self.pipeline, identity, Credential(), "kube-controller-manager", component
-        )
-
     # -- wiring ---------------------------------------------------------------------------------
 
     def _context(self) -> ClusterContext:
         inputs, state = self.inputs, self.state
-        lease = functools.partial(housekeeping.event_lease, self.kernel)
-        storage = generic.Storage(self.store, self.cache, self.recorder, lease)
+
+        def lease_for_event() -> int:
+            return leases.shared_until(self.kernel.now, startup.EVENT_SECONDS)
+
+        storage = generic.Storage(self.store, self.cache, self.recorder, lease_for_event)
         authentication = authenticators.build(inputs.flags, self._surroundings())
         authorization = self._authorization()
         return ClusterContext(
@@ -293,6 +265,23 @@ class Cluster:
             on_bug=self._bug,
         )
 
+    def _etcd_server(self) -> etcd.Server:
+        def is_node(host: str) -> bool:
+            numbers = range(1, self.inputs.nodes + 1)
+            return any(kubelet.address_of(number) == host for number in numbers)
+
+        saved = self.state.control
+        server = etcd.Server(
+            self.name, self.state.version, self.store, self.kernel, self.rand, self.recorder,
+            Values(self.context),
+            Members(
+                self.name, self.kernel, is_node, saved.get("members") or (),
+                saved.get("leader") or (),
+            ),
+        )  # fmt: skip
+        leases.recover(server)
+        return server
+
     def _runs(self, name: str) -> bool:
         return roles.runs(self.roles, name)
 
@@ -324,7 +313,7 @@ class Cluster:
             reloading.Server(
                 self.inputs.flags, self.context.authentication, self.context.authorization,
                 self._surroundings(), self._modes(), self._world(), self.context.counters,
-                self.recorder, lambda line: self.on_log(f"kube-apiserver: {line}"),
+                self.recorder, lambda line: self._report("log", f"kube-apiserver: {line}"),
             )
         )  # fmt: skip
 
@@ -377,7 +366,7 @@ class Cluster:
     async def _write_used(self, namespace: str, secret: str, day: str) -> None:
         patch = {"metadata": {"labels": {legacy_account.LAST_USED: day}}}
         with contextlib.suppress(errors.ApiError):
-            await self.loopback().patch("secrets", namespace, secret, patch)
+            await self.clients.loopback().patch("secrets", namespace, secret, patch)
 
     def _admission(self, authorization: authz_union.Union) -> tuple[Plugin, ...]:
         """The admission plugins that the version and the flags ask for."""
@@ -394,7 +383,7 @@ class Cluster:
             return decision.allowed, decision.reason
 
         async def make_namespace(name: str) -> None:
-            await self.loopback().create("namespaces", "", {"metadata": {"name": name}})
+            await self.clients.loopback().create("namespaces", "", {"metadata": {"name": name}})
 
         def resource_of(version: str, kind: str) -> ResourceInfo | None:
             return self.resources.by_gvk(*version.rpartition("/")[::2], kind)
@@ -414,7 +403,7 @@ class Cluster:
     def _definition_controllers(self) -> Component:
         """They are part of the API server and act as itself; there is nothing for them to do
         until there is a definition."""
-        client = self.loopback(extensions.NAME)
+        client = self.clients.loopback(extensions.NAME)
         component = extensions.build(
             self.kernel, self.recorder, self.rand, client, self.state.version
         )
@@ -435,7 +424,7 @@ class Cluster:
     async def _register(self) -> None:
         if apiservices.KEY not in self.resources.by_key:
             return
-        client = self.loopback(apiservices.AGGREGATOR)
+        client = self.clients.loopback(apiservices.AGGREGATOR)
         try:
             await registration.ensure(client, self.resources, self.cache)
         except errors.ApiError:  # the server's own plugins refuse: it goes on without them
@@ -444,7 +433,7 @@ class Cluster:
 
     def _start_availability(self) -> None:
         self.services.on_remote = lambda: None
-        client = self.loopback(availability.NAME)
+        client = self.clients.loopback(availability.NAME)
         world = availability.World(
             client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
             self.context.front_proxy,
@@ -454,7 +443,7 @@ class Cluster:
     def _start_definition_controllers(self) -> None:
         if self.definition_controllers.state == "stopped":
             self.definition_controllers.start()
-            client = self.loopback(apiservices.AGGREGATOR)
+            client = self.clients.loopback(apiservices.AGGREGATOR)
             task = registration.follow_definitions(client, self.cache)
             self.kernel.spawn("crd-autoregistration", task, span=0)
 
@@ -464,7 +453,7 @@ class Cluster:
         return images.Catalog(entries).find(image).files.get(images.CERTIFICATE, "")
 
     def _bug(self, where: str, error: BaseException) -> None:
-        self.on_bug(f"{where}: {type(error).__name__}: {error}\n{_place(error)}")
+        self._report("bug", f"{where}: {type(error).__name__}: {error}\n{_place(error)}")
 
 
 def _front_proxy(given: flags.Flags) -> tuple[str, str]:
@@ -481,7 +470,6 @@ def _takes_pods(node: Object) -> bool:
     return ready and all(taint["key"] != NOT_READY for taint in taints)
 
 
-OWN, MASTERS = "system:apiserver", ("system:masters",)  # as whom the API server acts itself
 # how long a cluster waits for its nodes before it says that it is ready all the same
 NOT_READY = "node.kubernetes.io/not-ready"
 NODES_SECONDS_MAX, NODES_LOOK_SECONDS = 10, 0.02

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from django.db import IntegrityError, connections
 
-from apiserver_app.store.backend import Backend, ClusterState, InputRow, MemoryBackend, Segment
-from apiserver_app.store.errors import CompactedError, FutureRevError, UnsupportedError
-from apiserver_app.store.etcd import Compare, Etcd, Event, Op
-from apiserver_app.store.log import DatabaseBackend
+from apiserver_app.etcd.backend import Backend, ClusterState, InputRow, MemoryBackend, Segment
+from apiserver_app.etcd.errors import CompactedError, FutureRevError
+from apiserver_app.etcd.log import DatabaseBackend
+from apiserver_app.etcd.mvcc import Event, Store
 
 POD = "/registry/pods/default/"
 
@@ -21,20 +21,20 @@ class Stored:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.state = ClusterState("test", 1, "1.33", "default", 0)
-        self.etcd = Etcd(backend)
+        self.etcd = Store(backend)
 
     def commit(self, segment: Segment | None = None, inputs: list[InputRow] | None = None) -> None:
         rows, self.etcd.pending = self.etcd.pending, []
         self.state.revision, self.state.compacted = self.etcd.revision, self.etcd.compacted
         self.backend.commit(self.state, rows, segment, inputs or [])
 
-    def reopened(self) -> Etcd:
+    def reopened(self) -> Store:
         backend = self.backend
         if isinstance(backend, DatabaseBackend):
             backend = DatabaseBackend("test", backend.alias)
         state = backend.load()
         assert state is not None
-        fresh = Etcd(backend)
+        fresh = Store(backend)
         fresh.recover(state.revision, state.compacted)
         return fresh
 
@@ -210,23 +210,6 @@ def test_the_last_inputs_before_a_record_are_found(stored: Stored) -> None:
     assert stored.backend.inputs_before(1, 9) == []
 
 
-def test_a_transaction_does_the_one_or_the_other(stored: Stored) -> None:
-    etcd = stored.etcd
-    absent = Compare(POD + "lock", "version", "=", 0)
-    take = Op("put", POD + "lock", b"me")
-    look = Op("get", POD + "lock")
-    assert etcd.txn([absent], [take], [look])[0] is True
-    ok, answers = etcd.txn([absent], [take], [look])
-    assert ok is False and answers[0] is not None and answers[0].value == b"me"
-
-
-def test_a_transaction_that_writes_twice_is_refused_by_name(stored: Stored) -> None:
-    ops = [Op("put", POD + "a", b"1"), Op("put", POD + "b", b"2")]
-    with pytest.raises(UnsupportedError, match="writes more than one key"):
-        stored.etcd.txn([], ops, [])
-    assert stored.etcd.revision == 0
-
-
 def test_revoking_a_lease_deletes_its_keys(stored: Stored) -> None:
     etcd = stored.etcd
     etcd.put(POD + "a", b"1", lease=7)
@@ -275,42 +258,6 @@ def test_a_delete_with_a_stale_guard_changes_nothing(stored: Stored) -> None:
     assert etcd.revision == 2
     held = etcd.delete(POD + "a", expect=2)
     assert held is not None and held.value == b"2" and etcd.get(POD + "a") is None
-
-
-@pytest.mark.parametrize(
-    ("target", "result", "wanted", "holds"),
-    [
-        ("version", "=", 2, True), ("version", "=", 1, False), ("version", "!=", 1, True),
-        ("version", "!=", 2, False), ("mod", ">", 1, True), ("mod", ">", 2, False),
-        ("create", "<", 2, True), ("create", "<", 1, False), ("value", "=", b"2", True),
-        ("value", ">", b"1", True), ("value", "<", b"2", False),
-    ],
-)  # fmt: skip
-def test_a_guard_compares_as_it_says(
-    stored: Stored, target: str, result: str, wanted: int | bytes, holds: bool
-) -> None:
-    stored.etcd.put(POD + "a", b"1")
-    stored.etcd.put(POD + "a", b"2")
-    assert stored.etcd.txn([Compare(POD + "a", target, result, wanted)], [], [])[0] is holds
-
-
-def test_a_key_that_is_not_there_has_no_value_and_version_0(stored: Stored) -> None:
-    for guard in (Compare(POD + "a", "value", "=", b""), Compare(POD + "a", "mod", "=", 0)):
-        assert stored.etcd.txn([guard], [], [])[0] is True
-
-
-@pytest.mark.parametrize("guard", [("lease", "="), ("version", "~")])
-def test_a_guard_of_another_sort_is_refused_by_name(stored: Stored, guard: tuple[str, str]) -> None:
-    with pytest.raises(UnsupportedError):
-        stored.etcd.txn([Compare(POD + "a", *guard, 0)], [], [])
-
-
-def test_a_transaction_deletes(stored: Stored) -> None:
-    stored.etcd.put(POD + "a", b"1")
-    _, answers = stored.etcd.txn([], [Op("delete", POD + "a"), Op("get", POD + "a")], [])
-    assert [one.value if one else None for one in answers] == [b"1", None]
-    with pytest.raises(UnsupportedError):
-        stored.etcd.txn([], [Op("move", POD + "a")], [])
 
 
 def test_a_page_goes_on_behind_a_key_that_is_gone(stored: Stored) -> None:

@@ -11,7 +11,7 @@ pkg/scheduler/metrics/metrics.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import orjson
@@ -26,11 +26,12 @@ from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet.servers import Server
 from controllers_app.runtime.workqueue import WorkQueue
 from controllers_app.scheduler.component import PROFILE, Scheduler
-from lifecycle import roles
+from lifecycle.cluster import roles
+from lifecycle.cluster.clients import Clients
+from lifecycle.cluster.roles import Role
 
 if TYPE_CHECKING:
     from controllers_app.kubelet.cells import Cell
-    from lifecycle.composition import Cluster
 
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _PLAIN = "text/plain; charset=utf-8"
@@ -38,24 +39,24 @@ _ANONYMOUS = {"username": "system:anonymous", "groups": ["system:unauthenticated
 _PENDING = ("active", "backoff", "gated", "unschedulable")
 
 
-def servers(cluster: Cluster) -> tuple[Server, ...]:
+def servers(built: Mapping[str, Role], kernel: Kernel, clients: Clients) -> tuple[Server, ...]:
     """What images of the catalog name: one for each process."""
 
     def manager() -> bytes | None:
-        role = cluster.roles[roles.CONTROLLERS]
+        role = built[roles.CONTROLLERS]
         first, *controllers = role.components.values()
         if first.state != "running":
             return None
         queues = [one.shown for one in controllers if isinstance(one.shown, WorkQueue)]
-        return _queues(queues, cluster.kernel)
+        return _queues(queues, kernel)
 
     def scheduler() -> bytes | None:
-        (one,) = cluster.roles[roles.SCHEDULER].components.values()
+        (one,) = built[roles.SCHEDULER].components.values()
         running = one.state == "running" and isinstance(one.shown, Scheduler)
         return _scheduler(one.shown) if running else None
 
     def asking(name: str) -> Client:
-        return cluster.client(f"system:{name}", name)
+        return clients.client(f"system:{name}", name)
 
     return tuple(
         Server(name, _Process(name, show, asking).answer, tls=True)

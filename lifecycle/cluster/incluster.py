@@ -67,7 +67,7 @@ class _Gathered:
         self.done.set()
 
 
-class Inside:
+class InCluster:
     """Asks the API server for a container."""
 
     def __init__(self, kernel: Kernel, server: Server, life: Life) -> None:

@@ -16,7 +16,7 @@ from controllers_app.kubelet.shell.tools import Tool
 from lifecycle.etcdctl import session
 
 if TYPE_CHECKING:
-    from lifecycle.etcdctl.server import Server
+    from apiserver_app.etcd.server import Server
 
 _IN_THE_POD = "kubectl -n kube-system exec etcd-node-1 -- etcdctl ... has"
 OUTPUT_BYTES_MAX = 1 << 20  # of one command in the console
@@ -27,24 +27,24 @@ _CERTIFIED = {
 }  # fmt: skip
 
 
-def tools(server: Callable[[], Server]) -> tuple[Tool, ...]:
+def tools(server: Server) -> tuple[Tool, ...]:
     """The command for images whose catalog entry names the set `etcd`."""
 
     async def etcdctl(call: Call) -> int:
         from lifecycle.etcdctl import program
 
-        return await program.run(server(), ShellWorld(call), call.args)
+        return await program.run(server, ShellProcess(call), call.args)
 
     async def etcdutl(call: Call) -> int:
         from lifecycle.etcdctl import snapshots
 
-        return await snapshots.etcdutl(server(), ShellWorld(call), call.args)
+        return await snapshots.etcdutl(server, ShellProcess(call), call.args)
 
     where = (("etcd",), "/usr/local/bin")
     return (Tool("etcdctl", etcdctl, *where), Tool("etcdutl", etcdutl, *where))
 
 
-class ShellWorld:
+class ShellProcess:
     """One command in a container's shell."""
 
     def __init__(self, call: Call) -> None:
@@ -110,7 +110,7 @@ class Full(Exception):
     """The command writes more than the console takes."""
 
 
-class ConsoleWorld:
+class ConsoleProcess:
     """One command whose output is taken whole."""
 
     def __init__(self, env: Mapping[str, str], stdin: bytes) -> None:
@@ -178,15 +178,15 @@ def console(server: Server, line: str, stdin: str = "") -> dict[str, Any]:
         return _answer(b"", f"sh: {words[0]}: not found\n".encode(), 127)
     from lifecycle.etcdctl import program
 
-    world = ConsoleWorld(env, stdin.encode())
+    process = ConsoleProcess(env, stdin.encode())
     code = 0
     try:
-        code = _at_once(program.run(server, world, words[1:]))
+        code = _at_once(program.run(server, process, words[1:]))
     except Ended:
-        world.err(b"(the console does not wait for what comes next: watch in the etcd pod)\n")
+        process.err(b"(the console does not wait for what comes next: watch in the etcd pod)\n")
     except Full:
-        world.err(b"(more than 1 MiB: ask with --keys-only or --limit)\n")
-    return _answer(bytes(world.output), bytes(world.errors), code)
+        process.err(b"(more than 1 MiB: ask with --keys-only or --limit)\n")
+    return _answer(bytes(process.output), bytes(process.errors), code)
 
 
 def _at_once(work: Coroutine[Any, Any, int]) -> int:

@@ -1,0 +1,39 @@
+"""DeleteRange: remove one key or many. Each delete has a revision of its own.
+
+Models etcd server/etcdserver/txn/delete.go.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd.keys import Keys
+from apiserver_app.etcd.mvcc import Entry
+from apiserver_app.etcd.server import Server
+
+
+class Request(NamedTuple):
+    keys: Keys
+    prev_kv: bool = False  # answer with what was there
+
+
+class Response(NamedTuple):
+    deleted: int
+    previous: list[Entry]
+
+
+def delete_range(server: Server, request: Request, span: int) -> Response:
+    found = ranges.entries(server.store, request.keys)
+    previous = [server.shown(one) for one in found] if request.prev_kv else []
+    for entry in found:
+        remove(server, entry, span)
+    return Response(len(found), previous)
+
+
+def remove(server: Server, entry: Entry, span: int | None) -> None:
+    """Delete an entry; without a span the write belongs to the current task's."""
+    info, obj = server.values.object_of(entry)
+    if info is not None and obj is not None:
+        server.record("delete", info, obj, entry.mod_revision, span)
+    server.store.delete(entry.key)

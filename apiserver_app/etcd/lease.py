@@ -1,0 +1,120 @@
+"""Leases: keys that go when their time is over.
+
+Those that a client was granted each have a timer. The API server's leases of events are many: their
+id is the second at which they end, and one task looks after all of them.
+
+Models etcd server/lease/lessor.go and server/etcdserver/api/v3rpc/lease.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.etcd import delete_range, errors
+from apiserver_app.etcd.errors import EtcdError
+from apiserver_app.etcd.server import Server
+from apiserver_app.machinery.kernel import SECOND
+
+TTL_SECONDS_MIN, TTL_SECONDS_MAX = 2, 9_000_000_000
+STEP_SECONDS = 60  # those that end within it share a lease
+_EVENT_TTL_SECONDS = 3660  # shown as granted, of a lease of events
+
+
+def grant(server: Server, ttl: int, lease: int = 0) -> tuple[int, int]:
+    """A new lease: (its id, the seconds it was granted)."""
+    if ttl > TTL_SECONDS_MAX:
+        raise EtcdError(errors.LEASE_TTL_TOO_LARGE)
+    lease = lease or int(server.rand.hex(16), 16) >> 1
+    ttl = max(ttl, TTL_SECONDS_MIN)
+    until = server.kernel.now + ttl * SECOND
+    server.store.grant(lease, ttl, until)
+    _end_at(server, lease, until)
+    return lease, ttl
+
+
+def shared_until(now: int, ttl: int) -> int:
+    """The lease of what is to live for `ttl` seconds from `now` on, or up to a minute longer."""
+    return (now // SECOND // STEP_SECONDS + 1) * STEP_SECONDS + ttl
+
+
+def revoke(server: Server, lease: int, span: int | None) -> None:
+    """End a lease, and with it its keys."""
+    store = server.store
+    if lease not in store.leases():
+        raise EtcdError(errors.LEASE_NOT_FOUND)
+    for key in store.lease_keys(lease):
+        entry = store.get(key)
+        if entry is not None:
+            delete_range.remove(server, entry, span)
+    store.revoke(lease)
+
+
+def renew(server: Server, lease: int) -> int:
+    """Begin the lease's time anew; its seconds."""
+    granted = server.store.granted.get(lease)
+    if granted is None:
+        raise EtcdError(errors.LEASE_NOT_FOUND)
+    server.store.grant(lease, granted.ttl, server.kernel.now + granted.ttl * SECOND)
+    return granted.ttl
+
+
+def keep_alive(server: Server, lease: int) -> None:
+    """Renew a lease three times in its time, as its client does, until `let_go`."""
+    server.kept_alive.add(lease)
+    _keep_alive(server, lease)
+
+
+def let_go(server: Server, lease: int) -> None:
+    server.kept_alive.discard(lease)
+
+
+def time_to_live(server: Server, lease: int) -> tuple[int, int]:
+    """(seconds granted, seconds left); (0, -1) when there is no such lease."""
+    now, granted = server.kernel.now, server.store.granted.get(lease)
+    if granted is not None:
+        return granted.ttl, -(-(granted.until - now) // SECOND)
+    if lease in server.store.leases():
+        return _EVENT_TTL_SECONDS, lease - now // SECOND
+    return 0, -1
+
+
+# -- the end of their time ------------------------------------------------------------------------
+
+
+def recover(server: Server) -> None:
+    """Set the timers of all that were granted, as after a restart."""
+    for lease, granted in sorted(server.store.granted.items()):
+        _end_at(server, lease, granted.until)
+
+
+async def expire_shared(server: Server) -> None:
+    """End the shared leases whose time is over, for ever."""
+    store, kernel = server.store, server.kernel
+    while True:
+        await kernel.sleep(STEP_SECONDS)
+        for lease in store.leases():
+            if lease not in store.granted and lease <= kernel.now // SECOND:
+                revoke(server, lease, span=None)
+
+
+def _keep_alive(server: Server, lease: int) -> None:
+    if lease in server.kept_alive and lease in server.store.granted:
+        kernel = server.kernel
+        due = kernel.now + renew(server, lease) * SECOND // 3
+        kernel.call_at(due, lambda _: _keep_alive(server, lease), None, background=True)
+
+
+def _end_at(server: Server, lease: int, until: int) -> None:
+    server.kernel.call_at(until, lambda _: _due(server, lease), None, background=True)
+
+
+def _due(server: Server, lease: int) -> None:
+    granted = server.store.granted.get(lease)
+    if granted is None:
+        return
+    if granted.until > server.kernel.now:
+        _end_at(server, lease, granted.until)
+    elif not server.store.lease_keys(lease):
+        server.store.revoke(lease)
+    else:
+        with server.work(f"lease {lease:016x} expired") as work:
+            revoke(server, lease, work.span)
+            work.outcome = "its keys are gone"

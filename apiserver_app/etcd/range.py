@@ -1,0 +1,84 @@
+"""Range: the values of one key or of many, now or as they were at a revision.
+
+Models etcd server/etcdserver/txn/range.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from apiserver_app.etcd.errors import CompactedError, FutureRevError
+from apiserver_app.etcd.keys import Keys
+from apiserver_app.etcd.mvcc import Entry, Store
+from apiserver_app.etcd.server import Server
+
+# what may be sorted by, and where an entry has it
+TARGETS = {"CREATE": 2, "KEY": 0, "MODIFY": 3, "VALUE": 1, "VERSION": 4}
+
+
+class Request(NamedTuple):
+    """Bounds of revisions that are 0 are none."""
+
+    keys: Keys
+    revision: int = 0
+    limit: int = 0
+    sort_by: str = "KEY"
+    descending: bool = False
+    keys_only: bool = False
+    count_only: bool = False
+    min_create_revision: int = 0
+    max_create_revision: int = 0
+    min_mod_revision: int = 0
+    max_mod_revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    entries: list[Entry]
+    more: bool  # whether the limit left some out
+    count: int  # how many there are without the limit
+
+
+def select(server: Server, request: Request) -> Response:
+    """The entries that a client asks for, as it gets them."""
+    found = [
+        one for one in entries(server.store, request.keys, request.revision)
+        if request.min_create_revision <= one.create_revision
+        and request.min_mod_revision <= one.mod_revision
+        and not 0 < request.max_create_revision < one.create_revision
+        and not 0 < request.max_mod_revision < one.mod_revision
+    ]  # fmt: skip
+    count = len(found)
+    if request.sort_by != "KEY" or request.descending:
+        found = sorted_by(found, request.sort_by, descending=request.descending)
+    more = 0 < request.limit < count
+    if more:
+        found = found[: request.limit]
+    if request.count_only:
+        found = []
+    shown = [server.shown(one) for one in found]
+    if request.keys_only:
+        shown = [one._replace(value=b"") for one in shown]
+    return Response(shown, more, count)
+
+
+def entries(store: Store, keys: Keys, revision: int = 0) -> list[Entry]:
+    """What the store has at these keys, in key order. Raises EtcdError."""
+    keys.check()
+    if revision > store.revision:
+        raise FutureRevError(revision)
+    if revision and revision < store.compacted:
+        raise CompactedError(store.compacted)
+    if not keys.end and not revision:
+        entry = store.get(keys.first)
+        return [] if entry is None else [entry]
+    prefix = keys.prefix()
+    found = store.range_at(prefix, revision) if revision else store.range(prefix)
+    return sorted_by([one for one in found.entries if keys.has(one.key)], "KEY", descending=False)
+
+
+def sorted_by(found: Sequence[Entry], target: str, *, descending: bool) -> list[Entry]:
+    position = TARGETS[target]
+    return sorted(found, key=lambda one: one[position], reverse=descending)

@@ -1,0 +1,57 @@
+"""Watch: the changes of keys from a revision on, or from now on.
+
+Models etcd server/etcdserver/api/v3rpc/watch.go.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from apiserver_app.etcd.errors import CompactedError
+from apiserver_app.etcd.keys import Keys
+from apiserver_app.etcd.mvcc import Entry, Event
+from apiserver_app.etcd.server import Server
+
+
+class Change(NamedTuple):
+    """An event as a client gets it: PUT or DELETE."""
+
+    type: str
+    kv: Entry
+    prev_kv: Entry | None
+
+
+@dataclass(slots=True)
+class Watcher:
+    """What a watch has seen and its client has not taken yet."""
+
+    waiting: deque[Change] = field(default_factory=deque)
+    stop: Callable[[], None] = lambda: None
+
+
+def watch(server: Server, keys: Keys, revision: int, wake: Callable[[], None]) -> Watcher:
+    """Begin a watch; `wake` is called for each change. Raises EtcdError."""
+    keys.check()
+    store, watcher = server.store, Watcher()
+    if revision and revision <= store.compacted:
+        raise CompactedError(store.compacted)
+
+    def hear(event: Event) -> None:
+        if keys.has(event.key) and (not revision or event.revision >= revision):
+            watcher.waiting.append(_change(server, event))
+            wake()
+
+    watcher.stop = lambda: store.unwatch(hear)
+    after = revision - 1 if 0 < revision <= store.revision else None
+    store.watch(keys.prefix(), hear, after=after)
+    return watcher
+
+
+def _change(server: Server, event: Event) -> Change:
+    prev = None if event.previous is None else server.shown(event.previous)
+    if event.entry is None:
+        return Change("DELETE", Entry(event.key, b"", 0, event.revision, 0, 0), prev)
+    return Change("PUT", server.shown(event.entry), prev)

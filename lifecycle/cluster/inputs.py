@@ -1,0 +1,36 @@
+"""What a cluster is given from outside: seed, epoch, keys, flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver_app import flags
+from apiserver_app.etcd.backend import ClusterState
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.rand import Rand
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a cluster is given. Equal inputs give equal clusters."""
+
+    name: str = "demo"
+    seed: int = 1
+    version: str = "1.33"
+    profile: str = "default"
+    epoch: int = 1_735_689_600 * SECOND  # 2025-01-01: a run that names none is repeatable
+    nodes: int = 3
+    ca_pem: str = ""
+    ca_key: bytes = field(default=b"", repr=False)
+    service_account_key: bytes = b""
+    flags: flags.Flags = field(default_factory=flags.Flags)
+    # further inputs of single parts, by name
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def state(self) -> ClusterState:
+        """That of a new cluster."""
+        return ClusterState(
+            name=self.name, seed=self.seed, version=self.version, profile=self.profile,
+            epoch=self.epoch, now=self.epoch, rand=Rand(self.seed).state,
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Tests of a cluster's composition and of its components as processes."""
