@@ -32,11 +32,8 @@ class DefinitionController(Controller):
     async def write_status(self, definition: Object) -> Object | None:
         """The definition as stored; None when it is gone or changed: then another key comes."""
         name = meta.name_of(definition)
-        try:
+        with errors.ignoring("NotFound", "Conflict"):
             return await self.client.update(
                 customresources.DEFINITIONS, "", name, definition, subresource="status"
             )
-        except errors.ApiError as error:
-            if error.code not in (404, 409):
-                raise
-            return None
+        return None

@@ -107,9 +107,7 @@ class GarbageCollectorController(Controller):
         namespace = meta.namespace_of(obj) if info.namespaced else ""
         if info.namespaced and not namespace:
             return "gone"  # a cluster-wide object cannot be owned by one in a namespace
-        found = None
-        with errors.ignoring("NotFound"):
-            found = await self.client.get(info.key, namespace, owner["name"])
+        found = await self.live(info.key, namespace, owner["name"])
         if found is None or meta.uid_of(found) != owner["uid"]:
             self._remember_absent(owner["uid"])
             return "gone"

@@ -67,9 +67,7 @@ class NamespaceController(Controller):
         self._resources = _deletable(kinds.resources(ctx.version, ctx.config))
 
     async def reconcile(self, key: str) -> Result | None:
-        namespace = None
-        with errors.ignoring("NotFound"):
-            namespace = await self.client.get("namespaces", "", key)
+        namespace = await self.live("namespaces", "", key)
         if namespace is None:
             return Result("is gone")
         if not meta.is_deleting(namespace):

@@ -202,16 +202,7 @@ class ReplicaSetController(Controller):
         ]
         doomed = podstate.first_to_delete(owned, count, self._related(owner), self.kernel.now)
         self.expectations.expect_deletions(key, [meta.uid_of(pod) for pod in doomed])
-        failure: errors.ApiError | None = None
-        deleted = 0
-        for pod in doomed:
-            try:
-                await self._pod_control.delete(owner, pod)
-                deleted += 1
-            except errors.ApiError as error:
-                self.expectations.deletion_observed(key, meta.uid_of(pod))
-                if error.code != 404:
-                    failure = failure or error
+        deleted, failure = await self._pod_control.delete_all(key, owner, doomed, self.expectations)
         return f"deletes {deleted}", failure
 
     def _related(self, owner: Object) -> list[Object]:

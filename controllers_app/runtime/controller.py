@@ -97,6 +97,12 @@ class Controller:
         """What the API server serves; custom resources only for a watch on every resource."""
         return kinds.Resources(self.ctx.version, self.ctx.config)
 
+    async def live(self, resource: str, namespace: str, name: str) -> Object | None:
+        """The object as the API server has it, past the cache; None when it is gone."""
+        with errors.ignoring("NotFound"):
+            return await self.client.get(resource, namespace, name)
+        return None
+
     async def reconcile(self, key: str) -> Result | None:
         """Bring what the key names one step closer to what is wanted. Twice changes nothing."""
         raise NotImplementedError

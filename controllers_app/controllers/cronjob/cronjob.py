@@ -129,7 +129,7 @@ class CronJobController(Controller):
                     state.is_changed = True
         there = {meta.uid_of(one) for one in state.jobs}
         for one in [known for known in state.active if known.get("uid") not in there]:
-            if await self._find(one["namespace"], one["name"]) is None:
+            if await self.live(job.JOBS, one["namespace"], one["name"]) is None:
                 text = f"Active job went missing: {one['name']}"
                 self.recorder.event(about, "Normal", "MissingJob", text)
                 state.drop(one["uid"])
@@ -242,14 +242,6 @@ class CronJobController(Controller):
             return await self.client.get(job.JOBS, one["namespace"], one["name"])
         except errors.ApiError as error:
             self.recorder.event(about, "Warning", "FailedGet", f"Get job: {error.message}")
-            raise
-
-    async def _find(self, namespace: str, name: str) -> Object | None:
-        try:
-            return await self.client.get(job.JOBS, namespace, name)
-        except errors.ApiError as error:
-            if error.code == 404:
-                return None
             raise
 
     async def _delete(self, state: State, one: Object) -> None:

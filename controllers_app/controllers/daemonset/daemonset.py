@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.daemonset import nodeselection
 from controllers_app.controllers.deployment import rules
 from controllers_app.controllers.workload import history, ownership, podcontrol, podstate
@@ -105,15 +104,8 @@ class DaemonSetController(Controller):
     # -- what is there --------------------------------------------------------------------------
 
     async def _pods_by_node(self, owner: Object) -> dict[str, list[Object]]:
-        selector = labels.from_label_selector(owner["spec"].get("selector"))
-        claims = ownership.Claims(
-            self.client, "pods", owner, DAEMON_SETS,
-            lambda pod: selector.matches(meta.labels_of(pod)),
-        )  # fmt: skip
-        owned = self._pods.owned_by(meta.uid_of(owner))
-        orphans = self._pods.orphans(meta.namespace_of(owner))
         by_node: dict[str, list[Object]] = {}
-        for pod in await claims.claim([*owned.values(), *orphans.values()]):
+        for pod in await ownership.claim(self.client, self._pods, owner, DAEMON_SETS):
             by_node.setdefault(_node_of(pod), []).append(pod)
         return by_node
 
@@ -156,13 +148,8 @@ class DaemonSetController(Controller):
         made, failure, _ = await podcontrol.slow_start(len(creates), create)
         if made < len(creates):
             self.expectations.creation_observed(key, len(creates) - made)
-        for pod in deletes:
-            try:
-                await self._pod_control.delete(owner, pod)
-            except errors.ApiError as error:
-                self.expectations.deletion_observed(key, meta.uid_of(pod))
-                if error.code != 404:
-                    failure = failure or error
+        _, refusal = await self._pod_control.delete_all(key, owner, deletes, self.expectations)
+        failure = failure or refusal
         if failure is not None:
             raise failure
         return f"wants {self._desired(owner)}: creates {made}, deletes {len(deletes)}"

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.deployment import progress as statuses
 from controllers_app.controllers.deployment import rules, strategies
 from controllers_app.controllers.deployment.sync import DEPLOYMENTS, REPLICA_SETS, Rollout
-from controllers_app.controllers.workload.ownership import Claims
+from controllers_app.controllers.workload import ownership
 from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import DELETED, For, Owns, Watches
@@ -140,14 +139,7 @@ class DeploymentController(Controller):
 
     async def _claim(self, deployment: Object) -> list[Object]:
         """The replica sets that are this deployment's, after adopting and releasing."""
-        selector = labels.from_label_selector(deployment["spec"].get("selector"))
-        claims = Claims(
-            self.client, REPLICA_SETS, deployment, DEPLOYMENTS,
-            lambda item: selector.matches(meta.labels_of(item)),
-        )  # fmt: skip
-        owned = self._sets.owned_by(meta.uid_of(deployment))
-        orphans = self._sets.orphans(meta.namespace_of(deployment))
-        return await claims.claim([*owned.values(), *orphans.values()])
+        return await ownership.claim(self.client, self._sets, deployment, DEPLOYMENTS)
 
     def _recreated(self, pod: Object) -> tuple[str, ...]:
         """The deployment that recreates its pods, when this was the last of the old ones."""

@@ -252,11 +252,8 @@ class Rollout:
             ):
                 continue
             name = meta.name_of(item)
-            try:
+            with errors.ignoring("NotFound"):
                 await self._client.delete(REPLICA_SETS, self._namespace, name)
-            except errors.ApiError as error:
-                if error.code != 404:
-                    raise
             self.did.append(f"deletes old {name}")
 
     async def write_status(self, status: Object) -> None:

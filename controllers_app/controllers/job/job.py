@@ -15,7 +15,6 @@ from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.job import indexed
 from controllers_app.controllers.workload import ownership, podcontrol, podstate
 from controllers_app.runtime.controller import Context, Controller, Result
@@ -94,13 +93,7 @@ class JobController(Controller):
     # -- what is there --------------------------------------------------------------------------
 
     async def _claim(self, job: Object) -> list[Object]:
-        selector = labels.from_label_selector(job["spec"].get("selector"))
-        claims = ownership.Claims(
-            self.client, "pods", job, JOBS, lambda pod: selector.matches(meta.labels_of(pod))
-        )
-        owned = self._pods.owned_by(meta.uid_of(job))
-        orphans = self._pods.orphans(meta.namespace_of(job))
-        return await claims.claim([*owned.values(), *orphans.values()])
+        return await ownership.claim(self.client, self._pods, job, JOBS)
 
     def _state(self, job: Object, pods: list[Object]) -> State:
         state = State(job, pods)
@@ -318,8 +311,6 @@ class JobController(Controller):
             JOBS, meta.namespace_of(job), meta.name_of(job), {**job, "status": status},
             subresource="status",
         )  # fmt: skip
-
-    # -- handlers -------------------------------------------------------------------------------
 
     # -- keys -----------------------------------------------------------------------------------
 

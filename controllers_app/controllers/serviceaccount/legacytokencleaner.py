@@ -56,12 +56,7 @@ class LegacyTokenCleanerController(Controller):
 
     async def _tracked_since(self) -> int | None:
         """The beginning of the day after the one on which the server began to note."""
-        try:
-            found = await self.client.get("configmaps", "kube-system", TRACKING)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
-            return None
+        found = await self.live("configmaps", "kube-system", TRACKING) or {}
         since = (found.get("data") or {}).get("since") or ""
         if not _is_day(since):
             return None

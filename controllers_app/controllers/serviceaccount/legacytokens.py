@@ -41,7 +41,7 @@ class LegacyTokensController(Controller):
         if self._has_token(account):
             return Result("has its token")
         namespace, name = meta.split_key(key)
-        live = await self._live(namespace, name)
+        live = await self.live("serviceaccounts", namespace, name)
         if live is None or meta.uid_of(live) != meta.uid_of(account):
             return Result("is gone or another one")
         if self._has_token(live):
@@ -62,14 +62,6 @@ class LegacyTokensController(Controller):
                 if annotations.get(NAME) == meta.name_of(account):
                     return annotations.get(UID) in (None, meta.uid_of(account))
         return False
-
-    async def _live(self, namespace: str, name: str) -> Object | None:
-        try:
-            return await self.client.get("serviceaccounts", namespace, name)
-        except errors.ApiError as error:
-            if error.code != 404:
-                raise
-            return None
 
     async def _create(self, account: Object, namespace: str, name: str) -> str | None:
         secret = f"{name}-token-{self.ctx.rand.suffix()}"

@@ -54,14 +54,8 @@ class AccountTokensController(Controller):
         annotations = meta.annotations_of(secret)
         name, uid = annotations.get(NAME, ""), annotations.get(UID, "")
         found = self.caches["serviceaccounts"].get(f"{namespace}/{name}")
-        if found is None:
-            try:
-                found = await self.client.get("serviceaccounts", namespace, name)
-            except errors.ApiError as error:
-                if error.code != 404:
-                    raise
-                return None
-        return found if not uid or uid == meta.uid_of(found) else None
+        found = found or await self.live("serviceaccounts", namespace, name)
+        return found if found is not None and uid in ("", meta.uid_of(found)) else None
 
     def _wanted(
         self, data: dict[str, str], account: Object, namespace: str, name: str

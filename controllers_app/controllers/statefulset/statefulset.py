@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.syntax import labels
 from controllers_app.controllers.statefulset import statefulpods
 from controllers_app.controllers.workload import history, ownership, podstate
 from controllers_app.runtime import indexes
@@ -83,15 +82,10 @@ class StatefulSetController(Controller):
     # -- what is there --------------------------------------------------------------------------
 
     async def _claim(self, owner: Object) -> list[Object]:
-        selector = labels.from_label_selector(owner["spec"].get("selector"))
-        claims = ownership.Claims(
-            self.client, "pods", owner, STATEFUL_SETS,
-            lambda pod: selector.matches(meta.labels_of(pod))
-            and statefulpods.ordinal_of(owner, pod) is not None,
+        return await ownership.claim(
+            self.client, self._pods, owner, STATEFUL_SETS,
+            lambda pod: statefulpods.ordinal_of(owner, pod) is not None,
         )  # fmt: skip
-        owned = self._pods.owned_by(meta.uid_of(owner))
-        orphans = self._pods.orphans(meta.namespace_of(owner))
-        return await claims.claim([*owned.values(), *orphans.values()])
 
     def _split(
         self, owner: Object, pods: list[Object], current: str, update: str, known: dict[str, Object]

@@ -46,11 +46,8 @@ class History:
         the hashes of those that a pod uses or that will be used."""
         dead = [item for item in self.revisions if not live & {hash_of(item), meta.name_of(item)}]
         for item in dead[: max(0, len(dead) - keep)]:
-            try:
+            with errors.ignoring("NotFound"):
                 await self._client.delete(REVISIONS, meta.namespace_of(item), meta.name_of(item))
-            except errors.ApiError as error:
-                if error.code != 404:
-                    raise
 
     async def _create(self, data: Object, number: int) -> Object:
         owner = self._owner
@@ -76,11 +73,8 @@ class History:
         if annotations:
             body["metadata"]["annotations"] = annotations
         namespace = meta.namespace_of(owner)
-        try:
+        with errors.ignoring("AlreadyExists"):
             return await self._client.create(REVISIONS, namespace, body)
-        except errors.ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
         found = await self._client.get(REVISIONS, namespace, body["metadata"]["name"])
         if found.get("data") != data:
             name = meta.name_of(found)

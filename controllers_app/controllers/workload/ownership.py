@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from controllers_app.runtime import informer, watches
 
 Matches = Callable[[Object], bool]
 
@@ -28,6 +29,24 @@ def controller_reference(owner: Object) -> Object:
         "controller": True,
         "blockOwnerDeletion": True,
     }
+
+
+async def claim(
+    client: clients.Client,
+    cache: informer.Informer,
+    owner: Object,
+    owner_resource: str,
+    may_own: Matches = lambda obj: True,
+) -> list[Object]:
+    """The cached objects that the owner controls, after adopting and releasing by its selector."""
+    selector = watches.label_selector(owner)
+    claims = Claims(
+        client, cache.resource, owner, owner_resource,
+        lambda obj: selector.matches(meta.labels_of(obj)) and may_own(obj),
+    )  # fmt: skip
+    owned = cache.owned_by(meta.uid_of(owner))
+    orphans = cache.orphans(meta.namespace_of(owner))
+    return await claims.claim([*owned.values(), *orphans.values()])
 
 
 class Claims:
@@ -73,7 +92,7 @@ class Claims:
         await self._check_self()
         reference = controller_reference(self._owner)
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": [reference]}}
-        if not await self._patched(obj, patch, ignored=(404,)):
+        if not await self._patched(obj, patch, "NotFound"):
             return False
         self.adopted += 1
         return True
@@ -81,21 +100,18 @@ class Claims:
     async def _release(self, obj: Object) -> None:
         reference = {"$patch": "delete", "uid": meta.uid_of(self._owner)}
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": [reference]}}
-        # 422: it is another object by now, or has no such owner any more
-        if await self._patched(obj, patch, ignored=(404, 422)):
+        # Invalid: it is another object by now, or has no such owner any more
+        if await self._patched(obj, patch, "NotFound", "Invalid"):
             self.released += 1
 
-    async def _patched(self, obj: Object, patch: Object, ignored: tuple[int, ...]) -> bool:
-        try:
+    async def _patched(self, obj: Object, patch: Object, *ignored: str) -> bool:
+        with errors.ignoring(*ignored):
             await self._client.patch(
                 self._resource, meta.namespace_of(obj), meta.name_of(obj), patch,
                 kind=clients.STRATEGIC_PATCH,
             )  # fmt: skip
-        except errors.ApiError as error:
-            if error.code not in ignored:
-                raise
-            return False
-        return True
+            return True
+        return False
 
     async def _check_self(self) -> None:
         """Upstream's canAdopt: the owner must still be there, the same one, and not going."""

@@ -6,13 +6,14 @@ pkg/controller/replicaset/replica_set.go (slowStartBatch).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import ownership
 from controllers_app.runtime.events import Recorder
+from controllers_app.runtime.expectations import Expectations
 
 SLOW_START_INITIAL = 1
 
@@ -48,6 +49,22 @@ class PodControl:
         name = meta.name_of(created)
         self._recorder.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name}")
         return created
+
+    async def delete_all(
+        self, key: str, owner: Object, pods: Iterable[Object], expectations: Expectations
+    ) -> tuple[int, errors.ApiError | None]:
+        """Delete pods whose deletion is expected: how many it deleted, and the first refusal."""
+        failure: errors.ApiError | None = None
+        deleted = 0
+        for pod in pods:
+            try:
+                await self.delete(owner, pod)
+                deleted += 1
+            except errors.ApiError as error:
+                expectations.deletion_observed(key, meta.uid_of(pod))
+                if error.reason != "NotFound":
+                    failure = failure or error
+        return deleted, failure
 
     async def delete(self, owner: Object, pod: Object) -> None:
         """Delete the pod and tell of it. A pod that is gone already raises NotFound."""
