@@ -61,6 +61,8 @@ export class Index {
     /** @type {WriteRecord[]} in order of revision */ this.writes = [];
     /** @type {Map<number, WriteRecord>} */ this.byRev = new Map();
     /** @type {Map<string, WriteRecord[]>} */ this.histories = new Map();
+    /** @type {Map<string, number[]>} object -> roots of its newest write that has any */
+    this.rooted = new Map();
     /** @type {Map<number, number[]>} rev -> works it caused */ this.caused = new Map();
     /** @type {number[]} */ this.roots = [];
     /** @type {Map<number, number[]>} root -> seqs of its hops */ this.trails = new Map();
@@ -200,6 +202,8 @@ export class Index {
     this.writes.push(record);
     this.byRev.set(record.rev, record);
     push(this.histories, record.key, record);
+    const roots = this.spans.get(record.span)?.roots || [];
+    if (roots.length) this.rooted.set(record.key, roots);
     this._inSpan(record);
   }
 
@@ -314,13 +318,7 @@ export class Index {
 
   /** @param {string} key */
   _rootsOfObject(key) {
-    const history = this.histories.get(key);
-    if (!history) return [];
-    for (let i = history.length - 1; i >= 0; i -= 1) {
-      const span = this.spans.get(history[i].span);
-      if (span && span.roots.length) return span.roots;
-    }
-    return [];
+    return this.rooted.get(key) || [];
   }
 }
 
