@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from apiserver_app import cel
 from apiserver_app.admission.plugin import Attributes
-from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.cel.environment import Compiled, Environment
 from apiserver_app.machinery.meta import Object, ResourceInfo
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from apiserver_app.admission.config import Configuration
-from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError

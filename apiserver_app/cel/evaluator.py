@@ -13,8 +13,8 @@ from typing import Any
 
 from apiserver_app.cel import operators
 from apiserver_app.cel.checker import TYPE_NAMES
+from apiserver_app.cel.comprehensions import FOLDS, decided
 from apiserver_app.cel.errors import CostExceeded, EvaluationError
-from apiserver_app.cel.folds import FOLDS, decided
 from apiserver_app.cel.functions import FUNCTIONS, NO_OVERLOAD, Function
 from apiserver_app.cel.library import regex
 from apiserver_app.cel.syntax.tree import (

@@ -17,9 +17,9 @@ from apiserver_app.flags import Flags
 from apiserver_app.flowcontrol import borrowing
 from apiserver_app.flowcontrol.borrowing import Bounds
 from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS, Schemas
-from apiserver_app.flowcontrol.estimating import ONE, Estimator, Work
 from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Shape, deal
-from apiserver_app.flowcontrol.tallies import Tally
+from apiserver_app.flowcontrol.metrics import Tally
+from apiserver_app.flowcontrol.workestimator import ONE, Estimator, Work
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import Place
 from apiserver_app.machinery import meta

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app.flowcontrol.borrowing import Account, Bounds
-from apiserver_app.flowcontrol.estimating import SERVICE_SECONDS, WIDEST, Work
-from apiserver_app.flowcontrol.tallies import Tally
+from apiserver_app.flowcontrol.metrics import Tally
+from apiserver_app.flowcontrol.workestimator import SERVICE_SECONDS, WIDEST, Work
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
 

@@ -16,7 +16,7 @@ from apiserver_app.auditing.auditor import Auditor
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
-from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.etcd.mvcc import Store
 from apiserver_app.handlers.counters import Counters

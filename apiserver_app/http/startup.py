@@ -23,7 +23,7 @@ from apiserver_app.http import health
 from apiserver_app.machinery import gates, probe
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import upstream
+from apiserver_app.registry import strategynames
 
 # (name, its group, the first minor version that has it), in the order of installation
 PROVIDERS: tuple[tuple[str, str, int], ...] = (
@@ -87,7 +87,7 @@ def summary(cluster: ClusterContext, given: flags.Flags) -> Object:
         "routes": _base_routes(given),
         "providers": [[one["name"], len(one["resources"])] for one in _providers(cluster)],
         "install": _install(cluster),
-        "strategies": upstream.described(cluster.resources.built_in, cluster.strategies),
+        "strategies": strategynames.described(cluster.resources.built_in, cluster.strategies),
     }
 
 

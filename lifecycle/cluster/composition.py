@@ -29,7 +29,7 @@ from apiserver_app.etcd import mvcc
 from apiserver_app.etcd import server as etcd
 from apiserver_app.etcd.backend import Backend
 from apiserver_app.etcd.members import Members
-from apiserver_app.flowcontrol import classify, estimating, producing, statuses
+from apiserver_app.flowcontrol import classify, ensurer, statuses, workestimator
 from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.handlers import means, reloading
 from apiserver_app.handlers.cluster import ClusterContext
@@ -163,8 +163,8 @@ class Cluster:
         for followed in filter(self.resources.by_key.__contains__, statuses.FOLLOWED):
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
             self.kernel.spawn(f"apf/{followed}", task, background=True)
-        producer = self.clients.own(producing.AGENT)
-        kept = producing.keep(producer, self.cache, self.kernel, state.version, state.epoch)
+        producer = self.clients.own(ensurer.AGENT)
+        kept = ensurer.keep(producer, self.cache, self.kernel, state.version, state.epoch)
         self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
         await self._housekeeping.start()
@@ -236,7 +236,7 @@ class Cluster:
                 inputs.flags,
                 self.cache,
                 self.kernel,
-                estimating.Estimator(
+                workestimator.Estimator(
                     lambda info: self.store.count(info.etcd_prefix()),
                     self.cache.watchers,
                     kinds.minor_of(state.version),

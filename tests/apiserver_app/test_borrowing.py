@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver_app import flags
-from apiserver_app.flowcontrol import borrowing, estimating
+from apiserver_app.flowcontrol import borrowing, workestimator
 from apiserver_app.flowcontrol.borrowing import Account, Bounds
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.kernel import SECOND, Kernel
@@ -109,9 +109,9 @@ def work(
     stored: int = 0,
     watches: int = 0,
     minor: int = 33,
-) -> estimating.Work:
+) -> workestimator.Work:
     info = Resources("1.33").by_key[PODS_KEY]
-    estimator = estimating.Estimator(lambda _: stored, lambda *_: watches, minor)
+    estimator = workestimator.Estimator(lambda _: stored, lambda *_: watches, minor)
     call = Call(verb, PODS, Credential(), "kubectl", info, namespace="default")
     call.params = {name: [value] for name, value in (params or {}).items()}
     return estimator.of(call, 10)[0]
@@ -128,26 +128,26 @@ def work(
     ],
 )
 def test_a_list_is_as_wide_as_what_is_looked_at(params: dict[str, str], seats: int) -> None:
-    assert work("list", params, stored=250) == estimating.Work(seats)
+    assert work("list", params, stored=250) == workestimator.Work(seats)
 
 
 def test_no_request_is_wider_than_ten_seats() -> None:
-    assert work("list", stored=100_000) == estimating.Work(10)
+    assert work("list", stored=100_000) == workestimator.Work(10)
 
 
 def test_a_watch_is_wide_only_when_it_begins_with_what_there_is() -> None:
     asked = {"sendInitialEvents": "true"}
-    assert work("watch", stored=500, minor=34) == estimating.ONE
-    assert work("watch", asked, stored=500, minor=34) == estimating.Work(5)
-    assert work("watch", asked, stored=500, minor=33) == estimating.ONE
+    assert work("watch", stored=500, minor=34) == workestimator.ONE
+    assert work("watch", asked, stored=500, minor=34) == workestimator.Work(5)
+    assert work("watch", asked, stored=500, minor=33) == workestimator.ONE
 
 
 def test_a_write_that_many_watch_keeps_seats_busy_after_its_answer() -> None:
-    assert work("create", watches=9) == estimating.ONE
-    assert work("create", watches=10) == estimating.Work(1, 1, 5000)
-    assert work("patch", watches=45) == estimating.Work(1, 5, 5000)
-    assert work("delete", watches=200) == estimating.Work(1, 10, 10_000)
-    assert work("get", watches=200) == estimating.ONE
+    assert work("create", watches=9) == workestimator.ONE
+    assert work("create", watches=10) == workestimator.Work(1, 1, 5000)
+    assert work("patch", watches=45) == workestimator.Work(1, 5, 5000)
+    assert work("delete", watches=200) == workestimator.Work(1, 10, 10_000)
+    assert work("get", watches=200) == workestimator.ONE
 
 
 def test_the_seats_of_a_watched_write_come_back_5_ms_after_it() -> None:

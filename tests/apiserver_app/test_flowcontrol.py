@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
-from apiserver_app.flowcontrol import estimating, levels
+from apiserver_app.flowcontrol import levels, workestimator
 from apiserver_app.flowcontrol.borrowing import Bounds
-from apiserver_app.flowcontrol.tallies import Tally
+from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential
@@ -139,7 +139,7 @@ def endless(level: levels.Level) -> None:
     """A request that never ends."""
     flow = levels.Flow("narrow", level, "", (0,), Tally())
     call = Call("list", PODS, Credential(), "kubectl")
-    assert level.take(flow, estimating.ONE, "teacher", call) is not None
+    assert level.take(flow, workestimator.ONE, "teacher", call) is not None
 
 
 def details(session: Session) -> list[dict[str, Any]]:
@@ -214,9 +214,9 @@ def test_a_free_seat_goes_to_the_flow_that_had_least() -> None:
 
     async def one(name: str, index: int) -> None:
         flow = levels.Flow(name, level, name, (index,), Tally())
-        taken = level.take(flow, estimating.ONE, "u", None)
+        taken = level.take(flow, workestimator.ONE, "u", None)
         if taken is None:
-            taken = await level.wait(flow, estimating.ONE, "u", None, 15)
+            taken = await level.wait(flow, workestimator.ONE, "u", None, 15)
         await kernel.sleep(0.1)
         served.append(name)
         level.leave(taken)

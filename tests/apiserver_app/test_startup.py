@@ -11,7 +11,7 @@ from apiserver_app import flags
 from apiserver_app.http import startup
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import ResourceInfo
-from apiserver_app.registry import upstream
+from apiserver_app.registry import strategynames
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import bare_session, pod
 
@@ -95,7 +95,7 @@ def test_each_stored_kind_has_its_strategy_by_upstreams_name(told: dict[str, Any
     assert strategies["replicasets.apps"][0] == "rsStrategy"
     assert "bindings" not in strategies  # which is never stored
     served = {one.key for version in ("1.33", "1.36") for one in kinds.Resources(version).all}
-    assert set(upstream.NAMES) <= served
+    assert set(strategynames.NAMES) <= served
 
 
 def test_kube_apiserver_is_put_together_in_upstreams_order(told: dict[str, Any]) -> None:

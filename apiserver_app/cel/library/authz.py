@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from apiserver_app.cel.checks import Ask, Check, Decision
+from apiserver_app.cel.authorizer import Ask, Check, Decision
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare
 from apiserver_app.machinery.meta import User

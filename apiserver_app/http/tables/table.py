@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from apiserver_app.http import encode
-from apiserver_app.http.tables import customs, forms, pods, policy
+from apiserver_app.http.tables import customresources, forms, pods, policy
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Custom, Object
@@ -74,7 +74,7 @@ def document(
     if headers:
         shown = _encoded_columns(form, release) if custom is None else _custom_columns(custom)
     if custom is not None:
-        write = functools.partial(customs.row, custom)
+        write = functools.partial(customresources.row, custom)
     if form == _FLOW_SCHEMAS:
         objects = sorted(objects, key=policy.flow_schema_order)
     api_version = f"{_GROUP}/{version}"
@@ -143,7 +143,7 @@ def _columns_file() -> tuple[dict[str, list[list[Any]]], dict[str, str]]:
 
 
 def _custom_columns(custom: Custom) -> bytes:
-    return orjson.dumps(customs.columns(custom, columns(forms.CUSTOM)))
+    return orjson.dumps(customresources.columns(custom, columns(forms.CUSTOM)))
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
-from apiserver_app.registry.core import claimsources, resources
+from apiserver_app.registry.core import datasources, resources
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, godiff, objectmeta, selectors
 
@@ -152,7 +152,7 @@ def validate_spec(
             mode = spec.get("volumeMode")
             if mode is not None and mode not in VOLUME_MODES:
                 found.append(errors.not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
-            claimsources.validate(spec, path, found, before)
+            datasources.validate(spec, path, found, before)
 
 
 def validate_template(template: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
@@ -213,7 +213,7 @@ def _prepare(ctx: Context, spec: dict[str, Any], before: Mapping[str, Any]) -> N
     field = "volumeAttributesClassName"
     if before.get(field) is None and not has_attributes(ctx):
         spec.pop(field, None)
-    claimsources.prepare(spec, before)
+    datasources.prepare(spec, before)
     gofields.arrange(spec, "core.v1.PersistentVolumeClaimSpec")
 
 

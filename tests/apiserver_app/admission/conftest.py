@@ -13,7 +13,7 @@ from apiserver_app.admission.config import Configuration
 from apiserver_app.admission.plugin import CREATE, Attributes, Given, Ops, Question
 from apiserver_app.auth import protocols
 from apiserver_app.auth.authz import union
-from apiserver_app.cel.checks import Check, Decision
+from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.http.tables import customs
+from apiserver_app.http.tables import customresources
 from apiserver_app.machinery import meta
 
 NOW = meta.parse_time("2022-02-16T15:57:50Z")
@@ -27,5 +27,5 @@ NOW = meta.parse_time("2022-02-16T15:57:50Z")
 def test_a_cell_is_of_its_columns_type_or_empty(kind: str, value: Any, cell: Any) -> None:
     custom: Any = types.SimpleNamespace(columns=[{"name": "A", "type": kind, "jsonPath": ".a"}])
 
-    assert customs.row(custom, {"metadata": {"name": "x"}, "a": value}, NOW) == ["x", cell]
-    assert customs.row(custom, {"metadata": {"name": "x"}}, NOW) == ["x", None]
+    assert customresources.row(custom, {"metadata": {"name": "x"}, "a": value}, NOW) == ["x", cell]
+    assert customresources.row(custom, {"metadata": {"name": "x"}}, NOW) == ["x", None]
