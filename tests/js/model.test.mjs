@@ -1,3 +1,4 @@
+// @ts-check
 // Facts about what is drawn and said: gates, scores, lanes, stories and headlines of recorded runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,8 +11,11 @@ import { storyOf } from '../../static/js/core/story.js';
 import { rangeAt, ticksOf, timelineAt } from '../../static/js/core/timeline.js';
 import { difference, patchLines, shortPath, yaml } from '../../static/js/core/yaml.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
-import { recorded } from './traces.mjs';
+import { must, recorded } from './traces.mjs';
 
+/** @typedef {import('../../static/js/core/explain/index.js').Model} Model */
+
+/** @param {string} name */
 function at(name, seq = 0) {
   const history = new History();
   history.append(recorded(name));
@@ -28,12 +32,14 @@ function at(name, seq = 0) {
   };
 }
 
+/** @param {Model} model */
 const said = (model, lang = 'en') => explain(model, wordsFor(lang));
+/** @param {ReturnType<typeof explain>} said */
 const allText = (said) => JSON.stringify(said.tabs.map((tab) => tab.blocks));
 
 test('a request held inside admission shows its plugin, its ticket and who is still to ask', () => {
   const model = at('breakpoint');
-  const { request } = model.current;
+  const request = must(model.current.request);
   const rows = gateRows(model.index, request, model.state.seq, model.state.held);
   assert.deepEqual(rows.map((row) => row.verdict).slice(4, 9), [
     'allow',
@@ -51,7 +57,13 @@ test('a request held inside admission shows its plugin, its ticket and who is st
 });
 
 test('a gate that a request does not meet is left out once a later one was passed', () => {
-  const gate = (seq, name) => ({ seq, kind: 'gate', gate: name, verdict: 'allow', detail: {} });
+  const gate = (/** @type {number} */ seq, /** @type {string} */ name) => ({
+    seq,
+    kind: 'gate',
+    gate: name,
+    verdict: 'allow',
+    detail: {},
+  });
   const span = {
     cls: 'change',
     records: [gate(2, 'authentication'), gate(3, 'validation')],
@@ -66,12 +78,13 @@ test('a gate that a request does not meet is left out once a later one was passe
 test('a filtered node keeps its column and the plugin that refused it', () => {
   const { index } = at('scheduling');
   const cycle = cycleAt(
-    index.works.findLast((w) => w.open.component === 'scheduler'),
+    must(index.works.findLast((w) => w.open.component === 'scheduler')),
     Infinity,
   );
-  const taint = cycle.filters.find((row) => row.name === 'TaintToleration');
+  const taint = must(cycle.filters.find((row) => row.name === 'TaintToleration'));
   assert.deepEqual(taint.cells, ['allow', 'allow', 'deny']);
-  assert.equal(cycle.filters.find((row) => row.name === 'NodeResourcesFit').cells[2], 'unasked');
+  const fit = must(cycle.filters.find((row) => row.name === 'NodeResourcesFit'));
+  assert.equal(fit.cells[2], 'unasked');
   assert.equal(cycle.scores[0].cells[2], null);
 });
 
@@ -79,7 +92,7 @@ test('the margin of the winner is explained by the plugins that made it', () => 
   const { index } = at('scheduling');
   const result = outcome(
     cycleAt(
-      index.works.findLast((w) => w.open.component === 'scheduler'),
+      must(index.works.findLast((w) => w.open.component === 'scheduler')),
       Infinity,
     ),
   );
@@ -104,8 +117,8 @@ test('the headline of a scheduling cycle names winner, margin and reason in both
 test('a refusal nobody spoke out says so, ranks the rules and gives the smallest role', () => {
   const words = said(at('refused'));
   assert.equal(words.title, 'Nobody refused this. Nobody allowed it either.');
-  const rules = words.tabs[0].blocks.find((block) => block.type === 'rules');
-  assert.match(rules.items.at(-1).small, /verbs are get, list, watch/);
+  const rules = must(words.tabs[0].blocks.find((block) => block.type === 'rules'));
+  assert.match(must(rules.items.at(-1)).small, /verbs are get, list, watch/);
   assert.match(allText(words), /resources:\\n {2}- deployments\\n {2}verbs:\\n {2}- create/);
 });
 
@@ -153,12 +166,13 @@ test('the story of a pod goes from the command to Ready and names the longest pa
     ],
   );
   assert.ok(story.rows.every((row, i) => !i || row.t >= story.rows[i - 1].t));
-  assert.equal(story.path.image + story.path.node + story.path.control, story.path.total);
+  const path = must(story.path);
+  assert.equal(path.image + path.node + path.control, path.total);
 });
 
 test('lanes hold the followed way only, and what comes after the cursor is a ghost', () => {
   const { index } = at('full');
-  const half = index.requests.find((s) => s.open.subresource === 'binding').seq;
+  const half = must(index.requests.find((s) => s.open.subresource === 'binding')).seq;
   const range = { from: 0, to: 1e12 };
   const { lanes, arrows } = timelineAt(index, {}, half, range);
   assert.deepEqual(
@@ -185,9 +199,9 @@ test('lanes hold the followed way only, and what comes after the cursor is a gho
 test('the cursor lies inside the range that is shown, and ticks are round numbers', () => {
   const { index } = at('full');
   const [root] = index.roots;
-  for (const seq of [root + 30, root + 400, index.trails.get(root).at(-1) - 10]) {
+  for (const seq of [root + 30, root + 400, must(index.trails.get(root)?.at(-1)) - 10]) {
     const range = rangeAt(index, {}, seq, 1);
-    const { t } = index.record(seq);
+    const { t } = must(index.record(seq));
     assert.ok(t >= range.from && t <= range.to, `record ${seq}`);
     assert.ok(ticksOf(range, 8).length <= 9);
   }

@@ -1,3 +1,4 @@
+// @ts-check
 // Facts about moving through a trace: live, telling, the past, and what goes to the cluster.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +11,7 @@ function live() {
   const records = recorded('full');
   const at = commandAt(records);
   const history = new History();
-  const sent = [];
+  /** @type {{action: string}[]} */ const sent = [];
   const player = new Player(history, { live: true, control: (body) => sent.push(body) });
   player.knownUpTo = at;
   history.append(records.slice(0, at));

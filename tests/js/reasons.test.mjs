@@ -1,3 +1,4 @@
+// @ts-check
 // Facts about the reasons of each gate: who was asked, by which rule, and what came back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,6 +10,7 @@ import { startupBlocks } from '../../static/js/core/explain/startup.js';
 import { History } from '../../static/js/core/history.js';
 import { streamOf } from '../../static/js/core/streams.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
+import { must } from './traces.mjs';
 
 const TOKENS = { name: 'TokenCache', of: [{ name: 'TokenFile' }, { name: 'ServiceAccount' }] };
 const BUILT = {
@@ -37,14 +39,25 @@ const ASK = {
   name: 'a',
 };
 
-/** A trace of a start and one request, and the explanation of its last record. */
+/** @typedef {import('../../static/js/types.js').Detail} Detail */
+/** @typedef {import('../../static/js/core/explain/index.js').Block} Block */
+/** @typedef {ReturnType<typeof explain>} Explanation */
+
+/**
+ * A trace of a start and one request, and the explanation of its last record.
+ * @param {Detail[]} records
+ */
 function told(records, { ask = ASK, selected = null, lang = 'en' } = {}) {
   const started = { kind: 'component', name: 'apiserver', state: 'starting', detail: BUILT };
   const history = new History();
-  const all = [started, { kind: 'request', ...ask }, ...records];
-  history.append(
-    all.map((one, i) => ({ seq: i + 1, t: i * 10, span: i && one.span !== 0 ? 2 : 0, ...one })),
-  );
+  /** @type {Detail[]} */ const all = [started, { kind: 'request', ...ask }, ...records];
+  const full = all.map((one, i) => ({
+    seq: i + 1,
+    t: i * 10,
+    span: i && one.span !== 0 ? 2 : 0,
+    ...one,
+  }));
+  history.append(/** @type {any[]} */ (full));
   const state = history.stateAt(history.last);
   const { index } = history;
   const current = currentAt(index, {}, state.seq);
@@ -52,10 +65,18 @@ function told(records, { ask = ASK, selected = null, lang = 'en' } = {}) {
   return { ...explain(model, wordsFor(lang)), index, state };
 }
 
+/** @param {string} name @param {Detail} detail */
 const gate = (name, detail, verdict = 'allow') => ({ kind: 'gate', gate: name, verdict, detail });
-const why = (said) => said.tabs.find((tab) => tab.id === 'why').blocks;
-const find = (said, type) => why(said).filter((block) => block.type === type);
+/** @param {Explanation} said */
+const why = (said) => must(said.tabs.find((tab) => tab.id === 'why')).blocks;
+/**
+ * @template {Block['type']} T @param {Explanation} said @param {T} type
+ * @returns {Extract<Block, {type: T}>[]}
+ */
+const find = (said, type) => /** @type {any} */ (why(said).filter((block) => block.type === type));
+/** @param {Explanation} said */
 const factsOf = (said) => Object.fromEntries(find(said, 'facts').flatMap((block) => block.rows));
+/** @param {{text: string}[]} pieces */
 const plain = (pieces) => pieces.map((piece) => piece.text).join('');
 
 test('authenticators stand as they are nested, each with what it answered', () => {
@@ -134,7 +155,7 @@ test('the audit gate has the rule, and the event once it is logged', () => {
 });
 
 test('a webhook shows target, patch, question and answer; a policy each expression', () => {
-  const plugin = (name, detail) => ({
+  const plugin = (/** @type {string} */ name, /** @type {Detail} */ detail) => ({
     kind: 'plugin',
     phase: 'validating',
     plugin: name,
@@ -205,7 +226,7 @@ test('a stream of a read is followed, is open until its end, and says how it end
   assert.equal(ended.title, 'The process in a ended with exit code 7.');
   assert.equal(ended.state.streams.size, 0);
   assert.equal(factsOf(ended)['From the node'], '214 B');
-  const stream = streamOf(ended.state, ended.index.spans.get(2));
+  const stream = must(streamOf(ended.state, must(ended.index.spans.get(2))));
   assert.equal(stream.detail.protocol, 'v5.channel.k8s.io');
 });
 
@@ -227,6 +248,10 @@ test('the server’s start is told in order; without its record the page says so
 });
 
 test('a custom resource has its own kind and hangs in the tree of objects', () => {
+  /**
+   * @param {string} resource @param {string} namespace @param {string} name @param {number} rev
+   * @param {Detail} object
+   */
   const write = (resource, namespace, name, rev, object) => ({
     kind: 'write',
     rev,

@@ -1,23 +1,31 @@
+// @ts-check
 // Facts about the steps inside a gate: which storage calls a request made, what its strategy said.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../../static/js/core/history.js';
 import { hexdump } from '../../static/js/core/hexdump.js';
 import { storageSteps, strategySteps } from '../../static/js/core/steps.js';
+import { must } from './traces.mjs';
 
 const KEY = '/registry/pods/default/a';
 const PATH = '/api/v1/namespaces/default/pods';
 const BUILT = { strategies: [['pods', 'podStrategy', ['PrepareForCreate', 'Validate']]] };
 const ROUTED = { word: 'kube-apiserver' };
+/** @typedef {import('../../static/js/types.js').Detail} Detail */
+
+/** @param {string} name @param {Detail} [detail] */
 const gate = (name, detail = {}, verdict = 'allow') => ({
   kind: 'gate',
   gate: name,
   verdict,
   detail,
 });
+/** @param {Detail} detail */
 const etcd = (detail, verdict = 'allow') => gate('etcd', { key: KEY, ...detail }, verdict);
+/** @param {number} code */
 const answer = (code) => ({ kind: 'response', code, reason: '', message: '', rev: 0 });
 const object = { metadata: { name: 'a', generation: 1 }, status: { phase: 'Pending' } };
+/** @param {string} op @param {number} rev @param {number} prev */
 const write = (op, rev, prev) => ({
   kind: 'write',
   rev,
@@ -30,7 +38,7 @@ const write = (op, rev, prev) => ({
   object,
 });
 
-/** The trace of one request, and its steps. */
+/** The trace of one request. @param {string} verb @param {Detail[]} records */
 function told(verb, records, ask = {}) {
   const history = new History();
   const open = { client: 'kubectl', outside: true, parent: 0, verb, path: PATH, resource: 'pods' };
@@ -40,13 +48,16 @@ function told(verb, records, ask = {}) {
     gate('routing', ROUTED),
     ...records,
   ];
-  history.append(all.map((one, i) => ({ seq: i + 1, t: i, span: i ? 2 : 0, ...one })));
-  return { index: history.index, span: history.index.spans.get(2), seq: history.last };
+  const full = all.map((one, i) => ({ seq: i + 1, t: i, span: i ? 2 : 0, ...one }));
+  history.append(/** @type {any[]} */ (full));
+  return { index: history.index, span: must(history.index.spans.get(2)), seq: history.last };
 }
 
+/** @param {string} verb @param {Detail[]} records @param {Detail} [ask] */
 const calls = (verb, records, ask) => {
   const { span, seq } = told(verb, records, ask);
-  const line = (one) => `${'.'.repeat(one.depth)}${one.call} ${one.verdict} ${one.key}`;
+  const line = (/** @type {import('../../static/js/core/steps.js').Step} */ one) =>
+    `${'.'.repeat(one.depth)}${one.call} ${one.verdict} ${one.key}`;
   return storageSteps(span, seq).map(line);
 };
 
@@ -75,7 +86,7 @@ test('a create of a taken name asks whether that object is about to go', () => {
 test('an injected error leaves the transaction undone', () => {
   const failed = { call: 'Create', word: '500', injected: true, message: 'etcdserver: timed out' };
   const { span, seq } = told('create', [etcd(failed, 'deny'), answer(500)]);
-  const put = storageSteps(span, seq).find((one) => one.call === 'put');
+  const put = must(storageSteps(span, seq).find((one) => one.call === 'put'));
   assert.deepEqual(
     [put.verdict, put.key, put.said],
     ['deny', 'putInjected', 'etcdserver: timed out'],
@@ -217,8 +228,8 @@ test('a refusal counts the fields, and nothing is brought into one form', () => 
     gate('validation', { errors: [{}, {}] }, 'deny'),
   ]);
   const steps = strategySteps(index, span, seq);
-  assert.deepEqual(steps.at(-2).params, { n: 2 });
-  assert.equal(steps.at(-1).verdict, 'wait');
+  assert.deepEqual(steps.at(-2)?.params, { n: 2 });
+  assert.equal(steps.at(-1)?.verdict, 'wait');
 });
 
 test('bytes are shown with the letters among them, and how many are left out', () => {

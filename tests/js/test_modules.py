@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from apiserver_app.machinery.probe import KINDS
 from tests.js import recorded
+from tests.tidy import sources
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.test.mjs"))
@@ -23,10 +26,20 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_has_a_type_for_every_kind_of_record(kind: str) -> None:
+    types = (sources.ROOT / "static/js/types.d.ts").read_text()
+    interface = rf"(?ms)^export interface \w+ extends Told {{\n  kind: '{kind}';\n(.*?)^}}"
+    record = re.search(interface, types)
+    assert record, f"static/js/types.d.ts has no record of kind {kind}"
+    fields = set(re.findall(r"(?m)^  (\w+): ", record[1]))
+    assert fields == {*KINDS[kind], *(["object"] if kind == "write" else [])}
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.mjs"))
 def test_module(file: Path, traces: Path) -> None:
     node = shutil.which("node")
-    assert node, "node is not here; the page's model is tested with it (Debian: nodejs)"
+    assert node, "these tests need node on the PATH: tests/setup installs it"
     ran = subprocess.run(
         [node, "--test", str(file)], capture_output=True, text=True, timeout=SECONDS_MAX,
         env={**os.environ, "TRACES": str(traces)},

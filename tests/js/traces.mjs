@@ -10,6 +10,12 @@ import { gunzipSync } from 'node:zlib';
 
 /** @typedef {import('../../static/js/core/records.js').TraceRecord} TraceRecord */
 
+/** The value, which is there. @template T @param {T|null|undefined} value @returns {T} */
+export function must(value) {
+  assert.ok(value !== null && value !== undefined);
+  return value;
+}
+
 /** @param {string} name @returns {TraceRecord[]} */
 export function recorded(name) {
   assert.ok(process.env.TRACES, 'TRACES names no folder: run these tests by pytest tests/js');

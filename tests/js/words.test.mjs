@@ -1,3 +1,4 @@
+// @ts-check
 // Facts about the words: both languages say everything the page asks for, data is never markup.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +23,8 @@ test('both languages have the same sentences', () => {
 });
 
 test('both languages use the same parameters in a sentence', () => {
-  const names = (text) => [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort();
+  const names = (/** @type {string} */ text) =>
+    [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort();
   for (const key of Object.keys(ENGLISH)) {
     const extra = names(CHINESE[key]).filter((n) => !ENGLISH[key].includes(`{${n}`));
     assert.deepEqual(extra, [], key);

@@ -10,10 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("apiserver_app", "controllers_app", "lifecycle")
 _PYTHON = ("manage.py", *(f"{package}/**/*.py" for package in (*PACKAGES, "tests")))
-_SCRIPT = ("static/js/**/*.js", "tests/js/**/*.mjs")
+_SCRIPT = ("static/js/**/*.js", "static/js/*.d.ts", "tests/js/**/*.mjs")
 _TEXT = (
     *_PYTHON, *_SCRIPT, "*.md", "docs/**/*.md", "Makefile", "pyproject.toml", ".ci/*",
-    "templates/**/*.html", "static/css/**/*.css", "lifecycle/catalog/**/*.yaml",
+    "tests/setup", "templates/**/*.html", "static/css/**/*.css", "lifecycle/catalog/**/*.yaml",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
@@ -53,6 +54,15 @@ def test_lock_pins_every_dependency_with_hashes(lock: str) -> None:
 def test_both_locks_agree() -> None:
     runtime, everything = _versions("requirements.txt"), _versions("requirements-dev.txt")
     assert {name: everything.get(name) for name in runtime} == runtime
+
+
+def test_locks_of_npm_pin_every_package_and_name_no_registry() -> None:
+    for lock in sources.ROOT.glob("tests/*/**/package-lock.json"):
+        if "node_modules" in lock.parts:
+            continue
+        packages = json.loads(lock.read_text())["packages"]
+        assert [name for name, one in packages.items() if name and "integrity" not in one] == []
+        assert [name for name, one in packages.items() if "resolved" in one] == []
 
 
 def test_locks_name_no_package_index() -> None:

@@ -42,8 +42,7 @@ export function objectsOf(state, resource) {
 export function podOf(write) {
   const kept = pods.get(write);
   if (kept) return kept;
-  const object = write.object || {};
-  const { metadata = {}, spec = {}, status = {} } = object;
+  const { metadata, spec = {}, status = {} } = write.object;
   const owner = (metadata.ownerReferences || []).find((/** @type {any} */ o) => o.controller);
   const container = (status.containerStatuses || [])[0] || {};
   const bad = container.state && (container.state.waiting || container.state.terminated);

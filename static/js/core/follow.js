@@ -8,6 +8,8 @@ import { lastAtMost } from './index.js';
 
 /** @typedef {import('./index.js').Index} Index */
 /** @typedef {import('./index.js').Span} Span */
+/** @typedef {import('./index.js').RequestSpan} RequestSpan */
+/** @typedef {import('./index.js').WorkSpan} WorkSpan */
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 
 /** @typedef {{pod?: string, root?: number}} Follow  empty: the newest root */
@@ -17,8 +19,8 @@ import { lastAtMost } from './index.js';
  * @property {number} root
  * @property {TraceRecord|null} hop
  * @property {Span|null} span      the hop's span
- * @property {Span|null} request   the newest followed request
- * @property {Span|null} work      the newest followed work
+ * @property {RequestSpan|null} request   the newest followed request
+ * @property {WorkSpan|null} work      the newest followed work
  */
 
 // kinds of record at which a step stops

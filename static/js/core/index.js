@@ -11,19 +11,23 @@ import { keyOf, objectKey, isBeat, meet, requestClass } from './records.js';
 /** @typedef {import('./records.js').WriteRecord} WriteRecord */
 
 /**
- * @typedef {Object} Span  a request or a piece of work, from its opening record to its closing one
- * @property {'request'|'work'} type
+ * A request or a piece of work, from its opening record to its closing one.
+ * @typedef {Object} Opened
  * @property {number} seq
  * @property {number} t
- * @property {TraceRecord} open
- * @property {TraceRecord|null} close
  * @property {number} parent       span that made it, 0 for none
  * @property {number[]} roots      outside requests it goes back to, oldest first
  * @property {number[]} requests   of a work: the requests it made
  * @property {TraceRecord[]} records  everything between opening and closing
  * @property {string} cls          of a request: beat, read, minor, change; of a work: work
- * @property {any} user            of a request: who it turned out to be
  */
+
+/** @typedef {Opened & {type: 'request', open: import('../types.js').RequestRecord,
+ *   close: import('../types.js').ResponseRecord|null, user: User|null}} RequestSpan */
+/** @typedef {Opened & {type: 'work', open: import('../types.js').WorkRecord,
+ *   close: import('../types.js').DoneRecord|null, user: null, cycle: number}} WorkSpan */
+/** @typedef {RequestSpan | WorkSpan} Span */
+/** @typedef {{name: string, groups?: string[]}} User  who a request turned out to come from */
 
 const ROOTS_MAX = 4;
 
@@ -56,8 +60,8 @@ export class Index {
     /** @type {TraceRecord[]} */ this.records = [];
     this.first = 1;
     /** @type {Map<number, Span>} */ this.spans = new Map();
-    /** @type {Span[]} requests that are neither heartbeats nor reads */ this.requests = [];
-    /** @type {Span[]} */ this.works = [];
+    /** @type {RequestSpan[]} requests that are neither heartbeats nor reads */ this.requests = [];
+    /** @type {WorkSpan[]} */ this.works = [];
     /** @type {WriteRecord[]} in order of revision */ this.writes = [];
     /** @type {Map<number, WriteRecord>} */ this.byRev = new Map();
     /** @type {Map<string, WriteRecord[]>} */ this.histories = new Map();
@@ -67,7 +71,7 @@ export class Index {
     /** @type {number[]} */ this.roots = [];
     /** @type {Map<number, number[]>} root -> seqs of its hops */ this.trails = new Map();
     /** @type {Map<string, TraceRecord[]>} pod key -> kubelet records */ this.steps = new Map();
-    /** @type {Map<string, Span[]>} pod key -> scheduling cycles */ this.cycles = new Map();
+    /** @type {Map<string, WorkSpan[]>} pod key -> scheduling cycles */ this.cycles = new Map();
     /** @type {number} */ this.cycleCount = 0;
     /** what the cluster told of its make-up */ this.facts = new Facts();
     this.injected = 0; // the newest record of an error that somebody had etcd answer
@@ -89,6 +93,18 @@ export class Index {
     const take = /** @type {any} */ (this)[`_${record.kind}`];
     if (take) take.call(this, record);
     else this._inSpan(record);
+  }
+
+  /** The request that began there. @param {number} seq */
+  request(seq) {
+    const span = this.spans.get(seq);
+    return span && span.type === 'request' ? span : null;
+  }
+
+  /** The work that began there. @param {number} seq */
+  work(seq) {
+    const span = this.spans.get(seq);
+    return span && span.type === 'work' ? span : null;
   }
 
   /** The span a record belongs to. @param {TraceRecord} record */
@@ -232,15 +248,14 @@ export class Index {
 
   /**
    * @param {'request'|'work'} type @param {TraceRecord} record @param {number} parent
-   * @param {number[]} roots @param {string} cls @returns {Span}
+   * @param {number[]} roots @param {string} cls @returns {any}
    */
   _open(type, record, parent, roots, cls) {
-    /** @type {Span} */
-    const span = {
+    const span = /** @type {any} */ ({
       type,
       seq: record.seq,
       t: record.t,
-      open: /** @type {any} */ (record),
+      open: record,
       close: null,
       parent,
       roots,
@@ -248,7 +263,8 @@ export class Index {
       records: [],
       cls,
       user: null,
-    };
+      cycle: 0,
+    });
     this.spans.set(record.seq, span);
     return span;
   }
@@ -256,7 +272,7 @@ export class Index {
   /** @param {TraceRecord} record */
   _close(record) {
     const span = this._inSpan(record);
-    if (span) span.close = record;
+    if (span) span.close = /** @type {any} */ (record);
   }
 
   /** @param {TraceRecord} record @returns {Span|null} */

@@ -4,18 +4,11 @@
  * Knows the wire format only; holds no state and touches no DOM.
  */
 
+/** @typedef {import('../types.js').TraceRecord} TraceRecord */
 /**
- * @typedef {Object} TraceRecord  one line of a trace; fields beyond these depend on `kind`
- * @property {number} seq    1, 2, 3, ... without gaps
- * @property {number} t      virtual µs since the trace's epoch
- * @property {string} kind
- * @property {number} span   seq of the request or work it belongs to, 0 for none
- * @property {any} [object]  of a write: the object as stored at that revision
- * @property {any} [detail]
+ * A write, and what the page adds to it: the key of its object, and whether it is a heartbeat.
+ * @typedef {import('../types.js').WriteRecord & {key: string, beat: boolean}} WriteRecord
  */
-
-/** @typedef {TraceRecord & {rev:number, op:string, resource:string, namespace:string, name:string,
- *   prev:number, subresource:string, key:string, beat:boolean}} WriteRecord */
 
 const CHANGING = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 const REVIEW =

@@ -158,7 +158,7 @@ function createSteps({ key, verdict, detail, write }, form) {
   const isDry = detail.word === 'dry run';
   const isNamed = verdict === 'deny' && /resourceVersion should not be set/.test(detail.message);
   const taken = isStale({ call: '', key, verdict, detail, write });
-  const steps = [{ ...step(0, verdict, 'Create'), said: key }];
+  /** @type {Step[]} */ const steps = [{ ...step(0, verdict, 'Create'), said: key }];
   if (isDry)
     return [
       ...steps,

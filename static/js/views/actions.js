@@ -6,6 +6,7 @@ import { consoleActions } from './consoleactions.js';
 import { serverActions } from './serveractions.js';
 
 /** @typedef {import('./app.js').App} App */
+/** @typedef {import('../core/words.js').Words} Words */
 
 export const NGINX = deployment('nginx', 3);
 
@@ -159,8 +160,8 @@ function transport(app) {
       const about =
         request && request.seq !== root && !rests
           ? {
-              verb: /** @type {any} */ (request.open).verb,
-              resource: /** @type {any} */ (request.open).resource,
+              verb: request.open.verb,
+              resource: request.open.resource,
             }
           : { outside: true };
       sent([...list, { id: `gate-${gate}`, kind: 'gate', gate, ...about }]);
@@ -414,7 +415,7 @@ function groupsIn(manifest) {
   return groups;
 }
 
-/** @param {any} error @param {any} words */
+/** @param {any} error @param {Words} words */
 function failureLines(error, words) {
   if (error.body && typeof error.body === 'object') {
     const lines = answerLines(error.body);

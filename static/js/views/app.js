@@ -39,7 +39,7 @@ export class App {
     this.ui = {
       lang: document.documentElement.lang.startsWith('zh') ? 'zh' : 'en',
       theme: document.documentElement.dataset.theme || 'light',
-      selected: null,
+      selected: /** @type {import('../core/explain/index.js').Selected|null} */ (null),
       tab: 'why',
       focus: '',
       menu: '',
@@ -51,14 +51,14 @@ export class App {
       user: this.meta.users[0],
       answers: /** @type {any[]} */ ([]),
       sending: 0,
-      startup: null,
-      forms: null,
-      fault: null,
+      startup: /** @type {import('../types.js').Detail|null} */ (null),
+      forms: /** @type {import('./forms.js').Forms|null} */ (null),
+      fault: /** @type {import('./faults.js').Fault|null} */ (null),
       runs: /** @type {import('./console.js').Run[]} */ ([]),
       members: /** @type {import('./console.js').Member[]} */ ([]),
       line: '',
       lastApplied: '',
-      traces: null,
+      traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),
       traceName: '',
       traceError: '',
       moved: false,
@@ -74,7 +74,7 @@ export class App {
     this._drawnAt = 0;
     this._movedAt = -1e9;
     this._openedAt = 0;
-    /** @type {Record<string, (...args: any[]) => any>} */ this.act = actionsOf(this);
+    this.act = actionsOf(this);
   }
 
   start() {
@@ -109,7 +109,7 @@ export class App {
       const said = await this.api.control(body);
       if (said) this._clock(said);
     } catch (error) {
-      this.ui.traceError = /** @type {any} */ (error).message;
+      this.ui.traceError = /** @type {Error} */ (error).message;
     }
     this.draw();
   }

@@ -6,8 +6,9 @@ import { glyph } from './glyphs.js';
 import { menu } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {import('../core/words.js').Words} Words */
 
-const SPEEDS = [0.1, 0.5, 1, 2, 5, 10, 100, 'max'];
+/** @type {(number|'max')[]} */ const SPEEDS = [0.1, 0.5, 1, 2, 5, 10, 100, 'max'];
 const THEMES = ['light', 'dark', 'projector'];
 
 /** @param {Element} host @param {Context} ctx */
@@ -116,7 +117,8 @@ function transport(ctx) {
 function speed(ctx) {
   const { words, act, player } = ctx;
   const now = player.live ? player.server.speed : player.speed;
-  const text = (/** @type {any} */ value) => (value === 'max' ? words.t('bar.max') : `×${value}`);
+  const text = (/** @type {number|string} */ value) =>
+    value === 'max' ? words.t('bar.max') : `×${value}`;
   return h(
     'div.anchor',
     null,
@@ -177,7 +179,7 @@ export function momentOf(ctx) {
   }
   if (player.behind) return ['hold', 'play', 'moment.telling', { time: late }];
   if (player.stopped) {
-    const hop = /** @type {any} */ (current.hop);
+    const hop = current.hop;
     const refused = hop && hop.kind === 'response' && hop.code >= 400;
     return refused ? ['deny', 'deny', 'moment.refused', {}] : ['hold', 'hold', 'moment.paused', {}];
   }
@@ -246,7 +248,7 @@ function breakpoints(ctx) {
   );
 }
 
-/** @param {any} words @param {any} b */
+/** @param {Words} words @param {any} b */
 function breakpointText(words, b) {
   const where = b.gate ? words.t(`gate.${b.gate}`) : b.plugin || b.phase || b.step || b.kind;
   return [where, b.verb, b.resource].filter(Boolean).join(' · ');

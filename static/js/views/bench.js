@@ -71,7 +71,7 @@ function userPicker(ctx) {
       {
         disabled: !player.live,
         value: ui.user,
-        onChange: (/** @type {any} */ e) => act.user(e.target.value),
+        onChange: (/** @type {{target: HTMLInputElement}} */ e) => act.user(e.target.value),
       },
       meta.users.map((/** @type {string} */ user) =>
         h('option', { key: user, value: user, selected: user === ui.user }, user),
@@ -91,7 +91,7 @@ function manifest(ctx) {
       'aria-label': words.t('bench.yaml'),
       spellcheck: 'false',
       value: ui.manifest,
-      onInput: (/** @type {any} */ e) => act.manifest(e.target.value),
+      onInput: (/** @type {{target: HTMLInputElement}} */ e) => act.manifest(e.target.value),
       onKeydown: (/** @type {KeyboardEvent} */ e) => {
         if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) act.send();
       },

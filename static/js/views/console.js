@@ -139,7 +139,7 @@ function prompt(ctx) {
       autocapitalize: 'off',
       spellcheck: 'false',
       value: ui.line,
-      onInput: (/** @type {any} */ e) => act.consoleLine(e.target.value),
+      onInput: (/** @type {{target: HTMLInputElement}} */ e) => act.consoleLine(e.target.value),
       onKeydown: (/** @type {KeyboardEvent} */ e) => {
         if (e.key !== 'ArrowUp' && e.key !== 'ArrowDown') return;
         e.preventDefault();

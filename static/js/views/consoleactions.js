@@ -22,7 +22,7 @@ export function consoleActions(app) {
       const said = await app.api.console(run.command);
       Object.assign(run, { output: said.output, errors: said.errors, code: said.exit_code });
     } catch (error) {
-      Object.assign(run, { errors: /** @type {any} */ (error).message, code: 1 });
+      Object.assign(run, { errors: /** @type {Error} */ (error).message, code: 1 });
     }
     clearInterval(timer);
     run.began = 0;

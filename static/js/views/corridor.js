@@ -8,6 +8,7 @@ import { glyph } from './glyphs.js';
 import { junction, shortTry, shortUser, tries } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {import('../core/words.js').Words} Words */
 /** @typedef {import('../core/corridor.js').GateRow} GateRow */
 
 /** What the corridor shows at this moment. @param {Context} ctx */
@@ -29,8 +30,9 @@ function shownRequest(ctx) {
 export function corridor(ctx, model) {
   const { words, compact } = ctx;
   const { span, rows } = model;
-  const open = /** @type {any} */ (span ? span.open : {});
-  const text = span ? `${httpMethod(open.verb)} ${open.path}` : words.t('map.api.idle');
+  const text = span
+    ? `${httpMethod(span.open.verb)} ${span.open.path}`
+    : words.t('map.api.idle');
   return h(
     'section.comp.corridor',
     { id: 'api', key: 'api', class: span ? 'dense' : '' },
@@ -88,7 +90,7 @@ function gateList(ctx, model) {
   return list;
 }
 
-/** @param {any} words @param {GateRow[]} rest */
+/** @param {Words} words @param {GateRow[]} rest */
 function restGate(words, rest) {
   return h(
     'li.gate.is-wait.rest',
@@ -183,7 +185,7 @@ function verdictWord(ctx, model, row) {
   if (row.verdict === 'hold') return words.t('verdict.hold');
   if (row.verdict === 'work') return model.quick ? '' : words.t('verdict.work');
   if (row.verdict === 'deny')
-    return String(/** @type {any} */ (model.span.close)?.code || words.t('verdict.deny'));
+    return String(model.span.close?.code || words.t('verdict.deny'));
   if (row.verdict === 'skip' && !row.record) return words.t('verdict.skip');
   if (row.gate === 'routing' && detail.chain && !compact)
     return junction(detail.chain, detail.word);
@@ -274,7 +276,7 @@ function shownTries(list) {
 function refusal(ctx, model, row) {
   const { detail } = row;
   const denied = row.plugins.find((p) => p.verdict === 'deny');
-  const close = /** @type {any} */ (model.span?.close);
+  const close = model.span?.close;
   const message = detail.message || close?.message || denied?.why || '';
   const code = h('div.why', null, h('code', null, message));
   return [
@@ -326,7 +328,7 @@ function pluginBox(ctx, model, row) {
   );
 }
 
-/** Plugins that have nothing to say come together. @param {any} words @param {any} p */
+/** Plugins that have nothing to say come together. @param {Words} words @param {any} p */
 function pluginName(words, p) {
   const count = p.plugin.split(',').length;
   if (count > 1) return words.t('word.others', { n: count });
@@ -467,14 +469,14 @@ function slimText(ctx, model, rate) {
   const { words, current } = ctx;
   if (ctx.focus === 'crowd') return words.t('map.api.rate', { n: Math.round(rate) });
   if (ctx.focus === 'scheduler' && current.work) {
-    const { key } = /** @type {any} */ (current.work.open);
+    const { key } = current.work.open;
     const cycle = cycleAt(current.work, ctx.state.seq);
     if (cycle.message) return words.t('sched.back');
     if (cycle.phase === 'prebind') return words.t('sched.nextVolumes');
     return words.t('sched.next', { pod: key.slice(key.lastIndexOf('-') + 1) });
   }
   if (!model.span) return words.t('map.api.idle');
-  const { verb, resource, subresource, name } = /** @type {any} */ (model.span.open);
+  const { verb, resource, subresource, name } = model.span.open;
   const what = subresource
     ? `…/${name.slice(name.lastIndexOf('-') + 1)}/${subresource}`
     : resource.split('.')[0];

@@ -6,6 +6,8 @@ import { startupBlocks } from '../core/explain/startup.js';
 import { blockView, legend } from './inspector.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {{id: string, name?: string, cluster?: string, kubernetes?: string, last?: number}}
+ *   SavedTrace */
 
 const KEYS = [
   ['Space', 'space'],
@@ -123,7 +125,7 @@ function traces(ctx) {
       ? h(
           'ul.tracelist',
           null,
-          list.map((/** @type {any} */ trace) => traceRow(ctx, trace)),
+          list.map((trace) => traceRow(ctx, trace)),
         )
       : h('p.soft', null, words.t('traces.none')),
   );
@@ -139,7 +141,7 @@ function saveForm(ctx) {
       'aria-label': words.t('traces.name'),
       placeholder: words.t('traces.name'),
       value: ui.traceName,
-      onInput: (/** @type {any} */ e) => act.traceName(e.target.value),
+      onInput: (/** @type {{target: HTMLInputElement}} */ e) => act.traceName(e.target.value),
     }),
     h(
       'button.act.first',
@@ -161,12 +163,12 @@ function importForm(ctx) {
   return h('div.form', null, h('label.act', null, glyph('open'), words.t('traces.import'), file));
 }
 
-/** @param {Context} ctx @param {any} trace */
+/** @param {Context} ctx @param {SavedTrace} trace */
 function traceRow(ctx, trace) {
   const { words, act } = ctx;
   const count = trace.last ? words.t('traces.records', { n: trace.last }) : '';
   const about = [trace.cluster, trace.kubernetes, count].filter(Boolean).join(' · ');
-  const name = trace.name || String(trace.id);
+  const name = trace.name || trace.id;
   return h(
     'li',
     { key: trace.id },

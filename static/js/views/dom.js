@@ -24,14 +24,15 @@ const SVG_TAGS = new Set([
  * @property {string} tag
  * @property {Record<string, any>} props
  * @property {(VNode|string)[]} kids
- * @property {any} key
+ * @property {string|number|undefined} key
  */
+/** @typedef {import('../types.js').Child} Child */
 
 /**
  * Describe an element. `on*` props are listeners, `style` an object, false and null leave a prop
  * out. Lists among the children are flattened; false, null and '' are left out.
  * @param {string} tag  "div.row.is-on" sets classes
- * @param {Record<string, any>|null} [props] @param {...any} kids @returns {VNode}
+ * @param {Record<string, any>|null} [props] @param {...Child} kids @returns {VNode}
  */
 export function h(tag, props, ...kids) {
   const [name, ...classes] = tag.split('.');
@@ -42,7 +43,7 @@ export function h(tag, props, ...kids) {
   return { tag: name, props: rest, kids: flat(kids, []), key };
 }
 
-/** @param {any[]} kids @param {any[]} out */
+/** @param {Child[]} kids @param {(VNode|string)[]} out */
 function flat(kids, out) {
   for (const kid of kids) {
     if (Array.isArray(kid)) flat(kid, out);

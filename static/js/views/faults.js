@@ -4,8 +4,10 @@ import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {{resource: string, op: string}} Write  what etcd is asked to do */
+/** @typedef {Write & {seq: number}} Fault  seq: the last record when it was set */
 
-/** @param {Context} ctx @param {{resource: string, op: string}} about @param {string} key */
+/** @param {Context} ctx @param {Write} about @param {string} key */
 export function faultView(ctx, about, key) {
   const { words, act, ui, player, index } = ctx;
   if (!player.live) return null;

@@ -34,13 +34,14 @@ function wantedFocus(ctx) {
   if (ui.selected?.type === 'pod') return 'all';
   if (hop.kind === 'schedule') return player.quick ? now : 'scheduler';
   if (hop.kind === 'kubelet' || hop.kind === 'stream') return 'all';
-  const open = /** @type {any} */ (span ? span.open : {});
-  if (open.component === 'scheduler') return now === 'scheduler' ? now : 'api';
-  const answered = span && span.close && span.close.seq <= state.seq;
+  if (!span) return 'api';
+  if (span.type === 'work' && span.open.component === 'scheduler')
+    return now === 'scheduler' ? now : 'api';
+  const answered = span.close && span.close.seq <= state.seq;
   const rests = answered && !player.behind && !state.requests.has(span.seq);
-  const refused = answered && /** @type {any} */ (span.close).code >= 400;
+  const refused = answered && span.type === 'request' && (span.close?.code || 0) >= 400;
   if (rests && !refused) return 'all';
-  if ((open.client || '').startsWith('kubelet/')) return 'all';
+  if (span.type === 'request' && span.open.client.startsWith('kubelet/')) return 'all';
   return player.quick ? now : 'api';
 }
 

@@ -6,7 +6,13 @@ import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {import('./dom.js').Child} Child */
+/** @typedef {import('../core/words.js').Words} Words */
 /** @typedef {{media: string, size: number, text: string, hex: string}} Bytes */
+/** @typedef {import('../types.js').KubernetesObject} KubernetesObject */
+/** @typedef {{body: Bytes|null, internal: KubernetesObject|null,
+ *   stored: (Bytes & {key: string, object: KubernetesObject})|null}} Carried */
+/** @typedef {{seq: number, data: Carried|null, error: string}} Forms  of the request seq */
 
 /** @param {Context} ctx @param {number} seq  of the request @param {string} key */
 export function formsView(ctx, seq, key) {
@@ -39,7 +45,7 @@ export function formsView(ctx, seq, key) {
   );
 }
 
-/** @param {any} words @param {string} name @param {string} small @param {any} content */
+/** @param {Words} words @param {string} name @param {string|null} small @param {Child} content */
 function part(words, name, small, content) {
   const sign = content ? 'allow' : 'skip';
   return h(
@@ -51,10 +57,10 @@ function part(words, name, small, content) {
   );
 }
 
-/** @param {any} words @param {Bytes} bytes */
+/** @param {Words} words @param {Bytes} bytes */
 const about = (words, bytes) => words.t('forms.about', { media: bytes.media, n: bytes.size });
 
-/** @param {any} words @param {Bytes} bytes */
+/** @param {Words} words @param {Bytes} bytes */
 function bytesView(words, bytes) {
   const dump = hexdump(bytes.hex, bytes.size);
   if (!bytes.text) return codeView(dump);

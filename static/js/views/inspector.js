@@ -123,12 +123,13 @@ function action(ctx) {
       h('button.go.quiet', { onClick }, glyph(sign), words.t(key, params)),
     );
   if (ui.selected?.type === 'pod') {
-    return player.follow.pod === ui.selected.key
+    const { key } = ui.selected;
+    return player.follow.pod === key
       ? one('inspector.unfollow', 'back', () => act.unfollow())
-      : one('inspector.follow', 'mark', () => act.followPod(ui.selected.key));
+      : one('inspector.follow', 'mark', () => act.followPod(key));
   }
   if (ui.selected) return one('inspector.live', 'back', () => act.select(null));
-  const close = /** @type {any} */ (ctx.current.hop);
+  const close = ctx.current.hop;
   if (
     close &&
     close.kind === 'response' &&

@@ -254,7 +254,7 @@ function sourceOf(ctx) {
   const { current } = ctx;
   if (!current.request) return '';
   if (current.request.seq === current.root) return 'client';
-  const component = busyComponent(ctx) || /** @type {any} */ (current.request.open).client || '';
+  const component = busyComponent(ctx) || current.request.open.client || '';
   if (component === 'scheduler') return 'sched';
   if (component.startsWith('kubelet/')) return `n-${component.slice(8)}`;
   return document.getElementById(`lane-${component}`) ? `lane-${component}` : 'kcm';
@@ -279,7 +279,7 @@ function moveTicket(host, ctx, model) {
     if (!inside) stood = '';
     return;
   }
-  const open = /** @type {any} */ (model.span.open);
+  const open = model.span.open;
   const text = `${open.verb} ${open.subresource || open.resource.split('.')[0]}`;
   if (ticket.textContent !== text) ticket.textContent = text;
   const origin = host.getBoundingClientRect();

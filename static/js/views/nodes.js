@@ -51,15 +51,13 @@ export function followedPod(ctx) {
 }
 
 /** @param {import('../core/follow.js').Current} current */
-function podOfHop(current) {
-  const hop = /** @type {any} */ (current.hop);
+export function podOfHop(current) {
+  const { hop } = current;
   if (!hop) return '';
-  if (hop.pod) return `pods/${hop.pod}`;
-  const { span } = current;
-  const open = /** @type {any} */ (span ? span.open : {});
-  if (open.component === 'scheduler') return `pods/${open.key}`;
-  if (open.resource === 'pods' && open.name) return `pods/${open.namespace}/${open.name}`;
-  return '';
+  if ('pod' in hop) return `pods/${hop.pod}`;
+  const open = current.span?.open;
+  if (open?.kind === 'work') return open.component === 'scheduler' ? `pods/${open.key}` : '';
+  return open?.resource === 'pods' && open.name ? `pods/${open.namespace}/${open.name}` : '';
 }
 
 /** @param {Context} ctx @param {NodeView} node @param {any} cycle */
@@ -279,7 +277,7 @@ function stepSign(step) {
 /** @param {Context} ctx */
 export function funnel(ctx) {
   const { words } = ctx;
-  const counts = crowdCounts(/** @type {any} */ (ctx));
+  const counts = crowdCounts(ctx.state);
   const stage = (
     /** @type {string} */ id,
     /** @type {string} */ tone,

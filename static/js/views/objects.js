@@ -3,6 +3,7 @@
 import { countStages, namespacesOf, ownerTree } from '../core/cluster.js';
 import { nameOf } from '../core/corridor.js';
 import { h } from './dom.js';
+import { podOfHop } from './nodes.js';
 import { glyph, podGlyph } from './glyphs.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -22,7 +23,8 @@ export function objectsPanel(ctx) {
           {
             'aria-label': words.t('objects.ns'),
             value: ui.namespace,
-            onChange: (/** @type {any} */ e) => act.namespace(e.target.value),
+            onChange: (/** @type {{target: HTMLInputElement}} */ e) =>
+              act.namespace(e.target.value),
           },
           names.map((name) =>
             h('option', { key: name, value: name, selected: name === ui.namespace }, name),
@@ -61,11 +63,15 @@ function countAll(list) {
   return list.reduce((n, item) => n + 1 + countAll(item.kids), 0);
 }
 
+/** Of the object that was chosen. @param {Context} ctx */
+const selectedKey = ({ ui: { selected } }) =>
+  selected && 'key' in selected ? selected.key : undefined;
+
 /** @param {Context} ctx @param {TreeItem} item @returns {import('./dom.js').VNode} */
 function row(ctx, item) {
-  const { act, ui, player } = ctx;
+  const { act, player } = ctx;
   const followed =
-    player.follow.pod === item.key || ui.selected?.key === item.key || isHere(ctx, item);
+    player.follow.pod === item.key || selectedKey(ctx) === item.key || isHere(ctx, item);
   const kids = item.kids.length || pending(ctx, item) ? h('ul', null, kidsOf(ctx, item)) : null;
   return h(
     'li',
@@ -94,14 +100,7 @@ function row(ctx, item) {
 
 /** @param {Context} ctx @param {TreeItem} item */
 function isHere(ctx, item) {
-  const hop = /** @type {any} */ (ctx.current.hop);
-  const open = /** @type {any} */ (ctx.current.span ? ctx.current.span.open : {});
-  if (!item.pod || !hop) return false;
-  return hop.pod
-    ? `pods/${hop.pod}` === item.key
-    : open.component === 'scheduler'
-      ? `pods/${open.key}` === item.key
-      : open.resource === 'pods' && `pods/${open.namespace}/${open.name}` === item.key;
+  return !!item.pod && podOfHop(ctx.current) === item.key;
 }
 
 /**
@@ -111,10 +110,10 @@ function isHere(ctx, item) {
 function pending(ctx, item) {
   const { request } = ctx.current;
   if (!request || item.kind !== 'ReplicaSet') return null;
-  const open = /** @type {any} */ (request.open);
-  const maker = /** @type {any} */ (ctx.index.spans.get(request.parent));
+  const { open } = request;
+  const maker = ctx.index.work(request.parent);
   const done = request.records.some((r) => r.kind === 'write' && r.seq <= ctx.state.seq);
-  const mine = maker && maker.type === 'work' && maker.open.key.endsWith(`/${item.name}`);
+  const mine = maker && maker.open.key.endsWith(`/${item.name}`);
   return mine &&
     !done &&
     open.resource === 'pods' &&
@@ -158,7 +157,7 @@ function kidsOf(ctx, item) {
   if (pods.length <= PODS_NAMED_MAX) return [...rows, ...pods.map((kid) => row(ctx, kid))];
   const counts = countStages(pods.map((kid) => /** @type {any} */ (kid.pod)));
   const mine = pods.find(
-    (kid) => kid.key === ctx.player.follow.pod || kid.key === ctx.ui.selected?.key,
+    (kid) => kid.key === ctx.player.follow.pod || kid.key === selectedKey(ctx),
   );
   const line = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {number} */ n) =>
     n

@@ -3,6 +3,8 @@
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 
+/** @typedef {import('../core/words.js').Words} Words */
+
 /**
  * @typedef {Object} Context  everything a view may read, and the actions it may call
  * @property {import('../core/player.js').Player} player
@@ -10,17 +12,17 @@ import { glyph } from './glyphs.js';
  * @property {import('../core/reducer.js').State} state
  * @property {import('../core/follow.js').Current} current
  * @property {import('../core/words.js').Words} words
- * @property {any} ui
+ * @property {import('./app.js').App['ui']} ui
  * @property {number} now    virtual time shown, µs since the epoch
- * @property {any} meta      cluster, version, epoch, users
+ * @property {import('./app.js').App['meta']} meta
  * @property {boolean} compact
  * @property {string} focus
- * @property {Record<string, (...args: any[]) => any>} act
+ * @property {import('./app.js').App['act']} act
  */
 
 /**
  * Rich text.
- * @param {import('../core/words.js').Words} words @param {string} key @param {any} [params]
+ * @param {Words} words @param {string} key @param {any} [params]
  */
 export const say = (words, key, params) => piecesOf(words.rich(key, params));
 
@@ -31,7 +33,7 @@ export function piecesOf(pieces) {
 
 /**
  * Four slots of a queue, and a number when more wait.
- * @param {any} words @param {number} queued @param {number} work
+ * @param {Words} words @param {number} queued @param {number} work
  */
 export function slots(words, queued, work) {
   const cells = [];
@@ -57,7 +59,7 @@ export function tries(list) {
   );
 }
 
-/** @param {{words: any, ui: any, act: any}} ctx @param {string} name @param {any} kids */
+/** @param {Pick<Context, 'ui'|'act'>} ctx @param {string} name @param {any} kids */
 export function menu({ ui, act }, name, ...kids) {
   if (ui.menu !== name) return null;
   return h(

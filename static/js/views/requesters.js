@@ -8,6 +8,7 @@ import { glyph } from './glyphs.js';
 import { slots } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {import('../core/words.js').Words} Words */
 
 /** The first thing to do, before anything was asked. @param {Context} ctx */
 export function invitation(ctx) {
@@ -30,7 +31,7 @@ export function invitation(ctx) {
 /** @param {Context} ctx */
 export function client(ctx) {
   const { words, current, index } = ctx;
-  const root = index.spans.get(current.root);
+  const root = index.request(current.root);
   if (!root)
     return h(
       'section.comp.client',
@@ -42,11 +43,10 @@ export function client(ctx) {
         h('span.second', null, words.t('map.client.idle')),
       ),
     );
-  const open = /** @type {any} */ (root.open);
+  const { open, close } = root;
   const isHere =
     current.request === root &&
     ['request', 'gate', 'plugin', 'stream', 'response'].includes(current.hop?.kind || '');
-  const close = /** @type {any} */ (root.close);
   const answered = close && close.seq <= ctx.state.seq;
   const refused = answered && close.code >= 400;
   return h(
@@ -85,7 +85,7 @@ export function client(ctx) {
 /** "kubectl/v1.33.2 (linux/amd64)" -> "kubectl" @param {string} name */
 export const clientName = (name) => (name || 'client').split(/[/ ]/)[0];
 
-/** @param {any} words @param {string} name */
+/** @param {Words} words @param {string} name */
 export const clientLabel = (words, name) =>
   name === 'page' ? words.t('map.page') : clientName(name);
 
@@ -125,13 +125,13 @@ export function busyComponent(ctx) {
   const { span } = current;
   if (!span) return '';
   const work = span.type === 'work' ? span : index.spans.get(span.parent);
-  return work && work.type === 'work' ? /** @type {any} */ (work.open).component : '';
+  return work && work.type === 'work' ? work.open.component : '';
 }
 
 /** @param {Context} ctx */
 function wasRefused(ctx) {
   const { current } = ctx;
-  const close = /** @type {any} */ (current.request?.close);
+  const close = current.request?.close;
   return (
     !!current.request &&
     current.request.seq === current.root &&
@@ -178,18 +178,18 @@ function shortKind(resource, count) {
 /** @param {Context} ctx @param {string} name @param {{length: number, open: number[]}} queue */
 function doing(ctx, name, queue) {
   const { words, index, state } = ctx;
-  const work = index.spans.get(queue.open[queue.open.length - 1]);
+  const work = index.work(queue.open[queue.open.length - 1]);
   if (work) {
     const made = work.requests.filter((seq) => seq <= state.seq);
-    const last = index.spans.get(made[made.length - 1]);
+    const last = index.request(made[made.length - 1]);
     if (last && last.cls === 'change') {
-      const open = /** @type {any} */ (last.open);
+      const open = last.open;
       return words.t('lane.makes', {
         verb: httpMethod(open.verb),
         what: open.subresource || pluralOf(open.resource),
       });
     }
-    const { key } = /** @type {any} */ (work.open);
+    const { key } = work.open;
     return words.t('lane.syncs', { key: key.slice(key.indexOf('/') + 1) });
   }
   return queue.length ? words.t('lane.waits', { n: queue.length }) : words.t('lane.empty');
@@ -199,8 +199,8 @@ function doing(ctx, name, queue) {
 export function schedulerBox(ctx) {
   const { words, state, index, act } = ctx;
   const queue = queueOf(state, 'scheduler');
-  const work = index.spans.get(queue.open[queue.open.length - 1]);
-  const pod = work ? lastPart(/** @type {any} */ (work.open).key) : '';
+  const work = index.work(queue.open[queue.open.length - 1]);
+  const pod = work ? lastPart(work.open.key) : '';
   const stuck = podsOf(state).filter((pod) => pod.stuck);
   const text = !work
     ? queue.length

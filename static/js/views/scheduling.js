@@ -6,6 +6,7 @@ import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {import('../core/words.js').Words} Words */
 /** @typedef {import('../core/schedule.js').Cycle} Cycle */
 
 const NODES_MAX = 6;
@@ -57,7 +58,7 @@ export function board(ctx, cycle) {
   );
 }
 
-/** What has to be done before the pod can be bound. @param {any} words @param {Cycle} cycle */
+/** What has to be done before the pod can be bound. @param {Words} words @param {Cycle} cycle */
 function preparation(words, cycle) {
   return [
     caption(words, 3, 'prebind'),
@@ -86,7 +87,7 @@ function columnsOf(cycle) {
     .sort((a, b) => a - b);
 }
 
-/** @param {any} words @param {number} number @param {string} name */
+/** @param {Words} words @param {number} number @param {string} name */
 function caption(words, number, name) {
   return h(
     'p.caption',

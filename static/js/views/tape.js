@@ -135,7 +135,7 @@ function nextCell(ctx) {
   if (!hop) return state.rev ? cell('tape.yours', words.t('tape.next')) : null;
   if (hop.kind === 'schedule' && current.work) {
     if (hop.phase === 'fail' || hop.phase === 'prebind') return null;
-    const pod = /** @type {any} */ (current.work.open).key;
+    const pod = current.work.open.key;
     return cell('tape.ifBound', [
       h('b', null, 'pods'),
       h('br', null),
@@ -143,14 +143,14 @@ function nextCell(ctx) {
     ]);
   }
   if (!request) return null;
-  const close = /** @type {any} */ (request.close);
+  const close = request.close;
   if (close && close.seq <= state.seq) {
     return close.code >= 400 && hop === close
       ? cell('tape.notUsed', words.t('tape.nothing'))
       : null;
   }
   if (request.records.some((r) => r.kind === 'write' && r.seq <= state.seq)) return null;
-  const { resource } = /** @type {any} */ (request.open);
+  const { resource } = request.open;
   return cell('tape.ifStored', [
     h('b', null, pluralOf(resource)),
     h('br', null),

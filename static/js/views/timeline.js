@@ -143,8 +143,8 @@ function lanesOf(ctx, range) {
 /** @param {Context} ctx @param {string} id */
 function laneName(ctx, id) {
   if (id === 'apiserver') return ctx.words.t('time.api');
-  const root = id === 'kubectl' && ctx.index.spans.get(ctx.current.root);
-  return root ? clientLabel(ctx.words, /** @type {any} */ (root.open).client) : id;
+  const root = id === 'kubectl' && ctx.index.request(ctx.current.root);
+  return root ? clientLabel(ctx.words, root.open.client) : id;
 }
 
 /** @param {Context} ctx @param {any} range */
@@ -176,13 +176,13 @@ function crowdLanes(ctx, range) {
 function tools(ctx, range) {
   const { words, state, player, act, current } = ctx;
   const { request } = current;
-  const number = request ? numberOf(/** @type {any} */ (ctx), request) : 0;
+  const number = request ? numberOf(ctx.index, request) : 0;
   const follow = player.follow.pod;
   const what = follow
     ? say(words, 'time.following', { name: lastPart(follow) })
     : ctx.focus === 'crowd'
       ? words.t('time.grouped', {
-          pods: crowdCounts(/** @type {any} */ (ctx)).made,
+          pods: crowdCounts(ctx.state).made,
           n: state.counts.requests,
         })
       : number

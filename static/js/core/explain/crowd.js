@@ -4,6 +4,7 @@ import { countStages, objectsOf, podsOf } from '../cluster.js';
 import { code, explanation, h, json, p, said, sourceText, tab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
+/** @typedef {import('../reducer.js').State} State */
 /** @typedef {import('../words.js').Words} Words */
 
 /** How many pods all Deployments and bare ReplicaSets want. @param {Model['state']} state */
@@ -15,11 +16,11 @@ export function wantedPods(state) {
   return wanted;
 }
 
-/** @param {Model} model */
-export function crowdCounts(model) {
-  const pods = podsOf(model.state).filter((pod) => !pod.system);
+/** @param {State} state */
+export function crowdCounts(state) {
+  const pods = podsOf(state).filter((pod) => !pod.system);
   const stages = countStages(pods);
-  const wanted = Math.max(wantedPods(model.state), pods.length);
+  const wanted = Math.max(wantedPods(state), pods.length);
   return {
     wanted,
     made: pods.length,
@@ -36,7 +37,7 @@ export function crowdCounts(model) {
 
 /** @param {Model} model @param {Words} words */
 export function explainCrowd(model, words) {
-  const counts = crowdCounts(model);
+  const counts = crowdCounts(model.state);
   const stage = bottleneck(counts);
   const rates = ratesOf(model);
   const rows = [

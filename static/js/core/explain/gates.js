@@ -15,6 +15,7 @@ import { stepBlocks } from './steps.js';
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
 /** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../index.js').Index} Index */
 /** @typedef {import('../index.js').Span} Span */
 
 /** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
@@ -23,22 +24,22 @@ export function crumb(model, span, gate, words) {
   const gates = gatesOf(model.index);
   if (!gate)
     return words.t('crumb.request', {
-      number: numberOf(model, span),
+      number: numberOf(model.index, span),
       what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
     });
   return words.t('crumb.gate', {
-    number: numberOf(model, span),
+    number: numberOf(model.index, span),
     what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
     at: gates.findIndex(({ name }) => name === gate) + 1,
     of: gates.length,
   });
 }
 
-/** Which request of its command this is, from 1. @param {Model} model @param {Span} span */
-export function numberOf(model, span) {
+/** Which request of its command this is, from 1. @param {Index} index @param {Span} span */
+export function numberOf(index, span) {
   const root = span.roots[span.roots.length - 1];
   let number = 0;
-  const { requests } = model.index;
+  const { requests } = index;
   for (let i = requests.length - 1; i >= 0 && requests[i].seq >= root; i -= 1) {
     const other = requests[i];
     if (other.seq <= span.seq && other.cls === 'change' && other.roots.includes(root)) number += 1;
@@ -309,12 +310,18 @@ export function objectBlocks(model, span, record, words) {
   } else {
     const all = span.records
       .filter((r) => r.seq <= model.state.seq)
-      .flatMap((r) => /** @type {any} */ (r).ops || r.detail?.ops || []);
+      .flatMap((r) => opsOf(r));
     if (all.length > (ops || []).length) {
       blocks.push(h(words.t('object.sofar')), { type: 'diff', lines: patchLines(all) });
     }
   }
   return blocks.length ? blocks : [p(words, 'object.none')];
+}
+
+/** What a gate or a plugin changed. @param {import('../records.js').TraceRecord} record */
+function opsOf(record) {
+  if (record.kind === 'plugin') return record.ops;
+  return record.kind === 'gate' ? record.detail?.ops || [] : [];
 }
 
 // where bytes become an object, and where an object becomes bytes
@@ -325,7 +332,7 @@ const FORMED = ['', 'decode', 'etcd'];
  * @param {Span} span @param {string} gate @returns {Block[]}
  */
 export function formBlocks(span, gate) {
-  const carries = span.records.some((r) => r.kind === 'write' || r.detail?.ops);
+  const carries = span.records.some((r) => r.kind === 'write' || opsOf(r).length > 0);
   return carries && FORMED.includes(gate) ? [{ type: 'forms', seq: span.seq }] : [];
 }
 
