@@ -13,12 +13,18 @@ FUZZ ?= 10
 
 RUNTIME := $(VENV)/.installed
 DEV := $(VENV_DEV)/.installed
+TSC := tests/js/node_modules/.installed
+TEST_PATH := "$$PATH:$(abspath $(VENV_DEV))/debian/usr/bin"
 PIP_INSTALL := -m pip install --disable-pip-version-check --require-hashes
 LOCK_OPTIONS := --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
+# Where it is set, every process compiles all it imports anew; the tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz check bench lock clean python
+.NOTPARALLEL:
+.PHONY: help demo test fuzz check bench lock clean programs python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*  ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*  ## /\t/' | expand -t 12
@@ -26,17 +32,18 @@ help:  ## list the targets
 demo: $(RUNTIME)  ## start a cluster and its page; options: make demo ARGS="--port 0"
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
 
-test: $(DEV)  ## run every test; some of them: make test TESTS="tests/tidy -k long"
-	@$(VENV_DEV)/bin/python -m pytest $(or $(TESTS),-n 2)
+test: programs $(DEV)  ## run every test; some of them: make test TESTS="tests/tidy -k long"
+	@PATH=$(TEST_PATH) $(VENV_DEV)/bin/python -m pytest $(or $(TESTS),-n 2)
 
 fuzz: $(DEV)  ## ask for what nobody asks for, longer than a test does: make fuzz FUZZ=20
 	@FUZZ=$(FUZZ) $(VENV_DEV)/bin/python -m pytest -n 2 tests/fuzz
 
-check: $(DEV)  ## lint, types, import contracts
+check: programs $(DEV) $(TSC)  ## lint, types of Python and JavaScript, import contracts
 	$(VENV_DEV)/bin/ruff check .
 	$(VENV_DEV)/bin/ruff format --check .
 	$(VENV_DEV)/bin/mypy
 	$(VENV_DEV)/bin/lint-imports
+	tests/js/node_modules/.bin/tsc --project tests/js
 
 bench: $(RUNTIME)  ## measure; which one: make bench BENCH=demo
 	@$(VENV)/bin/python manage.py bench $(BENCH) --json $(ARGS)
@@ -52,7 +59,10 @@ lock: | python  ## renew both requirements files from pyproject.toml, with all h
 clean:  ## remove environments and caches; the demo's data stays
 	rm -rf $(VENV) $(VENV_DEV) .venv-lock .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . '(' -name __pycache__ -o -name node_modules ')' -type d -prune -exec rm -rf {} +
+
+programs:
+	@tests/setup $(VENV_DEV) $(PYTHON)
 
 python:
 	@command -v $(PYTHON) >/dev/null || { \
@@ -77,4 +87,9 @@ $(DEV): requirements-dev.txt | python
 	@echo "Installing what the tests need into $(VENV_DEV) (once, about a minute) ..."
 	@$(PYTHON) -m venv $(VENV_DEV)
 	@$(VENV_DEV)/bin/python $(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+$(TSC): tests/js/package-lock.json
+	@echo "Installing the type checker for JavaScript (once) ..."
+	@cd $(@D)/.. && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
 	@touch $@

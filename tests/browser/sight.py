@@ -30,7 +30,7 @@ _ARGUMENTS = [
 def start_chromium(playwright: Playwright) -> Browser:
     """The browser of this machine. Fails without one: these tests prove nothing otherwise."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert program, "the browser tests need Chromium on the PATH (Debian: apt install chromium)"
+    assert program, "the browser tests need Chromium on the PATH: tests/setup installs it"
     return playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
 
 

@@ -42,7 +42,7 @@ def old(
     where = tmp_path_factory.mktemp(profile) / "data"
     with Demo(where, "--speed", "max", "--profile", profile, driver=REAL) as demo:
         old = [one for one in kubectls.programs() if kubectls.minor_of(one) == (1, 20)]
-        assert old, "these tests need Debian's kubectl 1.20 on the PATH, as .ci/run fetches it"
+        assert old, "these tests need Debian's kubectl 1.20 on the PATH, as tests/setup fetches it"
         yield {
             name: Kubectl(program, demo.data_dir, home)
             for name, program in (("1.20", old[0]), ("newest", kubectls.newest()))

@@ -50,7 +50,7 @@ def installed() -> None:
     stamp = HERE / "node_modules" / ".installed"
     if stamp.exists() and stamp.read_text() == lock.read_text():
         return
-    assert shutil.which("npm"), "these tests need node and npm on the PATH"
+    assert shutil.which("npm"), "these tests need npm on the PATH: tests/setup installs it"
     done = subprocess.run(
         ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=HERE,
         capture_output=True, text=True, timeout=INSTALL_SECONDS,
