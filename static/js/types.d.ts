@@ -175,6 +175,15 @@ export type TraceRecord =
   | ControlRecord
   | HeldRecord;
 
+/** What stands at the top of a recording, and in the first message of a live cluster. */
+export interface Header {
+  name?: string;
+  cluster?: string;
+  epoch?: string;
+  kubernetes?: string;
+  version?: string | number;
+}
+
 /** A breakpoint as the server takes and gives it: a kind and the fields that a record must have. */
 export type Breakpoint = { id: string; kind: string } & Record<string, Json>;
 

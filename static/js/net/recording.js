@@ -5,14 +5,20 @@
  */
 import { traces } from './api.js';
 
+/** @typedef {import('../types.js').TraceRecord} TraceRecord */
+/** @typedef {import('../types.js').Header} Header */
+
 const PAGE = 5000;
 
-/** @param {string} id @param {(header: any, records: any[]) => void} take */
+/**
+ * @param {string} id
+ * @param {(header: Header|null, records: TraceRecord[]) => boolean} take  whether more is wanted
+ */
 export async function readSaved(id, take) {
   for (let from = 1; ;) {
     const page = await traces.records(id, from, PAGE);
     const records = Array.isArray(page) ? page : page.records || [];
-    if (from === 1 || records.length) take(page.header || null, records);
+    if ((from === 1 || records.length) && !take(page.header || null, records)) return;
     if (!records.length || (records.length < PAGE && !page.next)) return;
     from = page.next || records[records.length - 1].seq + 1;
   }

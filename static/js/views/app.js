@@ -183,11 +183,15 @@ export class App {
   /** @param {string} id */
   async openSaved(id) {
     this._reset(false);
+    const { player } = this;
+    const isLeft = () => this.player !== player; // for the live cluster, or another recording
     await readSaved(id, (header, records) => {
+      if (isLeft()) return false;
       if (header) this._header(header);
       this._take(records);
+      return true;
     });
-    this._begin();
+    if (!isLeft()) this._begin();
   }
 
   /** @param {Blob} file */
