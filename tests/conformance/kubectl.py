@@ -148,6 +148,11 @@ def newest() -> Path:
     return next((path for path in found if path.name == "kubectl.1.33"), found[-1])
 
 
+def oldest() -> Path:
+    """Debian's 1.20 where it is: as old as the clusters of the older profiles."""
+    return min(programs(), key=minor_of)
+
+
 def label(program: Path) -> str:
     """What the table calls it: kubectl.1.27, or kubectl for one that picks another by itself."""
     if _version(program) != (0, 0) or any(program.parent.glob("kubectl.1.*")):
