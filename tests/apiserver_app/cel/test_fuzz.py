@@ -49,34 +49,38 @@ def test_any_text(text: str) -> None:
     evaluated(text)
 
 
-@st.composite
-def _expressions(draw: st.DrawFn, depth: int = 4) -> str:
-    """Grammatical expressions, whatever their types."""
-    if depth == 0 or draw(st.booleans()):
-        return draw(st.sampled_from((
-            "object", "object.a", "object.b", "object.n.x", "x", "y", "1", "-2", "3u", "0.5",
-            "'abc'", "''", "true", "null", "[]", "{}", "[1, 2]", "{'k': 1}", "b'x'",
-        )))  # fmt: skip
-    one, two = draw(_expressions(depth - 1)), draw(_expressions(depth - 1))
-    form = draw(st.sampled_from((
-        "({0} + {1})", "({0} - {1})", "({0} * {1})", "({0} / {1})", "({0} % {1})", "({0} == {1})",
-        "({0} < {1})", "({0} && {1})", "({0} || {1})", "({0} ? {1} : {1})", "({0})[{1}]",
-        "{0}.all(i, {1})", "{0}.map(i, {1})", "dyn({0}).filter(i, {1})", "{0}.exists_one(i, {1})",
-        "size({0})", "string({0})", "int({0})", "[{0}, {1}]", "{{'a': {0}, 'b': {1}}}", "!({0})",
-        "-({0})", "({0} in {1})", "dyn({0}).indexOf({1})", "dyn({0}).split({1})",
-        "dyn({0}).matches(string({1}))", "type({0})", "optional.of({0}).orValue({1})",
-        "dyn({0}).?a.orValue({1})", "dyn({0}).substring({1})", "duration({0})", "timestamp({0})",
-        "'%s %d'.format([dyn({0}), dyn({1})])", "dyn({0}).sum()", "dyn({0}).max()",
-        "sets.contains(dyn({0}), dyn({1}))", "quantity(string({0}))", "dyn({0}).join(dyn({1}))",
-        "dyn({0}).transformMap(k, v, {1})", "double({0})", "bytes({0})", "cidr(dyn({0}))",
-        "url(dyn({0})).getPort()", "dyn({0}).getHours(dyn({1}))", "semver(dyn({0}))",
-        "dyn({0}).replace('a', dyn({1}))", "format.dns1123Label().validate(dyn({0}))",
-    )))  # fmt: skip
-    return form.format(one, two)
+LEAVES = st.sampled_from((
+    "object", "object.a", "object.b", "object.n.x", "x", "y", "1", "-2", "3u", "0.5",
+    "'abc'", "''", "true", "null", "[]", "{}", "[1, 2]", "{'k': 1}", "b'x'",
+))  # fmt: skip
+FORMS = st.sampled_from((
+    "({0} + {1})", "({0} - {1})", "({0} * {1})", "({0} / {1})", "({0} % {1})", "({0} == {1})",
+    "({0} < {1})", "({0} && {1})", "({0} || {1})", "({0} ? {1} : {1})", "({0})[{1}]",
+    "{0}.all(i, {1})", "{0}.map(i, {1})", "dyn({0}).filter(i, {1})", "{0}.exists_one(i, {1})",
+    "size({0})", "string({0})", "int({0})", "[{0}, {1}]", "{{'a': {0}, 'b': {1}}}", "!({0})",
+    "-({0})", "({0} in {1})", "dyn({0}).indexOf({1})", "dyn({0}).split({1})",
+    "dyn({0}).matches(string({1}))", "type({0})", "optional.of({0}).orValue({1})",
+    "dyn({0}).?a.orValue({1})", "dyn({0}).substring({1})", "duration({0})", "timestamp({0})",
+    "'%s %d'.format([dyn({0}), dyn({1})])", "dyn({0}).sum()", "dyn({0}).max()",
+    "sets.contains(dyn({0}), dyn({1}))", "quantity(string({0}))", "dyn({0}).join(dyn({1}))",
+    "dyn({0}).transformMap(k, v, {1})", "double({0})", "bytes({0})", "cidr(dyn({0}))",
+    "url(dyn({0})).getPort()", "dyn({0}).getHours(dyn({1}))", "semver(dyn({0}))",
+    "dyn({0}).replace('a', dyn({1}))", "format.dns1123Label().validate(dyn({0}))",
+))  # fmt: skip
+
+
+def _nested(depth: int) -> st.SearchStrategy[str]:
+    """Grammatical expressions, whatever their types. Half of all are leaves."""
+    if depth == 0:
+        return LEAVES
+    part = _nested(depth - 1)
+    return st.booleans().flatmap(
+        lambda is_leaf: LEAVES if is_leaf else st.builds(str.format, FORMS, part, part)
+    )
 
 
 @settings(max_examples=1500, deadline=None)
-@given(_expressions())
+@given(_nested(4))
 def test_grammatical_expressions(text: str) -> None:
     evaluated(text)
 
