@@ -184,8 +184,24 @@ export interface Header {
   version?: string | number;
 }
 
+/** What drives the cluster, and what holds it. */
+export interface Clock {
+  mode?: string;
+  speed?: number | 'max';
+  now?: number;
+  frozen?: boolean;
+  held?: { at: number; breakpoint: string } | null;
+  breakpoints?: Breakpoint[];
+}
+
+/** The first message of a feed. */
+export interface Hello extends Header, Clock {
+  seq?: number;
+  users?: string[];
+}
+
 /** A breakpoint as the server takes and gives it: a kind and the fields that a record must have. */
-export type Breakpoint = { id: string; kind: string } & Record<string, Json>;
+export type Breakpoint = { id: string; kind: string } & Record<string, any>;
 
 export interface OwnerReference {
   kind: string;

@@ -14,14 +14,15 @@ import { BACKLOG_MAX, Pace, SPEED_TOLD_MAX } from './pace.js';
 /**
  * @typedef {Object} ServerClock  what the cluster's clock last said
  * @property {string} mode   run, paused, step, max
- * @property {any} speed
+ * @property {number|'max'} speed
  * @property {number} now    virtual µs since the epoch
  * @property {boolean} frozen
- * @property {any} held
- * @property {any[]} breakpoints
+ * @property {import('../types.js').Clock['held']} held
+ * @property {import('../types.js').Breakpoint[]} breakpoints
  */
 
-/** @typedef {(body: {action: string, speed?: any, set?: any[]}) => void} Control */
+/** @typedef {(body: {action: string, speed?: number|'max',
+ *   set?: import('../types.js').Breakpoint[], [more: string]: unknown}) => void} Control */
 
 export class Player {
   /** @param {History} history @param {{live: boolean, control?: Control}} options */

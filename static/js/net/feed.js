@@ -9,9 +9,9 @@ const WAIT_MS_MAX = 10_000;
 
 /**
  * @typedef {Object} Listener
- * @property {(hello: any) => void} hello
- * @property {(records: any[]) => void} records
- * @property {(clock: any) => void} clock
+ * @property {(hello: import('../types.js').Hello) => void} hello
+ * @property {(records: import('../types.js').TraceRecord[]) => void} records
+ * @property {(clock: import('../types.js').Clock) => void} clock
  * @property {(gap: {first: number, last: number}) => void} missing  records nobody has any more
  * @property {(why: string) => void} failed
  * @property {(connected: boolean) => void} connection
@@ -48,7 +48,7 @@ export class Feed {
     this.socket?.close();
   }
 
-  /** @param {any} data */
+  /** @param {string} data */
   _take(data) {
     const frame = JSON.parse(data);
     if (frame.hello) this.listener.hello(frame.hello);

@@ -28,6 +28,9 @@ const LOADING_MS = 1000;
 // a seek or a step lets the map change its centre at once, for this long
 const MOVED_MS = 400;
 
+/** @type {(keyof import('../types.js').Clock)[]} */
+const CLOCK = ['mode', 'speed', 'now', 'frozen', 'held', 'breakpoints'];
+
 export class App {
   /**
    * @param {Record<string, HTMLElement>} hosts @param {{cluster: string, version: string}} given
@@ -224,15 +227,15 @@ export class App {
     this.draw();
   }
 
-  /** @param {any} header */
+  /** @param {import('../types.js').Header} header */
   _header(header) {
     const { meta } = this;
     meta.epoch = header.epoch || meta.epoch;
-    meta.version = header.kubernetes || header.version || meta.version;
+    meta.version = header.kubernetes || String(header.version || meta.version);
     meta.cluster = header.cluster || header.name || meta.cluster;
   }
 
-  /** @param {any} hello */
+  /** @param {import('../types.js').Hello} hello */
   _hello(hello) {
     this._header(hello);
     if (this.player.knownUpTo === Infinity) this.player.knownUpTo = hello.seq || 0;
@@ -248,7 +251,7 @@ export class App {
     if (!users.includes(this.ui.user)) [this.ui.user] = users;
   }
 
-  /** @param {any[]} records */
+  /** @param {import('../types.js').TraceRecord[]} records */
   _take(records) {
     this.history.append(records);
     this.player.arrived();
@@ -256,11 +259,9 @@ export class App {
     this.draw();
   }
 
-  /** @param {any} clock */
+  /** @param {import('../types.js').Clock} clock */
   _clock(clock) {
-    const known = ['mode', 'speed', 'now', 'frozen', 'held', 'breakpoints'].filter(
-      (name) => clock[name] !== undefined,
-    );
+    const known = CLOCK.filter((name) => clock[name] !== undefined);
     const said = /** @type {any} */ (Object.fromEntries(known.map((name) => [name, clock[name]])));
     if (said.now !== undefined) said.now = this.meta.sinceEpoch(said.now);
     this.player.serverSaid(said);

@@ -68,8 +68,8 @@ export function renderBar(host, ctx) {
 }
 
 /**
- * @param {Context} ctx @param {string} key @param {string} label @param {any} kids
- * @param {any} onClick
+ * @param {Context} ctx @param {string} key @param {string} label
+ * @param {import('./dom.js').Child} kids @param {() => void} onClick
  */
 function pick(ctx, key, label, kids, onClick) {
   return h('button.pick.plain', { key, 'aria-label': label, title: label, onClick }, kids);
@@ -81,7 +81,7 @@ function transport(ctx) {
   const button = (
     /** @type {string} */ name,
     /** @type {string} */ sign,
-    /** @type {any} */ onClick,
+    /** @type {() => void} */ onClick,
     /** @type {string} */ keys,
   ) =>
     h(
@@ -164,7 +164,7 @@ function clock(ctx) {
   );
 }
 
-/** @param {Context} ctx @returns {[string, string, string, any]} */
+/** @param {Context} ctx @returns {[string, string, string, Record<string, string|number>]} */
 export function momentOf(ctx) {
   const { player, meta, state, current } = ctx;
   const last = player.history.index.record(player.head);
@@ -216,7 +216,7 @@ function breakpoints(ctx) {
       ctx,
       'breaks',
       h('h2', null, words.t('breaks.title')),
-      act.presets().map((/** @type {any} */ preset) =>
+      act.presets().map((preset) =>
         h(
           'button.item',
           {
@@ -228,7 +228,7 @@ function breakpoints(ctx) {
         ),
       ),
       list
-        .filter((b) => !act.presets().some((/** @type {any} */ p) => p.id === b.id))
+        .filter((b) => !act.presets().some((p) => p.id === b.id))
         .map((b) =>
           h(
             'button.item',
@@ -248,7 +248,7 @@ function breakpoints(ctx) {
   );
 }
 
-/** @param {Words} words @param {any} b */
+/** @param {Words} words @param {import('../types.js').Breakpoint} b */
 function breakpointText(words, b) {
   const where = b.gate ? words.t(`gate.${b.gate}`) : b.plugin || b.phase || b.step || b.kind;
   return [where, b.verb, b.resource].filter(Boolean).join(' · ');

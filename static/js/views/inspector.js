@@ -10,6 +10,7 @@ import { piecesOf, say } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/explain/index.js').Block} Block */
+/** @template {Block['type']} T @typedef {Extract<Block, {type: T}>} BlockOf */
 
 /** @param {Context} ctx @returns {import('../core/explain/index.js').Explanation} */
 export function explanationOf(ctx) {
@@ -221,7 +222,10 @@ export function blockView(ctx, block, i) {
   }
 }
 
-/** Who contains whom: a step to the right for each level. @param {any} block @param {string} key */
+/**
+ * Who contains whom: a step to the right for each level.
+ * @param {BlockOf<'tree'>} block @param {string} key
+ */
 function tree(block, key) {
   return h(
     'ul.rules.nest',
@@ -237,13 +241,13 @@ function tree(block, key) {
   );
 }
 
-/** @param {Context} ctx @param {any} block @param {string} key */
+/** @param {Context} ctx @param {BlockOf<'diff'>} block @param {string} key */
 function diff(ctx, block, key) {
   const cls = { '+': 'add', '-': 'gone', '…': 'fold', ' ': '' };
   return h(
     'div.diff',
     { key, role: 'group', tabindex: '0', 'aria-label': ctx.words.t('diff.label') },
-    block.lines.map((/** @type {any} */ line) =>
+    block.lines.map((line) =>
       h(
         'div',
         { class: /** @type {any} */ (cls)[line.sign] },
@@ -253,7 +257,7 @@ function diff(ctx, block, key) {
   );
 }
 
-/** @param {any} block @param {string} key */
+/** @param {BlockOf<'table'>} block @param {string} key */
 function table(block, key) {
   return h(
     'table.scores',
@@ -294,14 +298,14 @@ function table(block, key) {
   );
 }
 
-/** @param {Context} ctx @param {any} block @param {string} key */
+/** @param {Context} ctx @param {BlockOf<'story'>} block @param {string} key */
 function story(ctx, block, key) {
   const rows = block.rows;
-  const here = rows.findLast((/** @type {any} */ row) => row.seq <= block.at);
+  const here = rows.findLast((row) => row.seq <= block.at);
   return h(
     'ol.story',
     { key },
-    rows.map((/** @type {any} */ row) =>
+    rows.map((row) =>
       h(
         'li',
         {
@@ -331,12 +335,12 @@ function story(ctx, block, key) {
   );
 }
 
-/** @param {Context} ctx @param {any} block @param {string} key */
+/** @param {Context} ctx @param {BlockOf<'pods'>} block @param {string} key */
 function pods(ctx, block, key) {
   return h(
     'ul.cards',
     { key },
-    block.items.map((/** @type {any} */ item) =>
+    block.items.map((item) =>
       h(
         'li',
         { key: item.key },

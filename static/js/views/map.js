@@ -46,7 +46,7 @@ function addOwn(host) {
 
 /** @param {Context} ctx @param {ReturnType<typeof corridorModel>} model */
 function columns(ctx, model) {
-  const column = (/** @type {string} */ key, /** @type {any[]} */ ...kids) =>
+  const column = (/** @type {string} */ key, /** @type {import('./dom.js').Child[]} */ ...kids) =>
     h('div.col', { key }, kids);
   if (ctx.focus === 'crowd') {
     return [

@@ -11,10 +11,11 @@ import { glyph, podGlyph } from './glyphs.js';
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/cluster.js').Node} NodeView */
 /** @typedef {import('../core/cluster.js').Pod} Pod */
+/** @typedef {import('../core/schedule.js').Cycle} Cycle */
 
 const NODES_MAX = 6;
 
-/** @param {Context} ctx @param {import('../core/schedule.js').Cycle|null} cycle */
+/** @param {Context} ctx @param {Cycle|null} cycle */
 export function nodeCards(ctx, cycle) {
   const nodes = nodesOf(ctx.state);
   const most = ctx.compact ? 3 : NODES_MAX;
@@ -30,7 +31,7 @@ export function nodeCards(ctx, cycle) {
 function pickNodes(
   /** @type {NodeView[]} */ nodes,
   /** @type {Context} */ ctx,
-  /** @type {any} */ cycle,
+  /** @type {import('../core/schedule.js').Cycle|null} */ cycle,
   /** @type {number} */ most,
 ) {
   const mine = followedPod(ctx);
@@ -60,7 +61,7 @@ export function podOfHop(current) {
   return open?.resource === 'pods' && open.name ? `pods/${open.namespace}/${open.name}` : '';
 }
 
-/** @param {Context} ctx @param {NodeView} node @param {any} cycle */
+/** @param {Context} ctx @param {NodeView} node @param {Cycle|null} cycle */
 function nodeCard(ctx, node, cycle) {
   const { words, act, focus } = ctx;
   const mine = followedPod(ctx);
@@ -96,7 +97,7 @@ function nodeCard(ctx, node, cycle) {
   );
 }
 
-/** @param {Context} ctx @param {NodeView} node @param {any} cycle */
+/** @param {Context} ctx @param {NodeView} node @param {Cycle|null} cycle */
 function facts(ctx, node, cycle) {
   const { words, compact, current, focus } = ctx;
   if (!node.ready) return h('div.facts.is-deny', null, h('span.v', null, words.t('map.notReady')));
@@ -171,7 +172,7 @@ function taints(ctx, node) {
   return list.length ? h('div', null, list) : null;
 }
 
-/** @param {Context} ctx @param {NodeView} node @param {Pod|null} mine @param {any} cycle */
+/** @param {Context} ctx @param {NodeView} node @param {Pod|null} mine @param {Cycle|null} cycle */
 function podList(ctx, node, mine, cycle) {
   const { words, compact, act } = ctx;
   const system = node.pods.filter((pod) => pod.system);
@@ -405,7 +406,7 @@ function bay(ctx, node, mine) {
         viewBox: `-2 -2 ${across * 14 + 4} ${down * 14 + 4}`,
         role: 'img',
         'aria-label': label,
-        onClick: (/** @type {any} */ e) => {
+        onClick: (/** @type {{target: SVGElement}} */ e) => {
           const { key } = e.target.dataset;
           if (key) act.selectPod(key);
         },
@@ -416,8 +417,8 @@ function bay(ctx, node, mine) {
 }
 
 /**
- * @type {Map<string, {sign: string, drawn: any}>} a bay whose pods did not change is not
- *   described again
+ * A bay whose pods did not change is not described again.
+ * @type {Map<string, {sign: string, drawn: import('./dom.js').VNode[]}>}
  */
 const bays = new Map();
 

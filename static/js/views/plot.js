@@ -6,13 +6,17 @@ import { h, remPixels } from './dom.js';
 import { shapes } from './glyphs.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {import('../core/timeline.js').Lane & {area?: number[]}} Lane */
+/** @typedef {import('../core/timeline.js').Arrow} Arrow */
+/** @typedef {ReturnType<typeof import('../core/timeline.js').rangeAt>} Range */
+/** @typedef {{width: number, height: number}} Size */
 
 // about what one request takes; where that is a speck, arrows between specks say nothing
 const REQUEST_US = 1700;
 
 /**
  * Where times and lanes lie, in pixels.
- * @param {any} range @param {{width: number, height: number}} size @param {number} count
+ * @param {Range} range @param {Size} size @param {number} count
  */
 export function scaleOf(range, size, count) {
   const rem = remPixels();
@@ -35,8 +39,8 @@ export function scaleOf(range, size, count) {
 /** @typedef {ReturnType<typeof scaleOf>} Scale */
 
 /**
- * @param {Context} ctx @param {any} model @param {any} range
- * @param {{width: number, height: number}} size
+ * @param {Context} ctx @param {{lanes: Lane[], arrows: Arrow[]}} model @param {Range} range
+ * @param {Size} size
  */
 export function drawing(ctx, model, range, size) {
   const scale = scaleOf(range, size, model.lanes.length);
@@ -44,7 +48,7 @@ export function drawing(ctx, model, range, size) {
   const known = ctx.index.record(ctx.index.last)?.t || head;
   const ghost = ctx.player.behind && known > head;
   const where = new Map(
-    model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) => [lane.id, i]),
+    model.lanes.map((lane, i) => [lane.id, i]),
   );
   return [
     tips(),
@@ -58,7 +62,7 @@ export function drawing(ctx, model, range, size) {
         })
       : null,
     ticks(ctx, range, size, scale, head),
-    model.lanes.map((/** @type {any} */ _, /** @type {number} */ i) =>
+    model.lanes.map((_, i) =>
       h('line.laneline', {
         key: `l${i}`,
         x1: 0,
@@ -67,15 +71,15 @@ export function drawing(ctx, model, range, size) {
         y2: scale.y(i) + scale.row / 2,
       }),
     ),
-    model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) =>
+    model.lanes.map((lane, i) =>
       laneBars(ctx, lane, i, scale, size, head),
     ),
     spaced(
-      model.arrows.filter((/** @type {any} */ a) => where.has(a.from[0]) && where.has(a.to[0])),
+      model.arrows.filter((a) => where.has(a.from[0]) && where.has(a.to[0])),
       scale,
-    ).map((/** @type {any} */ a, /** @type {number} */ n) => arrow(a, n, where, scale)),
-    model.lanes.map((/** @type {any} */ lane, /** @type {number} */ i) =>
-      lane.marks.map((/** @type {any} */ m) => mark(ctx, m, i, scale, size)),
+    ).map((a, n) => arrow(a, n, where, scale)),
+    model.lanes.map((lane, i) =>
+      lane.marks.map((m) => mark(ctx, m, i, scale, size)),
     ),
     headLine(ctx, range, size, scale, head),
   ];
@@ -102,7 +106,7 @@ function tips() {
 }
 
 /**
- * @param {Context} ctx @param {any} range @param {any} size @param {Scale} scale
+ * @param {Context} ctx @param {Range} range @param {Size} size @param {Scale} scale
  * @param {number} head
  */
 function ticks(ctx, range, size, scale, head) {
@@ -129,11 +133,11 @@ function ticks(ctx, range, size, scale, head) {
 }
 
 /**
- * @param {Context} ctx @param {any} lane @param {number} i @param {Scale} scale @param {any} size
+ * @param {Context} ctx @param {Lane} lane @param {number} i @param {Scale} scale @param {Size} size
  * @param {number} head
  */
 function laneBars(ctx, lane, i, scale, size, head) {
-  if (lane.area) return area(lane, i, scale, size, head);
+  if (lane.area) return area(lane.id, lane.area, i, scale, size, head);
   // a bar lower than text has its label beside it, in smaller type; a lane lower still has none
   const isLow = scale.bar < 0.95 * scale.rem;
   const small = isLow ? Math.min(0.8, (scale.row * 0.95) / scale.rem) : 0;
@@ -193,7 +197,7 @@ function laneBars(ctx, lane, i, scale, size, head) {
 }
 
 /**
- * @param {any} bar @param {number} x @param {number} width @param {number} next
+ * @param {Lane['bars'][number]} bar @param {number} x @param {number} width @param {number} next
  * @param {number} wide @param {number} free @param {number} headX
  * @param {boolean} inside  whether the bar is high enough for text
  */
@@ -209,31 +213,32 @@ function barLabel(bar, x, width, next, wide, free, headX, inside) {
 }
 
 /**
- * @param {any} lane @param {number} i @param {Scale} scale @param {any} size @param {number} head
+ * @param {string} id @param {number[]} counts @param {number} i @param {Scale} scale
+ * @param {Size} size @param {number} head
  */
-function area(lane, i, scale, size, head) {
-  const most = Math.max(1, ...lane.area);
+function area(id, counts, i, scale, size, head) {
+  const most = Math.max(1, ...counts);
   const base = scale.y(i) + scale.row * 0.44;
   const { range } = scale;
-  const step = (range.to - range.from) / lane.area.length;
+  const step = (range.to - range.from) / counts.length;
   const points = [];
-  for (let n = 0; n < lane.area.length; n += 1) {
+  for (let n = 0; n < counts.length; n += 1) {
     const t = range.from + (n + 0.5) * step;
     if (t > head) break;
-    points.push(`${scale.x(t)},${base - (lane.area[n] / most) * scale.row * 0.8}`);
+    points.push(`${scale.x(t)},${base - (counts[n] / most) * scale.row * 0.8}`);
   }
   if (!points.length) return null;
   const end = Math.min(scale.x(head), size.width);
   return h('polygon.area', {
-    key: `a${lane.id}`,
-    class: lane.id === 'ready' ? 'allow' : lane.id === 'failed' ? 'bad' : '',
+    key: `a${id}`,
+    class: id === 'ready' ? 'allow' : id === 'failed' ? 'bad' : '',
     points: `${scale.x(range.from)},${base} ${points.join(' ')} ${end},${base}`,
   });
 }
 
 /**
  * Arrows that would lie on each other say nothing: only those of the chain stay then.
- * @param {any[]} arrows @param {Scale} scale
+ * @param {Arrow[]} arrows @param {Scale} scale
  */
 function spaced(arrows, scale) {
   const isFine = scale.x(REQUEST_US) - scale.x(0) < 7;
@@ -247,7 +252,7 @@ function spaced(arrows, scale) {
   });
 }
 
-/** @param {any} a @param {number} n @param {Map<string, number>} where @param {Scale} scale */
+/** @param {Arrow} a @param {number} n @param {Map<string, number>} where @param {Scale} scale */
 function arrow(a, n, where, scale) {
   const i = /** @type {number} */ (where.get(a.from[0]));
   const j = /** @type {number} */ (where.get(a.to[0]));
@@ -277,7 +282,10 @@ function arrow(a, n, where, scale) {
   });
 }
 
-/** @param {Context} ctx @param {any} m @param {number} i @param {Scale} scale @param {any} size */
+/**
+ * @param {Context} ctx @param {Lane['marks'][number]} m @param {number} i @param {Scale} scale
+ * @param {Size} size
+ */
 function mark(ctx, m, i, scale, size) {
   const { words } = ctx;
   const x = scale.x(m.t) + 0.9 * scale.rem;
@@ -309,7 +317,7 @@ function mark(ctx, m, i, scale, size) {
 }
 
 /**
- * @param {Context} ctx @param {any} range @param {any} size @param {Scale} scale
+ * @param {Context} ctx @param {Range} range @param {Size} size @param {Scale} scale
  * @param {number} head
  */
 function headLine(ctx, range, size, scale, head) {

@@ -119,11 +119,11 @@ function lanesOf(ctx, range) {
   );
   if (lanes.length > most) {
     // those where something happened last
-    const latest = (/** @type {any} */ lane) =>
+    const latest = (/** @type {import('../core/timeline.js').Lane} */ lane) =>
       lane.on || ['apiserver', 'etcd'].includes(lane.id)
         ? Infinity
         : lane.bars.reduce(
-            (/** @type {number} */ t, /** @type {any} */ bar) =>
+            (t, bar) =>
               bar.tone === 'ghost' ? t : Math.max(t, bar.from),
             -Infinity,
           );
@@ -147,7 +147,7 @@ function laneName(ctx, id) {
   return root ? clientLabel(ctx.words, root.open.client) : id;
 }
 
-/** @param {Context} ctx @param {any} range */
+/** @param {Context} ctx @param {ReturnType<typeof rangeAt>} range */
 function crowdLanes(ctx, range) {
   const { index, state, words } = ctx;
   const areas = areasAt(index, state.seq, range, SLICES);
@@ -172,7 +172,7 @@ function crowdLanes(ctx, range) {
   };
 }
 
-/** @param {Context} ctx @param {any} range */
+/** @param {Context} ctx @param {ReturnType<typeof rangeAt>} range */
 function tools(ctx, range) {
   const { words, state, player, act, current } = ctx;
   const { request } = current;
