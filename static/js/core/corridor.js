@@ -107,7 +107,7 @@ export function stillToAsk(index, row) {
   if (!row.plugins.length) return [];
   const order = pluginsOf(index, row.gate);
   const asked = new Set(row.plugins.flatMap((p) => p.plugin.split(',')));
-  return order.slice(order.findLastIndex((name) => asked.has(name)) + 1);
+  return order.slice(order.findLastIndex((/** @type {string} */ name) => asked.has(name)) + 1);
 }
 
 /**

@@ -88,7 +88,7 @@ function help(ctx) {
 /** How the API server was built; what it told, section by section. @param {Context} ctx */
 function startup(ctx) {
   const { words, index, ui, state, player, act } = ctx;
-  const told = { ...index.startup, ...ui.startup };
+  const told = { ...index.facts.startup, ...ui.startup };
   const runs = !['stopping', 'stopped'].includes(state.components.get('apiserver')?.state || '');
   return dialog(
     ctx,

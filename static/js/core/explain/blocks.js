@@ -17,7 +17,7 @@ export const h = (text, glyph, tone) => ({ type: 'h', text, glyph, tone });
 /** @param {string} text @returns {Block} */
 export const code = (text) => ({ type: 'code', text });
 
-/** @param {[string, any][]} rows @returns {Block} */
+/** @param {[string, any][]} rows @returns {Extract<Block, {type: 'facts'}>} */
 export const facts = (rows) => ({
   type: 'facts',
   rows: /** @type {[string, string][]} */ (

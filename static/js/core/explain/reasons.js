@@ -98,7 +98,7 @@ export const treeItem = (depth, name, verdict, small = '') => ({
 /** @param {GateRow} row @param {Index} _ @param {Words} words */
 function audit(row, _, words) {
   const { level, rule, id, omitStages = [], event, traceparent } = row.detail;
-  const blocks = [
+  /** @type {Block[]} */ const blocks = [
     facts([
       [words.t('fact.auditLevel'), level],
       [words.t('fact.auditRule'), ruleText(rule)],
