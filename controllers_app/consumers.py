@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from channels.consumer import AsyncConsumer
 from channels.routing import ChannelNameRouter
 
-CONTROLLERS, SCHEDULER, KUBELET = "controllers", "scheduler", "kubelet"
-ACTIONS = ("start", "stop", "fail", "wake")
+from controllers_app.roles import CONTROLLERS, KUBELET, SCHEDULER
 
 
 class RoleHost(Protocol):

@@ -22,6 +22,7 @@ import orjson
 
 from apiserver_app.etcd import mvcc
 from apiserver_app.etcd.errors import CompactedError
+from apiserver_app.etcd.put import REQUEST_BYTES_MAX
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -32,7 +33,6 @@ from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
 
 EVENT_TTL_SECONDS = 3600
-REQUEST_BYTES_MAX = 3 << 19  # 1.5 MiB, etcd's --max-request-bytes
 # what a write is to upstream's storage.Interface
 CALLS = {"create": "Create", "update": "GuaranteedUpdate", "delete": "Delete"}
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controllers_app import roles
+
 ACTIONS = (
     "pause",
     "resume",
@@ -34,8 +36,8 @@ class ControlSerializer(serializers.Serializer[Any]):
     action = serializers.ChoiceField(choices=ACTIONS)
     speed = serializers.JSONField(required=False, help_text='0.1 to 1000, or "max"')
     set = BreakpointSerializer(many=True, required=False, help_text="all breakpoints from now on")
-    role = serializers.ChoiceField(choices=("controllers", "scheduler", "kubelet"), required=False)
-    do = serializers.ChoiceField(choices=("start", "stop", "fail", "wake"), required=False)
+    role = serializers.ChoiceField(choices=roles.ROLES, required=False)
+    do = serializers.ChoiceField(choices=roles.ACTIONS, required=False)
     component = serializers.CharField(required=False, max_length=64)
     resource = serializers.CharField(
         required=False, max_length=253, help_text="of a fault: whose writes fail; none is all"

@@ -24,9 +24,9 @@ from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.kubelet.servers import Server
+from controllers_app.roles import CONTROLLERS, SCHEDULER
 from controllers_app.runtime.workqueue import WorkQueue
 from controllers_app.scheduler.component import PROFILE, Scheduler
-from lifecycle.cluster import roles
 from lifecycle.cluster.clients import Clients
 from lifecycle.cluster.roles import Role
 
@@ -43,7 +43,7 @@ def servers(built: Mapping[str, Role], kernel: Kernel, clients: Clients) -> tupl
     """What images of the catalog name: one for each process."""
 
     def manager() -> bytes | None:
-        role = built[roles.CONTROLLERS]
+        role = built[CONTROLLERS]
         first, *controllers = role.components.values()
         if first.state != "running":
             return None
@@ -51,7 +51,7 @@ def servers(built: Mapping[str, Role], kernel: Kernel, clients: Clients) -> tupl
         return _queues(queues, kernel)
 
     def scheduler() -> bytes | None:
-        (one,) = built[roles.SCHEDULER].components.values()
+        (one,) = built[SCHEDULER].components.values()
         running = one.state == "running" and isinstance(one.shown, Scheduler)
         return _scheduler(one.shown) if running else None
 

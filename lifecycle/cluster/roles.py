@@ -15,13 +15,12 @@ from apiserver_app.machinery.kernel import SECOND, Kernel
 from controllers_app import controllermanager
 from controllers_app.kubelet import component as kubelet
 from controllers_app.kubelet.nodes import Directory
+from controllers_app.roles import ACTIONS, CONTROLLERS, KUBELET, SCHEDULER
 from controllers_app.runtime.component import Component
 from controllers_app.scheduler import component as scheduler
 from lifecycle.cluster.clients import Clients
 from lifecycle.cluster.inputs import Inputs
 
-CONTROLLERS, SCHEDULER, KUBELET = "controllers", "scheduler", "kubelet"
-ACTIONS = ("start", "stop", "fail", "wake")
 RESTART_SECONDS = 5  # of virtual time, after a component ended by a bug of its own
 
 

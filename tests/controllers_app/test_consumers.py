@@ -9,6 +9,7 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 
 from controllers_app import consumers
+from controllers_app.roles import ACTIONS
 
 
 class Host:
@@ -37,7 +38,7 @@ def deliver(host: Host, channel: str, message: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("role", consumers.CHANNELS)
-@pytest.mark.parametrize("action", consumers.ACTIONS)
+@pytest.mark.parametrize("action", ACTIONS)
 def test_each_role_is_started_stopped_failed_and_woken_on_its_channel(
     role: str, action: str
 ) -> None:
