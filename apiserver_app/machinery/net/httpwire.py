@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-from apiserver_app.machinery.net.nodeapi import Connection
+from typing import Protocol
 
 HEAD_BYTES_MAX = 1 << 20
 
@@ -42,11 +41,19 @@ def request(method: str, path: str, headers: Iterable[tuple[str, str]], body: by
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
 
 
+class Source(Protocol):
+    """What an answer is read from."""
+
+    async def read(self) -> bytes | None:
+        """Some bytes; None at the end."""
+        ...
+
+
 class Answer:
     """An answer as it comes. `waiting` is what came behind it, or behind its head."""
 
-    def __init__(self, connection: Connection, *, to_head: bool = False) -> None:
-        self._connection = connection
+    def __init__(self, source: Source, *, to_head: bool = False) -> None:
+        self._source = source
         self._to_head = to_head  # a HEAD is answered without a body
         self._left: int | None = None  # of a body, or of its chunk; None: until the end
         self._chunked = False
@@ -81,7 +88,7 @@ class Answer:
             if self._over:
                 return None
         if not self.waiting:
-            data = await self._connection.read()
+            data = await self._source.read()
             if data is None:
                 self._over = True
                 if self._left:
@@ -113,7 +120,7 @@ class Answer:
         while mark not in self.waiting:
             if len(self.waiting) > limit:
                 raise Malformed("net/http: response header too long")
-            data = await self._connection.read()
+            data = await self._source.read()
             if data is None:
                 raise Malformed("unexpected EOF" if self.waiting else "EOF")
             self.waiting += data

@@ -18,14 +18,12 @@ import socket
 import ssl
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apiserver_app.egress import carriers, servercerts
 from apiserver_app.egress.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
+from apiserver_app.machinery.net import httpwire
 from lifecycle.hosting.worker.clusterhost import ClusterHost
-
-if TYPE_CHECKING:
-    import h11
 
 CHUNK_BYTES = 1 << 16
 UNREAD_BYTES_MAX = 1 << 20  # of one connection, in the cluster
@@ -250,6 +248,16 @@ class Network:
         raise first or CallFailed(f"dial tcp: lookup {dial.host}: no such host")
 
 
+class _Source:
+    """What an answer is read from."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    async def read(self) -> bytes | None:
+        return await self._reader.read(CHUNK_BYTES) or None
+
+
 async def _converse(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
@@ -258,51 +266,25 @@ async def _converse(
     by: str,
 ) -> Answer:
     """Send the request and read its answer, by HTTP/1.1."""
-    import h11
-
-    connection = h11.Connection(h11.CLIENT)
     authority, _, rest = dial.url.partition("://")[2].partition("/")
     headers = {"host": authority, "user-agent": AGENT, "accept-encoding": "identity"}
     headers.update({name.lower(): value for name, value in call.headers.items()})
     headers["content-length"] = str(len(call.body))
     headers["connection"] = "close"
+    sent = httpwire.request(call.method, f"/{rest}", [*headers.items(), *call.repeated])
+    writer.write(sent + call.body)
+    await writer.drain()
+    answer = httpwire.Answer(_Source(reader), to_head=call.method == "HEAD")
     try:
-        for event in (
-            h11.Request(
-                method=call.method, target=f"/{rest}", headers=[*headers.items(), *call.repeated]
-            ),
-            h11.Data(data=call.body),
-            h11.EndOfMessage(),
-        ):
-            writer.write(connection.send(event) or b"")
-        await writer.drain()
-        return await _answer(connection, reader, by)
-    except h11.ProtocolError as error:
-        raise CallFailed(f"malformed HTTP response: {error}") from error
-
-
-async def _answer(connection: h11.Connection, reader: asyncio.StreamReader, by: str) -> Answer:
-    import h11
-
-    status, headers, body = 0, {}, bytearray()
-    while True:
-        event = connection.next_event()
-        if event is h11.NEED_DATA:
-            data = await reader.read(CHUNK_BYTES)
-            if not data and not status:
-                raise EOFError
-            connection.receive_data(data)
-        elif isinstance(event, h11.Response):
-            status = event.status_code
-            headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
-        elif isinstance(event, h11.Data):
-            body += event.data
+        head = await answer.head()
+        body = bytearray()
+        while (piece := await answer.piece()) is not None:
+            body += piece
             if len(body) > BODY_BYTES_MAX:
                 raise CallFailed(f"response body larger than {BODY_BYTES_MAX} bytes")
-        elif isinstance(event, h11.EndOfMessage):
-            return Answer(status, headers, bytes(body), by)
-        elif isinstance(event, h11.ConnectionClosed):
-            raise EOFError
+    except httpwire.Malformed as error:
+        raise CallFailed(str(error)) from error
+    return Answer(head.status, dict(head.headers), bytes(body), by)
 
 
 # -- TLS ------------------------------------------------------------------------------------------
