@@ -16,6 +16,7 @@ from apiserver_app.auditing.event import Event
 from apiserver_app.handlers import listoptions
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors, kernel
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
@@ -25,6 +26,7 @@ from apiserver_app.registry.generic import Selection
 from apiserver_app.registry.watchcache import Change, Subscription
 
 Params = dict[str, list[str]]  # of a query
+_NONE: Params = {}
 
 
 class LocalClient:
@@ -125,8 +127,7 @@ class LocalClient:
         kind: str = client.STRATEGIC_PATCH,
         subresource: str = "",
     ) -> Object:
-        call = self._call("patch", resource, namespace, name, subresource)
-        call.body, call.content_type = patch, kind
+        call = self._call("patch", resource, namespace, name, subresource, body=patch, kind=kind)
         return _object(await self._handle(call))
 
     async def delete(
@@ -147,11 +148,12 @@ class LocalClient:
         if resource_version:
             params["resourceVersion"] = [resource_version]
         call = self._call("watch", resource, namespace, _selected(fields), params=params)
-        outcome = await self._handle(call)
-        assert outcome.selection is not None and call.info is not None
+        request = Request(self._cluster, call)
+        outcome = await self._pass(request)
+        assert outcome.selection is not None
         return LocalWatch(
-            self._cluster, call.info, self.component, outcome.selection,
-            listoptions.parse_revision(resource_version), call.audit, call.name,
+            self._cluster, request.info, self.component, outcome.selection,
+            listoptions.parse_revision(resource_version), request.audit, call.name,
         )  # fmt: skip
 
     async def _object(
@@ -163,17 +165,19 @@ class LocalClient:
         subresource: str = "",
         body: Object | None = None,
     ) -> Object:
-        call = self._call(verb, resource, namespace, name, subresource)
-        call.body = body
+        call = self._call(verb, resource, namespace, name, subresource, body=body)
         return _object(await self._handle(call))
 
     async def _handle(self, call: Call) -> Outcome:
+        return await self._pass(Request(self._cluster, call))
+
+    async def _pass(self, request: Request) -> Outcome:
         life = self._cluster.life
         if not life.listens:
             if not self._own:
                 life.check()
             await life.until_started()
-        return await self._pipeline.handle(call)
+        return await self._pipeline.handle(request)
 
     def _call(
         self,
@@ -182,7 +186,9 @@ class LocalClient:
         namespace: str,
         name: str,
         subresource: str = "",
-        params: Params | None = None,
+        params: Params = _NONE,
+        body: Any = None,
+        kind: str = "",
     ) -> Call:
         info = self._cluster.resources.by_key.get(resource)
         if info is None:  # a custom resource whose definition is gone
@@ -191,11 +197,10 @@ class LocalClient:
         path = path_of(info, namespace, in_path, subresource)
         return Call(
             verb, path, self._credential, self._agent, info, subresource, namespace, name,
-            params or _NONE, component=self.component,
+            params, body, kind, component=self.component,
         )  # fmt: skip
 
 
-_NONE: Params = {}
 # what client-go says of an answer that is no Status
 _WORDS = {
     404: "the server could not find the requested resource",

@@ -53,8 +53,8 @@ class Chain:
         what it added, and webhooks that ask for it are called again.
         """
         changes = await self._run(MUTATING, attributes, tell)
-        if attributes.reinvoke:
-            attributes.round = 1
+        if attributes.run.reinvoke:
+            attributes.run.round = 1
             changes += await self._run(MUTATING, attributes, tell)
         return changes
 
@@ -101,7 +101,7 @@ class Chain:
         """Ask once more after each wait, until the plugin decides."""
         try:
             while self._sleep is not None:
-                attributes.attempt += 1
+                attributes.run.attempt += 1
                 await self._sleep(later.micros / 1_000_000)
                 try:
                     said = ask(attributes)
@@ -113,7 +113,7 @@ class Chain:
             await tell(phase, name, "deny", error.message, [])
             raise
         finally:
-            attributes.attempt = 0
+            attributes.run.attempt = 0
 
     def _plan(self, phase: str, attributes: Attributes) -> _Plan:
         resource = attributes.info.key

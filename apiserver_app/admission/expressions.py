@@ -79,7 +79,7 @@ class Activation:
         self.budget = budget
         self._attributes = attributes
         self._environment = environment
-        self._decisions: dict[Check, Decision] = attributes.decisions
+        self._decisions: dict[Check, Decision] = attributes.run.decisions
         self._spent = 0
         authorizer = Authorizer(attributes.user, self._ask)
         asked = attributes.info

@@ -54,6 +54,26 @@ class Means:
 
 
 @dataclass(slots=True)
+class Run:
+    """One run of the chain, both phases: what it needs to remember while plugins are asked."""
+
+    attempt: int = 0  # how often the plugin being asked has said Later
+    # a webhook changed the object in round 0: the phase is run again as round 1
+    reinvoke: bool = False
+    round: int = 0
+    # what a plugin remembers from its first round for its second, by its name
+    remembered: dict[str, Any] = field(default_factory=dict)
+    decisions: dict[Check, Decision] = field(default_factory=dict)  # of the authorizers, so far
+    # for the trace: calls to others that the plugin being asked made, and what it evaluated, one
+    # entry a policy, binding and parameter
+    calls: list[Object] = field(default_factory=list)
+    policies: list[Object] = field(default_factory=list)
+    # for metrics, of this phase: plugins that decided in no time, and all calls that were made
+    quiet: list[str] = field(init=False)
+    called: list[Object] = field(init=False)
+
+
+@dataclass(slots=True)
 class Attributes:
     """One request as admission sees it. `obj` is None on delete; on connect it is the options of
     the subresource (PodExecOptions), which nobody changes."""
@@ -73,21 +93,11 @@ class Attributes:
     dry_run: bool = False
     options: Object = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    attempt: int = 0  # how often the plugin being asked has said Later
     means: Means | None = None
     # for the audit log: key -> value
     annotations: dict[str, str] = field(default_factory=dict)
-    # calls to others that the plugin being asked made, for the trace
-    calls: list[Object] = field(default_factory=list)
-    # a webhook changed the object in round 0: the phase is run again as round 1
-    reinvoke: bool = False
-    round: int = 0
-    # what a plugin remembers from its first round for its second, by its name
-    remembered: dict[str, Any] = field(default_factory=dict)
     decide: Decide | None = None  # asks the authorizers
-    decisions: dict[Check, Decision] = field(default_factory=dict)  # what they said so far
-    # what the plugin being asked evaluated, for the trace: one entry a policy, binding, parameter
-    policies: list[Object] = field(default_factory=list)
+    run: Run = field(default_factory=Run)
 
     @property
     def on_pods(self) -> bool:
@@ -116,7 +126,7 @@ def release(version: str) -> tuple[int, int]:
 class Later(Exception):
     """A plugin needs something that should appear soon: ask it again after `micros`.
 
-    `otherwise` is the refusal when nobody can wait. The plugin counts with attributes.attempt.
+    `otherwise` is the refusal when nobody can wait. The plugin counts with attributes.run.attempt.
     """
 
     def __init__(self, micros: int, otherwise: ApiError) -> None:

@@ -15,8 +15,8 @@ from apiserver_app.aggregator import identity
 from apiserver_app.egress import outbound as out
 from apiserver_app.egress import serviceroutes
 from apiserver_app.handlers import passing, routes
-from apiserver_app.handlers.call import TRACEPARENT, Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.request import TRACEPARENT, Operation, Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
@@ -36,65 +36,84 @@ _OWN = _DROPPED - {"authorization"} | {
 }  # fmt: skip
 
 
-async def pass_on(cluster: ClusterContext, call: Call, remote: Remote) -> Outcome:
-    """Ask the aggregated server; 503 in plain text when it cannot be asked."""
-    detail: Object = {
+def route(remote: Remote) -> Object:
+    """Where the request goes, for the trace; 503 in plain text when nobody is there."""
+    detail = _detail(remote)
+    if not remote.available:
+        raise unavailable("service unavailable", detail)
+    return detail
+
+
+class PassOn(Operation):
+    """Ask the aggregated server."""
+
+    refuses_as = "routing"
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def answer(self, request: Request) -> Outcome:
+        """503 in plain text when it cannot be asked."""
+        cluster, call, remote = request.cluster, request.call, self._remote
+        detail = _detail(remote)
+        path = urllib.parse.quote(call.path, safe="/:@!$&'()*+,;=~-._")
+        about: Object = {
+            "word": "proxy", "to": f"{detail['to']}:{remote.target.port}",
+            "path": path[:_PATH_MAX],
+        }  # fmt: skip
+        sent = _sent(request, remote, path)
+        try:
+            if passing.is_upgrade(call) or _goes_on(call):
+                return await _pass_along(request, sent, about)
+            answer = await cluster.outbound.call(sent)
+        except out.CallFailed as error:
+            cause = error.__cause__ or error
+            text = str(cause)
+            if isinstance(cause.__cause__, serviceroutes.NoRoute):
+                text = "service unavailable"
+            await cluster.probe.hop("stream", "refused", {**about, "why": str(cause)})
+            raise unavailable(text, detail) from error
+        sums = {
+            "by": answer.by, "in": len(call.raw), "out": len(answer.body), "code": answer.status,
+        }  # fmt: skip
+        await cluster.probe.hop("stream", "end", {**about, **sums})
+        return _outcome(answer)
+
+
+def _detail(remote: Remote) -> Object:
+    return {
         **routes.PASSED_ON,
         "apiservice": remote.name,
         "to": f"{remote.target.namespace}/{remote.target.name}",
     }
-    if not remote.available:
-        raise unavailable("service unavailable", detail)
-    await cluster.probe.hop("gate", "routing", "allow", detail)
-    call.gate = "routing"
-    path = urllib.parse.quote(call.path, safe="/:@!$&'()*+,;=~-._")
-    about: Object = {
-        "word": "proxy", "to": f"{detail['to']}:{remote.target.port}", "path": path[:_PATH_MAX],
-    }  # fmt: skip
-    request = _request(cluster, call, remote, path)
-    try:
-        if passing.is_upgrade(call) or _goes_on(call):
-            return await _pass_along(cluster, call, request, about)
-        answer = await cluster.outbound.call(request)
-    except out.CallFailed as error:
-        cause = error.__cause__ or error
-        text = str(cause)
-        if isinstance(cause.__cause__, serviceroutes.NoRoute):
-            text = "service unavailable"
-        await cluster.probe.hop("stream", "refused", {**about, "why": str(cause)})
-        raise unavailable(text, detail) from error
-    sums = {"by": answer.by, "in": len(call.raw), "out": len(answer.body), "code": answer.status}
-    await cluster.probe.hop("stream", "end", {**about, **sums})
-    return _outcome(answer)
 
 
 def _goes_on(call: Call) -> bool:
     return call.verb == "watch" or call.param("follow") in ("true", "1")
 
 
-async def _pass_along(
-    cluster: ClusterContext, call: Call, request: out.Call, about: Object
-) -> Outcome:
+async def _pass_along(request: Request, wanted: out.Call, about: Object) -> Outcome:
     """On a connection of its own. Raises CallFailed when it breaks before the answer begins."""
-    headers = [*request.headers.items(), *request.repeated, ("host", _host(request))]
+    call = request.call
+    headers = [*wanted.headers.items(), *wanted.repeated, ("host", _host(wanted))]
     if passing.is_upgrade(call):
         headers = passing.with_upgrade(call, headers)
-    path = f"{request.path}?{request.query}" if request.query else request.path
-    sent = httpwire.request(request.method, path, headers, request.body)
-    connection = await cluster.outbound.dial(request)
+    path = f"{wanted.path}?{wanted.query}" if wanted.query else wanted.path
+    sent = httpwire.request(wanted.method, path, headers, wanted.body)
+    connection = await request.cluster.outbound.dial(wanted)
     try:
-        return await passing.send(cluster, call, connection, sent, about)
+        return await passing.send(request, connection, sent, about)
     except httpwire.Malformed as error:
         raise out.CallFailed(str(error)) from error
 
 
-def _host(request: out.Call) -> str:
-    assert isinstance(request.to, out.ServiceTarget)
-    return f"{request.to.name}.{request.to.namespace}.svc:{request.to.port}"
+def _host(wanted: out.Call) -> str:
+    assert isinstance(wanted.to, out.ServiceTarget)
+    return f"{wanted.to.name}.{wanted.to.namespace}.svc:{wanted.to.port}"
 
 
-def _request(cluster: ClusterContext, call: Call, remote: Remote, path: str) -> out.Call:
-    assert call.user is not None
+def _sent(request: Request, remote: Remote, path: str) -> out.Call:
+    cluster, call = request.cluster, request.call
     sent = [
         (name, value)
         for name, value in call.headers.items()
@@ -102,12 +121,12 @@ def _request(cluster: ClusterContext, call: Call, remote: Remote, path: str) -> 
         and not name.startswith("impersonate-")
         and not identity.is_claim(name)
     ]
-    sent.append(("audit-id", call.audit_id))
-    if call.traced:
-        sent.append((TRACEPARENT, call.traced))
+    sent.append(("audit-id", request.audit_id))
+    if request.traced:
+        sent.append((TRACEPARENT, request.traced))
     if call.address:
         sent.append(("x-forwarded-for", call.address))
-    claims = identity.headers(call.user, kinds.minor_of(cluster.version))
+    claims = identity.headers(request.user, kinds.minor_of(cluster.version))
     proxy = cluster.front_proxy
     return out.Call(
         remote.target, call.method or "GET", path, call.query, dict(sent), call.raw,

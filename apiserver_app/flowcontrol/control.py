@@ -22,6 +22,7 @@ from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.flowcontrol.workestimator import ONE, Estimator, Work
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import Place
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, User
@@ -52,12 +53,13 @@ class Control:
         self._generation = (-1, -1)
         self._known: dict[tuple[object, ...], Flow] = {}
 
-    def admit(self, user: User, call: Call) -> Place | Awaitable[Place]:
+    def admit(self, request: Request) -> Place | Awaitable[Place]:
         """Where the request is served, or what to await for it. Raises 429."""
+        user, call = request.user, request.call
         if call.subresource in LASTING:
             return UNCOUNTED
         flow = self._flow(user, call)
-        call.flow = flow.uids
+        request.flow = flow.uids
         level = flow.level
         work, watches = self._estimator.of(call, level.shape.widest)
         if watches is not None:
@@ -66,10 +68,10 @@ class Control:
             flow.tally.narrow += 1
         else:
             flow.tally.widths.add(work.seats)
-        request = level.take(flow, work, user.name, call)
-        if request is None:
+        taken = level.take(flow, work, user.name, call)
+        if taken is None:
             return self._wait(flow, work, user, call)
-        return Place(flow.detail if work is ONE else _told(flow, work, watches), request)
+        return Place(flow.detail if work is ONE else _told(flow, work, watches), taken)
 
     def leave(self, place: Place) -> None:
         if place.taken is not None:
@@ -260,14 +262,15 @@ class MaxInFlight:
         self.tallies: dict[tuple[str, str], Tally] = {}
         self.fair_fraction = 0.0
 
-    def admit(self, user: User, call: Call) -> Place | Awaitable[Place]:
+    def admit(self, request: Request) -> Place | Awaitable[Place]:
+        user, call = request.user, request.call
         if call.subresource in LASTING or call.verb == "watch":
             return UNCOUNTED
         flow = self._flows[call.verb not in READS]
         level = flow.level
-        request = level.take(flow, ONE, user.name, call)
-        if request is not None:
-            return Place({"word": f"{level.executing} in flight"}, request)
+        taken = level.take(flow, ONE, user.name, call)
+        if taken is not None:
+            return Place({"word": f"{level.executing} in flight"}, taken)
         if "system:masters" in user.groups:
             return Place({"word": "over the limit", "why": "of system:masters"}, None)
         error = level.refused()

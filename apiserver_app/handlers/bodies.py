@@ -10,9 +10,11 @@ from typing import Any
 
 import orjson
 
+from apiserver_app.handlers import patching
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery import errors
+from apiserver_app.handlers.request import Request
+from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.serializer import bodies, protobuf
 
@@ -21,25 +23,25 @@ _BODIES = ("application/json", "application/yaml", _PROTOBUF)
 _CUSTOM_BODIES = ("application/json", "application/yaml")
 
 
-def read(cluster: ClusterContext, call: Call, info: ResourceInfo) -> Object:
+def read(request: Request, info: ResourceInfo) -> Object:
     """The body as it was sent. A component's dict is taken as it is and never changed."""
-    body = call.body
+    body = request.call.body
     if isinstance(body, dict):
         return body
-    return _read(call, info.kind, _CUSTOM_BODIES if info.custom is not None else _BODIES)
+    return _read(request, info.kind, _CUSTOM_BODIES if info.custom is not None else _BODIES)
 
 
-def read_as(cluster: ClusterContext, call: Call, definition: str, kind: str) -> Object:
+def read_as(request: Request, definition: str, kind: str) -> Object:
     """The body as that type. A component's dict is taken as it is and never changed."""
-    if isinstance(call.body, dict):
-        return call.body
-    return cluster.types.decode(definition, _read(call, kind))[0]
+    if isinstance(request.call.body, dict):
+        return request.call.body
+    return request.cluster.types.decode(definition, _read(request, kind))[0]
 
 
-def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
-    body = call.body or b""
+def _read(request: Request, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
+    body = request.call.body or b""
     assert isinstance(body, bytes), "only a patch is a list"
-    kind = call.content_type.split(";", 1)[0].strip().lower()
+    kind = request.content_type.split(";", 1)[0].strip().lower()
     if kind not in ("", *taken):
         raise errors.unsupported_media_type(kind, taken)
     if kind == _PROTOBUF:
@@ -47,8 +49,8 @@ def _read(call: Call, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
         if len(body) > bodies.PARTS_MAX:
             bodies.check_parts(message)
         return message
-    strict = call.param("fieldValidation") != "Ignore"
-    obj, call.duplicates = bodies.decode(body, kind, find_duplicates=strict, into=into)
+    strict = request.call.param("fieldValidation") != "Ignore"
+    obj, request.duplicates = bodies.decode(body, kind, find_duplicates=strict, into=into)
     if obj is None:
         return {}
     why = (
@@ -81,21 +83,19 @@ def name_in(call: Call) -> str:
     return name if isinstance(name, str) else ""
 
 
-def typed(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, raw: Object
-) -> tuple[Object, list[str]]:
+def typed(request: Request, info: ResourceInfo, raw: Object) -> tuple[Object, list[str]]:
     """A fresh object of the type the URL serves, and what is unknown or doubled in it."""
     version, kind = raw.get("apiVersion") or "", raw.get("kind") or ""
     if (version and version != info.api_version) or (kind and kind != info.kind):
         if info.custom is not None:
             _check_custom_kind(info, raw, str(version), str(kind))
-        raise _wrong_kind(cluster, info, str(version), str(kind))
-    obj, unknown = cluster.types.decode(info.definition, raw)
+        raise _wrong_kind(request.cluster, info, str(version), str(kind))
+    obj, unknown = request.cluster.types.decode(info.definition, raw)
     obj["apiVersion"] = info.api_version
     obj["kind"] = info.kind
     if not isinstance(obj.get("metadata"), dict):
         obj["metadata"] = {}
-    return obj, [*call.duplicates, *unknown]
+    return obj, [*request.duplicates, *unknown]
 
 
 def _check_custom_kind(info: ResourceInfo, raw: Object, version: str, kind: str) -> None:
@@ -134,4 +134,28 @@ def _wrong_kind(
         why = f"converting ({tail}.{kind}) to ({inside}.{info.kind}): unknown conversion"
     return errors.Undecodable(
         f'{kind} in version "{tail}" cannot be handled as a {info.kind}: {why}', why
+    )
+
+
+def check_strict(
+    request: Request,
+    info: ResourceInfo,
+    found: list[str],
+    raw: Object,
+    old: Object | None,
+) -> list[str]:
+    """What is unknown or doubled, in its order: warned of, or refused, as the client asks."""
+    mode = request.call.param("fieldValidation") or "Warn"
+    if mode == "Ignore":
+        return found
+    if request.verb == "patch":
+        found = patching.in_order(request, info, found, old, raw)
+    if mode == "Warn":
+        request.warnings += patching.warnings(found)
+        return found
+    if request.verb == "patch" and request.content_type != client.APPLY_PATCH:
+        raise patching.strict_refusal(request, old, raw, found)
+    raise errors.bad_request(
+        f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: '
+        f"strict decoding error: {', '.join(found)}"
     )

@@ -1,27 +1,23 @@
-"""One request and its answer, as plain values between the wire, the gates and the handlers."""
+"""A request as it came and its answer, as values between the wire, the gates and the handlers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from apiserver_app.auditing.event import Event
-from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
+from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.registry.generic import Page, Selection
 
 PROTOCOLS = "sec-websocket-protocol"
 BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
-TRACEPARENT = "traceparent"  # of W3C Trace Context
-_TRACEPARENT = re.compile(
-    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
-)
+READS = frozenset(("get", "list", "watch", "head"))  # verbs that change nothing
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(slots=True)
-class Call:
-    """One request. `body` is bytes from outside, a dict from a component."""
+class Call(NamedTuple):
+    """One request as it came: `body` is bytes from outside, a dict from a component."""
 
     verb: str
     path: str
@@ -31,35 +27,19 @@ class Call:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    params: Mapping[str, list[str]] = field(default_factory=dict)
+    params: Mapping[str, list[str]] = _NONE
     body: bytes | Object | list[Any] | None = None
     content_type: str = ""
     outside: bool = False
     component: str = ""  # of an inside caller, its name in the trace
     # as asked, when nothing of that name is served: authorized first, then 404
     asked: tuple[str, str, str] = ("", "", "")  # group, version, plural
-    # of an outside request: what the router makes of its path and method (200, 404 or 405), and
-    # who refuses it when its answer could not be sent in any form that is asked for
-    routed: int = 200
-    check_answer: Callable[[], object] | None = None
-    # filled on the way
-    gate: str = "authentication"  # where it stands: what a refusal belongs to
-    user: User | None = None
-    warnings: list[str] = field(default_factory=list)
-    audit_id: str = ""
-    annotations: dict[str, str] = field(default_factory=dict)  # for the audit log
-    audit: Event | None = None  # what is logged of it, if anything
+    routed: int = 200  # what the router makes of an outside request: 200, 404 or 405
     address: str = ""  # of an outside request, where it came from
-    duplicates: list[str] = field(default_factory=list)  # of its body: what strict decoding finds
-    patch: Any = None  # what a PATCH carried, as a value
-    flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
-    place: Any = None  # of flow control: given back when the request is answered
-    # of an outside request: the query as it was sent, the headers' names in small letters
-    query: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    query: str = ""  # as it was sent
+    headers: Mapping[str, str] = _NONE  # names in small letters
     method: str = ""
     rest: str = ""  # the path below `proxy`
-    span: int = 0  # its record in the trace
 
     @property
     def raw(self) -> bytes:
@@ -71,19 +51,9 @@ class Call:
         """The path and query, as the request line has them."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
-    @property
-    def traced(self) -> str:
-        """The traceparent of what follows from this request, when it came with a valid one."""
-        given = self.headers.get(TRACEPARENT, "")
-        if not given or not _TRACEPARENT.fullmatch(given):
-            return ""
-        version, trace, _, flags = given.split("-")
-        return f"{version}-{trace}-{self.span:016x}-{flags}"
-
-    def drop_credential(self) -> tuple[str, ...]:
-        """What proved who sends it has done its work: the names of the headers that go."""
+    def without_credential(self) -> tuple[Call, tuple[str, ...]]:
+        """The call once it is known who sends it, and the names of the headers that are gone."""
         old = self.credential
-        self.credential = Credential(tls=old.tls, headers=old.headers)
         gone = [name for name in ("authorization",) if name in self.headers]
         headers = {name: value for name, value in self.headers.items() if name not in gone}
         protocols = headers.get(PROTOCOLS, "")
@@ -92,9 +62,9 @@ class Call:
             kept = [one for one in kept if not one.startswith(BEARER_PROTOCOL)]
             headers[PROTOCOLS] = ", ".join(kept)
             gone.append(PROTOCOLS)
-        if gone:
-            self.headers = headers
-        return tuple(gone)
+        credential = Credential(tls=old.tls, headers=old.headers)
+        call = self._replace(credential=credential, headers=headers if gone else self.headers)
+        return call, tuple(gone)
 
     def param(self, name: str) -> str:
         values = self.params.get(name)

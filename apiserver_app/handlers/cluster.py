@@ -19,6 +19,7 @@ from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.etcd.mvcc import Store
+from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.counters import Counters
 from apiserver_app.handlers.life import Life
 from apiserver_app.machinery import errors
@@ -49,7 +50,7 @@ class Place:
 
 
 class FlowControl(Protocol):
-    def admit(self, user: User, call: Any) -> Place | Awaitable[Place]:
+    def admit(self, request: Any) -> Place | Awaitable[Place]:
         """A place, at once or after a wait; 429 when there is none."""
         ...
 
@@ -108,6 +109,8 @@ class ClusterContext:
     token_seconds_max: int = 0  # of --service-account-max-token-expiration; 0: no limit
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict
+    # answers paths that are no resources: discovery, version, health
+    paths: Callable[[Call], Outcome | None] = lambda call: None
     is_ready: Callable[[], bool] = lambda: True
     # of a component by the name that its status has
     component_runs: Callable[[str], bool] = lambda name: True

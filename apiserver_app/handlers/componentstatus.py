@@ -9,8 +9,9 @@ from __future__ import annotations
 import orjson
 
 from apiserver_app.etcd.mvcc import Entry
-from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.generic import Page, Selection
@@ -19,16 +20,16 @@ from apiserver_app.registry.generic import Page, Selection
 _ASKED = (("scheduler", 10259), ("controller-manager", 10257), ("etcd-0", 0))
 
 
-def get(cluster: ClusterContext, call: Call) -> Outcome:
-    for found in _statuses(cluster):
-        if found["metadata"]["name"] == call.name:
+def get(request: Request) -> Outcome:
+    for found in _statuses(request.cluster):
+        if found["metadata"]["name"] == request.name:
             return Outcome(200, obj=found, value=orjson.dumps(found))
-    raise errors.not_found("", "componentstatuses", call.name)
+    raise errors.not_found("", "componentstatuses", request.name)
 
 
-def page(cluster: ClusterContext, call: Call, selection: Selection) -> Outcome:
-    assert call.info is not None
-    selects = selection.selects(cluster.strategy(call.info))
+def page(request: Request, selection: Selection) -> Outcome:
+    cluster = request.cluster
+    selects = selection.selects(cluster.strategy(request.info))
     found = [one for one in _statuses(cluster) if selects is None or selects(one)]
     entries = [
         Entry(f"/componentstatuses/{one['metadata']['name']}", orjson.dumps(one), 0, 0, 0)

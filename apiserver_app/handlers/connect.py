@@ -6,36 +6,51 @@ pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation, PortForwardLocatio
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import CONNECT
-from apiserver_app.handlers import gates
+from collections.abc import Awaitable, Callable
+
+from apiserver_app.admission.plugin import CONNECT, Attributes
+from apiserver_app.handlers import attributes
 from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import NodeError
+
+Opens = Callable[[Request], Awaitable[Outcome]]
 
 PLAIN = "text/plain; charset=utf-8"
 _UNREACHED = ("error dialing backend: ", 'Get "')  # the kubelet did not answer at all
 
 
-async def admit(cluster: ClusterContext, call: Call, options: Object) -> None:
-    """Admission with the operation CONNECT and the options as the object."""
-    info = call.info
-    assert info is not None
-    if call.param("dryRun"):
-        raise errors.bad_request("dryRun is not supported")
-    await cluster.probe.hop("gate", "decode", "allow", {"word": options["kind"]})
-    attributes = gates.attributes(cluster, call, info, CONNECT, options, None, False)
-    call.gate = "mutating"
-    await gates.mutating(cluster, attributes)
-    call.gate = "validating"
-    await gates.validating(cluster, attributes)
-    call.gate = "etcd"
+class Connect(Operation):
+    """Admission with the operation CONNECT and the options as the object; then the connection."""
+
+    passes = ("decode", "mutating", "validating")
+    admits = CONNECT
+
+    def __init__(self, options: Callable[[Request], Object], open_: Opens) -> None:
+        self._options = options
+        self._open = open_
+
+    def decode(self, request: Request) -> Decision:
+        options = request.obj = self._options(request)
+        if request.call.param("dryRun"):
+            raise errors.bad_request("dryRun is not supported")
+        return Decision("allow", {"word": options["kind"]})
+
+    def attributes(self, request: Request) -> Attributes:
+        return attributes.of(request, request.obj)
+
+    async def answer(self, request: Request) -> Outcome:
+        request.gate = "etcd"
+        return await self._open(request)
 
 
-def pod_of(cluster: ClusterContext, call: Call, name: str = "") -> Object:
+def pod_of(request: Request, name: str = "") -> Object:
+    cluster = request.cluster
     info = cluster.resources.by_key["pods"]
-    return cluster.storage.get(info, call.namespace, name or call.name)[0]
+    return cluster.storage.get(info, request.namespace, name or request.name)[0]
 
 
 def container_of(pod: Object, asked: str) -> str:

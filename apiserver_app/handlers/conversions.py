@@ -13,13 +13,14 @@ from collections.abc import Sequence
 
 from apiserver_app.apiextensions import conversion
 from apiserver_app.egress import outbound
-from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 
-async def before_read(cluster: ClusterContext, call: Call, info: ResourceInfo) -> int:
+async def before_read(request: Request) -> int:
     """Have everything converted that the request may touch; how many objects were sent."""
+    cluster, call, info = request.cluster, request.call, request.info
     if info.custom is None or info.custom.webhook is None:
         return 0
     if call.name and call.verb not in ("list", "watch", "deletecollection"):

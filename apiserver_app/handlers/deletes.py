@@ -6,95 +6,132 @@ pkg/registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageColl
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import DELETE
-from apiserver_app.handlers import allocations, conversions, gates, listoptions
-from apiserver_app.handlers import options as given
-from apiserver_app.handlers.call import Call, Outcome
+from collections.abc import Iterator
+
+from apiserver_app.admission.plugin import DELETE, Attributes
+from apiserver_app.handlers import (
+    allocations,
+    attributes,
+    conversions,
+    decision,
+    listoptions,
+    options,
+    rest,
+)
+from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import generic
+from apiserver_app.registry.generic import Page
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 
 
-async def delete(cluster: ClusterContext, call: Call) -> Outcome:
-    info = call.info
-    assert info is not None
-    options = given.of_delete(cluster, call)
-    for attempt in range(gates.RETRIES_MAX):
-        call.gate = "etcd"
-        old = cluster.storage.find(info, call.namespace, call.name)
+class Delete(Operation):
+    """One object goes, or is marked for whoever must finish it."""
+
+    passes = ("current", "mutating", "validating", "etcd")
+    admits = DELETE
+
+    def begin(self, request: Request) -> None:
+        request.options = options.of_delete(request)
+
+    def current(self, request: Request) -> None:
+        request.gate = "etcd"
+        old = request.cluster.storage.find(request.info, request.namespace, request.name)
         if old is None:
-            raise errors.not_found(info.group, info.plural, call.name)
-        try:
-            outcome = await delete_one(cluster, call, info, old, options)
-        except errors.ApiError as error:
-            if not gates.is_stale(error) or attempt == gates.RETRIES_MAX - 1:
-                raise
-        else:
-            if options.get("orphanDependents") is False and _is_still_there(outcome):
-                outcome.code = 202
-            return outcome
-    raise AssertionError("unreachable: the loop returns or raises")
+            raise errors.not_found(request.info.group, request.info.plural, request.name)
+        self.turn_to(request, old)
+
+    def turn_to(self, request: Request, old: Object) -> None:
+        """This is the object that goes."""
+        request.old = old
+        request.dry_run = bool(request.options.get("dryRun"))
+        check_preconditions(request.info, old, request.options)
+
+    def attributes(self, request: Request) -> Attributes:
+        found = attributes.of(request, None)
+        assert request.old is not None, "behind `current`"
+        found.name, found.options = meta.name_of(request.old), request.options
+        return found
+
+    async def store(self, request: Request) -> Decision:
+        assert request.old is not None, "behind `current`"
+        return await finish(request, request.info, request.old, request.options)
+
+    def tries_again(self, request: Request, error: ApiError) -> bool:
+        return rest.is_stale(error)
+
+    async def answer(self, request: Request) -> Outcome:
+        await give_back(request)
+        outcome = request.outcome
+        there = outcome.obj is not None and meta.is_deleting(outcome.obj)
+        if request.options.get("orphanDependents") is False and there:
+            outcome.code = 202
+        return outcome
 
 
-def _is_still_there(outcome: Outcome) -> bool:
-    return outcome.obj is not None and meta.is_deleting(outcome.obj)
+class DeleteCollection(Delete):
+    """What the selectors match goes one by one, as upstream does it; the answer is the list as it
+    was."""
+
+    def begin(self, request: Request) -> None:
+        """`collected` does all that is done once."""
+
+    def current(self, request: Request) -> None:
+        """`collected` looked it up."""
+
+    async def answer(self, request: Request) -> Outcome:
+        return request.outcome
 
 
-async def delete_collection(cluster: ClusterContext, call: Call) -> Outcome:
-    """Delete what the selectors match, one by one, as upstream does; the list as it was."""
-    info = call.info
-    assert info is not None
+DELETE_OBJECT, DELETE_COLLECTION = Delete(), DeleteCollection()
+
+
+def collected(request: Request) -> Iterator[Object]:
+    """Each that a delete of many finds, with the request turned to it."""
+    cluster, info = request.cluster, request.info
+    page = _page(request)
+    for item in cluster.storage.objects(info, page):
+        request.gate, request.gone = "etcd", None
+        old = cluster.storage.find(info, meta.namespace_of(item), meta.name_of(item))
+        if old is not None:  # what it owned may have gone with another
+            DELETE_COLLECTION.turn_to(request, old)
+            yield old
+    request.outcome = Outcome(200, page=page)
+
+
+def _page(request: Request) -> Page:
+    cluster, info, call = request.cluster, request.info, request.call
     asked = listoptions.of_list(call)
     selection = cluster.selection(
         info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
     )
-    options = given.of_delete(cluster, call)
-    if call.audit is not None:
-        call.audit.patched(options)
-    call.gate = "etcd"
+    request.options = options.of_delete(request)
+    if request.audit is not None:
+        request.audit.patched(request.options)
+    request.gate = "etcd"
     if asked.at_least > cluster.store.revision:
         raise generic.too_new(asked.at_least, cluster.store.revision)
-    page = cluster.storage.page(
+    return cluster.storage.page(
         info, cluster.strategy(info), selection,
         limit=asked.limit, token=asked.token, revision=asked.revision,
     )  # fmt: skip
-    items = cluster.storage.objects(info, page)
-    for item in items:
-        now = cluster.storage.find(info, meta.namespace_of(item), meta.name_of(item))
-        if now is not None:  # what it owned may have gone with another
-            await delete_one(cluster, call, info, now, options)
-    return Outcome(200, page=page)
 
 
-async def delete_one(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object, options: Object
-) -> Outcome:
-    """Through admission; then gone, or marked for whoever must finish it."""
-    dry_run = bool(options.get("dryRun"))
-    check_preconditions(info, old, options)
-    attributes = gates.attributes(cluster, call, info, DELETE, None, old, dry_run)
-    attributes.name = meta.name_of(old)
-    attributes.options = options
-    await gates.mutating(cluster, attributes)
-    await gates.validating(cluster, attributes)
-    call.gate = "etcd"
-    return await finish(cluster, info, old, options)
-
-
-async def finish(
-    cluster: ClusterContext, info: ResourceInfo, old: Object, options: Object
-) -> Outcome:
+async def finish(request: Request, info: ResourceInfo, old: Object, options_: Object) -> Decision:
     """The delete itself, behind admission."""
-    dry_run = bool(options.get("dryRun"))
+    cluster, dry_run = request.cluster, bool(options_.get("dryRun"))
     strategy = cluster.strategy(info)
-    grace = strategy.grace_seconds(old, options)
-    finalizers = _finalizers(old, options)
+    grace = strategy.grace_seconds(old, options_)
+    finalizers = _finalizers(old, options_)
     key = info.etcd_key(meta.namespace_of(old), meta.name_of(old))
     marked = _marked(cluster, old, grace, finalizers)
     if info.key == "namespaces":
@@ -106,18 +143,21 @@ async def finish(
         if marked is not old:
             await conversions.before_write(cluster, info, marked)
             stored = cluster.storage.update(info, marked, old, dry_run=dry_run)
-        await gates.etcd(
-            cluster, dry_run, None, op="update", key=key,
-            rev=meta.revision_of(stored), unchanged=stored is old,
-        )  # fmt: skip
-        return Outcome(200, obj=stored)
+        request.outcome = Outcome(200, obj=stored)
+        return decision.stored(
+            "update", key, meta.revision_of(stored), dry_run=dry_run, unchanged=stored is old
+        )
     gone = old if dry_run else cluster.storage.remove(info, old)
-    await gates.etcd(cluster, dry_run, None, op="delete", key=key, rev=meta.revision_of(gone))
-    if not dry_run:
-        await allocations.give_back(cluster, info, old)
-    if info.key in RETURNS_OBJECT:
-        return Outcome(200, obj=gone)
-    return Outcome(200, obj=deleted_status(info, old))
+    request.gone = None if dry_run else old
+    answer = gone if info.key in RETURNS_OBJECT else deleted_status(info, old)
+    request.outcome = Outcome(200, obj=answer)
+    return decision.stored("delete", key, meta.revision_of(gone), dry_run=dry_run)
+
+
+async def give_back(request: Request) -> None:
+    """What is gone has no use any more for what it had of others."""
+    if request.gone is not None:
+        await allocations.give_back(request.cluster, request.info, request.gone)
 
 
 # kinds whose delete answers the object itself (ReturnDeletedObject)

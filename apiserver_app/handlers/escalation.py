@@ -15,11 +15,10 @@ from typing import Any
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz.always import MASTERS
 from apiserver_app.auth.authz.rules import Rule
-from apiserver_app.handlers.call import Call
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import go_value
-from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.meta import Object
 
 GROUP = "rbac.authorization.k8s.io"
 _BINDINGS = {"RoleBinding", "ClusterRoleBinding"}
@@ -36,61 +35,54 @@ _FIELDS = (
 _FOR_COLLECTION = ("ownerReferences", "finalizers", "managedFields")
 
 
-async def check(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object | None
-) -> str:
+async def check(request: Request) -> str:
     """Why it may be granted, in a word; 403 when it may not, "" when nothing is granted."""
-    if info.group != GROUP:
-        return ""
-    assert call.user is not None
-    call.gate = "authorization"
-    if MASTERS in call.user.groups:
+    info, obj, old = request.info, request.obj, request.old
+    request.gate = "authorization"
+    if MASTERS in request.user.groups:
         return f"group {MASTERS} may grant everything"
     if old is not None and _is_same(obj, old):
         return "grants what it granted"
     if info.kind in _BINDINGS:
-        return await _binding(cluster, call, info, obj)
-    if await _may(cluster, call, "escalate", info.plural, call.name):
+        return await _binding(request)
+    if await _may(request, "escalate", info.plural, request.name):
         return f"may escalate {info.plural}"
-    _confirm(cluster, call, info, obj, obj.get("rules") or ())
+    _confirm(request, obj.get("rules") or ())
     if info.kind == "ClusterRole" and any((one or {}).get("aggregationRule") for one in (obj, old)):
-        if _missing(cluster, call, _EVERYTHING)[0]:
-            raise _forbidden(info, obj, _AGGREGATES)
+        if _missing(request, _EVERYTHING)[0]:
+            raise _forbidden(request, _AGGREGATES)
     return "holds every rule of it"
 
 
-async def _binding(cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object) -> str:
+async def _binding(request: Request) -> str:
+    obj = request.obj
     ref = obj.get("roleRef") or {}
     kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
     plural = _PLURALS.get(kind)
     if plural is None:  # no such role: validation says so
         return ""
-    if ref.get("apiGroup") == GROUP and await _may(cluster, call, "bind", plural, name):
+    if ref.get("apiGroup") == GROUP and await _may(request, "bind", plural, name):
         return f"may bind {kind} {name}"
-    rules = cluster.authorization.rbac.role_rules(kind, name, call.namespace)
+    rules = request.cluster.authorization.rbac.role_rules(kind, name, request.namespace)
     if rules is None:
         raise errors.not_found(GROUP, plural, name)
-    _confirm(cluster, call, info, obj, [rule.raw for rule in rules])
+    _confirm(request, [rule.raw for rule in rules])
     return f"holds every rule of {kind} {name}"
 
 
-async def _may(cluster: ClusterContext, call: Call, verb: str, plural: str, name: str) -> bool:
-    assert call.user is not None
+async def _may(request: Request, verb: str, plural: str, name: str) -> bool:
     asked = auth.Attributes(
-        call.user, verb, group=GROUP, version="*", resource=plural, namespace=call.namespace,
+        request.user, verb, group=GROUP, version="*", resource=plural, namespace=request.namespace,
         name=name,
     )  # fmt: skip
-    return (await cluster.authorization.authorize(asked)).allowed
+    return (await request.cluster.authorization.authorize(asked)).allowed
 
 
-def _confirm(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, rules: Sequence[Object]
-) -> None:
-    missing, failures = _missing(cluster, call, rules)
+def _confirm(request: Request, rules: Sequence[Object]) -> None:
+    missing, failures = _missing(request, rules)
     if not missing:
         return
-    assert call.user is not None
-    user = call.user
+    user = request.user
     groups = " ".join(map(go_value, user.groups))
     shown = "\n".join(sorted({_compact(rule) for rule in _gathered(missing)}))
     said = (
@@ -99,19 +91,17 @@ def _confirm(
     )
     if failures:
         said += f"; resolution errors: [{errors.aggregate(failures)}]"
-    raise _forbidden(info, obj, said)
+    raise _forbidden(request, said)
 
 
-def _forbidden(info: ResourceInfo, obj: Object, why: str) -> errors.ApiError:
-    return errors.forbidden(info.group, info.plural, meta.name_of(obj), why)
+def _forbidden(request: Request, why: str) -> errors.ApiError:
+    info = request.info
+    return errors.forbidden(info.group, info.plural, meta.name_of(request.obj), why)
 
 
-def _missing(
-    cluster: ClusterContext, call: Call, rules: Sequence[Object]
-) -> tuple[list[Object], list[str]]:
+def _missing(request: Request, rules: Sequence[Object]) -> tuple[list[Object], list[str]]:
     """What of the rules the user does not hold, one verb on one resource each."""
-    assert call.user is not None
-    grants, failures = cluster.authorization.rbac.held(call.user, call.namespace)
+    grants, failures = request.cluster.authorization.rbac.held(request.user, request.namespace)
     held = [rule for grant in grants for rule in grant.rules]
     parts = [part for rule in rules for part in _parts(rule)]
     return [part for part in parts if not any(_covers(rule, part) for rule in held)], failures

@@ -7,10 +7,12 @@ Models kubernetes pkg/registry/core/pod/storage/eviction.go.
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import CREATE
-from apiserver_app.handlers import bodies, deletes, gates, options
-from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.admission.plugin import Attributes
+from apiserver_app.handlers import attributes, bodies, deletes, options, rest
+from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.decision import WELL_FORMED, Decision
+from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
@@ -20,31 +22,41 @@ DISRUPTED_PODS_MAX = 2000
 RETRY_SECONDS = 10
 
 
-async def evict(cluster: ClusterContext, call: Call) -> Outcome:
-    info = cluster.resources.by_key["pods"]
-    raw = bodies.read_as(cluster, call, "io.k8s.api.policy.v1.Eviction", "Eviction")
-    if meta.name_of(raw) != call.name:
-        raise errors.bad_request("name in URL does not match name in Eviction object")
-    await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
-    deletion = dict(raw.get("deleteOptions") or {})
-    if options.dry_run(call):
-        deletion["dryRun"] = ["All"]
-    dry_run = bool(deletion.get("dryRun"))
-    attributes = gates.attributes(cluster, call, info, CREATE, raw, None, dry_run)
-    await gates.mutating(cluster, attributes)
-    await gates.validating(cluster, attributes)
-    call.gate = "etcd"
-    pod = cluster.storage.find(info, call.namespace, call.name)
-    if pod is None:
-        raise errors.not_found(info.group, info.plural, call.name)
-    deletes.check_preconditions(info, pod, deletion)
-    if not _needs_no_budget(pod):
-        _take_from_budget(cluster, pod, dry_run)
-    if not dry_run:
-        marked = _with_condition(pod, meta.rfc3339(cluster.kernel.now))
-        pod = cluster.storage.update(info, marked, pod, subresource="eviction")
-    await deletes.finish(cluster, info, pod, deletion)
-    return Outcome(201, obj=gates.created_status())
+class Evict(Operation):
+    """Delete a pod, if its budget allows that."""
+
+    passes = ("decode", "current", "mutating", "validating", "etcd")
+
+    def decode(self, request: Request) -> Decision:
+        request.obj = bodies.read_as(request, "io.k8s.api.policy.v1.Eviction", "Eviction")
+        if meta.name_of(request.obj) != request.name:
+            raise errors.bad_request("name in URL does not match name in Eviction object")
+        return WELL_FORMED
+
+    def current(self, request: Request) -> None:
+        request.options = dict(request.obj.get("deleteOptions") or {})
+        if options.dry_run(request.call):
+            request.options["dryRun"] = ["All"]
+        request.dry_run = bool(request.options.get("dryRun"))
+
+    def attributes(self, request: Request) -> Attributes:
+        return attributes.of(request, request.obj)
+
+    async def store(self, request: Request) -> Decision:
+        cluster, info = request.cluster, request.info
+        pod = cluster.storage.find(info, request.namespace, request.name)
+        if pod is None:
+            raise errors.not_found(info.group, info.plural, request.name)
+        deletes.check_preconditions(info, pod, request.options)
+        if not _needs_no_budget(pod):
+            _take_from_budget(cluster, pod, request.dry_run)
+        if not request.dry_run:
+            marked = _with_condition(pod, meta.rfc3339(cluster.kernel.now))
+            pod = cluster.storage.update(info, marked, pod, subresource="eviction")
+        return await deletes.finish(request, info, pod, request.options)
+
+    async def answer(self, request: Request) -> Outcome:
+        return Outcome(201, obj=rest.created_status())
 
 
 def _needs_no_budget(pod: Object) -> bool:
@@ -129,3 +141,6 @@ def _with_condition(pod: Object, now: str) -> Object:
         "message": "Eviction API: evicting",
     }  # fmt: skip
     return {**pod, "status": conditions.put(pod.get("status"), target)}
+
+
+EVICT = Evict()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from apiserver_app.handlers import bodies, listoptions
 from apiserver_app.handlers.call import Call
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
@@ -60,13 +60,13 @@ def of_operation(call: Call, operation: str) -> Object:
     return found
 
 
-def of_delete(cluster: ClusterContext, call: Call) -> Object:
+def of_delete(request: Request) -> Object:
     """DeleteOptions from the body, or, when there is none, from the query."""
-    options: Object = {}
+    call = request.call
     if isinstance(call.body, dict):
         options = dict(call.body)
     elif call.body:
-        options = bodies.read_as(cluster, call, _DELETE, "DeleteOptions")
+        options = bodies.read_as(request, _DELETE, "DeleteOptions")
         kind, version = options.get("kind") or "DeleteOptions", options.get("apiVersion") or "v1"
         if kind != "DeleteOptions":
             raise errors.bad_request(

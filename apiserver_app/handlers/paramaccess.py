@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authz.always import MASTERS
-from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
@@ -29,20 +29,17 @@ _BINDINGS = {
 _UNKNOWN = ("*", "*", "*")
 
 
-async def check(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object | None
-) -> list[FieldError]:
+async def check(request: Request) -> list[FieldError]:
     """What its writer may not read; for objects that are valid otherwise."""
-    if info.group != GROUP:
+    cluster, user, info = request.cluster, request.user, request.info
+    if MASTERS in user.groups:
         return []
-    assert call.user is not None
-    if MASTERS in call.user.groups:
-        return []
+    obj, old = request.obj, request.old
     before = {} if old is None else old.get("spec") or {}
     if info.kind in _POLICIES:
-        return await _policy(cluster, call.user, obj["spec"], before)
+        return await _policy(cluster, user, obj["spec"], before)
     if info.kind in _BINDINGS:
-        return await _binding(cluster, call.user, info, obj["spec"], before)
+        return await _binding(cluster, user, info, obj["spec"], before)
     return []
 
 

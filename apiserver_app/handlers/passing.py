@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net import httpwire
@@ -63,22 +63,19 @@ def with_upgrade(call: Call, headers: Iterable[tuple[str, str]]) -> list[tuple[s
 
 
 async def send(
-    cluster: ClusterContext,
-    call: Call,
+    request: Request,
     connection: Connection,
-    request: bytes,
+    sent: bytes,
     detail: Object,
 ) -> Outcome:
     """Send a request, and answer with what comes. Raises Malformed; then the connection is gone."""
-    kernel = cluster.kernel
-    task = kernel.current
-    assert task is not None
+    call, kernel = request.call, request.cluster.kernel
     answer = httpwire.Answer(connection, to_head=call.method == "HEAD")
     due = kernel.now + HEAD_SECONDS_MAX * kernels.SECOND
     timer = kernel.call_at(due, lambda _: connection.close(), None, background=True)
     begun = False
     try:
-        connection.write(request)
+        connection.write(sent)
         head = await answer.head()
         begun = True
     finally:
@@ -91,8 +88,8 @@ async def send(
         agreed = {"carrier": call.headers["upgrade"]}
         if protocol := head.first("sec-websocket-protocol"):
             agreed["protocol"] = protocol
-        await cluster.probe.hop("stream", "open", {**detail, **agreed})
-        tunnel = Tunnel(connection, answer.waiting, task.span, detail)
+        await request.cluster.probe.hop("stream", "open", {**detail, **agreed})
+        tunnel = Tunnel(connection, answer.waiting, request.span, detail)
         return Outcome(101, headers=headers, stream=tunnel)
-    passing = Passing(head.status, headers, answer, connection, task.span, detail)
+    passing = Passing(head.status, headers, answer, connection, request.span, detail)
     return Outcome(head.status, stream=passing)

@@ -13,8 +13,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.handlers.call import Call
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -39,30 +38,30 @@ _NO_TYPE = (
 _DOUBLED = ("yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n")
 
 
-def check_type(call: Call) -> None:
+def check_type(request: Request) -> None:
     """415 for what is no patch of this resource. The type is kept without its parameters."""
-    custom = call.info is not None and call.info.custom is not None
+    custom = request.call.info is not None and request.call.info.custom is not None
     taken = _CUSTOM_PATCHES if custom else _PATCHES
-    kind = call.content_type.partition(";")[0]
+    kind = request.content_type.partition(";")[0]
     if kind not in taken:
         raise errors.unsupported_media_type(kind, taken)
-    call.content_type = kind
+    request.content_type = kind
 
 
-def read(call: Call) -> Any:
+def read(request: Request) -> Any:
     """The patch as a value. What is doubled in it, or unknown to an operation, is noted."""
-    if isinstance(call.body, bytes):
-        patch = _READERS[call.content_type](call, call.body)
+    if isinstance(request.call.body, bytes):
+        patch = _READERS[request.content_type](request, request.call.body)
     else:
-        patch = call.body
-    call.patch = patch
+        patch = request.call.body
+    request.patch = patch
     return patch
 
 
-def patched(cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object) -> Object:
+def patched(request: Request, info: ResourceInfo, old: Object) -> Object:
     """What the patch makes of the stored object; not yet decoded, never the stored object."""
-    patch = call.patch
-    if call.content_type == client.JSON_PATCH:
+    patch = request.patch
+    if request.content_type == client.JSON_PATCH:
         made = jsonpatch.json_patched(old, patch)
         if not isinstance(made, dict):
             raise _invalid(orjson.dumps(made).decode(), _NO_TYPE)
@@ -71,61 +70,62 @@ def patched(cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object
         if len(patch) > 1:  # copies of copies
             bodies.check_parts(made)
         return made
-    if call.content_type == client.MERGE_PATCH:
+    if request.content_type == client.MERGE_PATCH:
         if isinstance(patch, list):
             raise _invalid(orjson.dumps(patch).decode(), _NO_TYPE)
         return jsonpatch.merge(old, patch)
-    merged = strategic.merge(old, patch, cluster.types.schema(info.definition))
+    merged = strategic.merge(old, patch, request.cluster.types.schema(info.definition))
     # the type is known, whatever the patch says of it
     return {**merged, "kind": old["kind"], "apiVersion": old["apiVersion"]}
 
 
-def refusal(call: Call, error: ApiError, old: Object | None, made: Object) -> ApiError:
+def refusal(request: Request, error: ApiError, old: Object | None, made: Object) -> ApiError:
     """An error of decoding, as it is told of a patched object."""
-    if not isinstance(error, errors.Undecodable) or old is None or _applies(call):
+    if not isinstance(error, errors.Undecodable) or old is None or _applies(request):
         return error
-    if call.content_type == client.STRATEGIC_PATCH:
-        return _invalid(strategic.go_text(call.patch), error.converting)
-    return _invalid(_text(call, old, made), error.why)
+    if request.content_type == client.STRATEGIC_PATCH:
+        return _invalid(strategic.go_text(request.patch), error.converting)
+    return _invalid(_text(request, old, made), error.why)
 
 
 def in_order(
-    cluster: ClusterContext,
-    call: Call,
+    request: Request,
     info: ResourceInfo,
     found: list[str],
     old: Object | None,
     made: Object,
 ) -> list[str]:
     """Messages of strict decoding, in the order in which they are told of a patched object."""
-    if len(found) < 2 or _applies(call):
+    if len(found) < 2 or _applies(request):
         return found
-    doubled = call.duplicates
-    if call.content_type == client.STRATEGIC_PATCH:
+    doubled = request.duplicates
+    if request.content_type == client.STRATEGIC_PATCH:
         return [*doubled, *sorted(found[len(doubled) :])]
     if info.custom is not None:
         return found
-    written = orjson.loads(_text(call, old or {}, made))
-    return [*doubled, *cluster.types.unknown(info.definition, written)]
+    written = orjson.loads(_text(request, old or {}, made))
+    return [*doubled, *request.cluster.types.unknown(info.definition, written)]
 
 
-def strict_refusal(call: Call, old: Object | None, made: Object, found: list[str]) -> ApiError:
+def strict_refusal(
+    request: Request, old: Object | None, made: Object, found: list[str]
+) -> ApiError:
     """The refusal of unknown and doubled fields in a patched object."""
     why = f"strict decoding error: {', '.join(found)}"
-    if call.content_type == client.STRATEGIC_PATCH:
-        return _invalid(strategic.go_text(call.patch), why)
-    return _invalid(_text(call, old or {}, made), why)
+    if request.content_type == client.STRATEGIC_PATCH:
+        return _invalid(strategic.go_text(request.patch), why)
+    return _invalid(_text(request, old or {}, made), why)
 
 
-def check_applied(call: Call) -> None:
+def check_applied(request: Request) -> None:
     """Fields given twice in what was applied: told of once it could be applied."""
-    found, call.duplicates = call.duplicates, []
+    found, request.duplicates = request.duplicates, []
     if not found:
         return
     why = f"error converting YAML to JSON: {found[0]}"
-    if call.param("fieldValidation") == "Strict":
+    if request.call.param("fieldValidation") == "Strict":
         raise errors.bad_request(f"error strict decoding YAML: {why}")
-    call.warnings += warnings([why])
+    request.warnings += warnings([why])
 
 
 def warnings(found: list[str]) -> list[str]:
@@ -138,8 +138,8 @@ def warnings(found: list[str]) -> list[str]:
     return out
 
 
-def _applies(call: Call) -> bool:
-    return call.verb != "patch" or call.content_type == client.APPLY_PATCH
+def _applies(request: Request) -> bool:
+    return request.verb != "patch" or request.content_type == client.APPLY_PATCH
 
 
 def _invalid(value: str, why: str) -> ApiError:
@@ -149,25 +149,25 @@ def _invalid(value: str, why: str) -> ApiError:
 # -- bodies -----------------------------------------------------------------------------------
 
 
-def _is_strict(call: Call) -> bool:
-    return call.param("fieldValidation") != "Ignore"
+def _is_strict(request: Request) -> bool:
+    return request.call.param("fieldValidation") != "Ignore"
 
 
-def _decoded(call: Call, body: bytes, prefix: str) -> Any:
+def _decoded(request: Request, body: bytes, prefix: str) -> Any:
     try:
-        value, call.duplicates = bodies.decode(
-            body, "application/json", find_duplicates=_is_strict(call)
+        value, request.duplicates = bodies.decode(
+            body, "application/json", find_duplicates=_is_strict(request)
         )
     except ApiError as error:
         raise errors.bad_request(prefix + error.message) from error
     return value
 
 
-def _json_patch(call: Call, body: bytes) -> Any:
-    strict = _is_strict(call)
+def _json_patch(request: Request, body: bytes) -> Any:
+    strict = _is_strict(request)
     prefix = "error decoding patch: " if strict else ""
     into = (f"[]{_OPERATION}", _OPERATION) if strict else ("jsonpatch.Patch", "jsonpatch.Operation")
-    operations = _decoded(call, body, prefix)
+    operations = _decoded(request, body, prefix)
     if operations is None:
         return []
     if not isinstance(operations, list):
@@ -183,7 +183,7 @@ def _json_patch(call: Call, body: bytes) -> Any:
             unknown_ += [
                 f'unknown field "[{index}].{name}"' for name in one if name not in _OPERATION_FIELDS
             ]
-    call.duplicates = [f"json patch {text}" for text in [*call.duplicates, *unknown_]]
+    request.duplicates = [f"json patch {text}" for text in [*request.duplicates, *unknown_]]
     return operations
 
 
@@ -198,10 +198,10 @@ def _check_operation(operation: Object, prefix: str) -> None:
             )
 
 
-def _merge_patch(call: Call, body: bytes) -> Any:
-    strict = _is_strict(call)
+def _merge_patch(request: Request, body: bytes) -> Any:
+    strict = _is_strict(request)
     try:
-        patch = _decoded(call, body, "error decoding patch: ")
+        patch = _decoded(request, body, "error decoding patch: ")
     except ApiError as error:
         raise error if strict else errors.bad_request(_BAD_PATCH) from error
     if patch is None:
@@ -218,8 +218,8 @@ def _merge_patch(call: Call, body: bytes) -> Any:
 _BAD_PATCH = "Invalid JSON Patch"
 
 
-def _strategic_patch(call: Call, body: bytes) -> Any:
-    patch = _decoded(call, body, "")
+def _strategic_patch(request: Request, body: bytes) -> Any:
+    patch = _decoded(request, body, "")
     if patch is None:
         return {}
     if not isinstance(patch, dict):
@@ -227,11 +227,11 @@ def _strategic_patch(call: Call, body: bytes) -> Any:
     return patch
 
 
-def _apply_patch(call: Call, body: bytes) -> Any:
+def _apply_patch(request: Request, body: bytes) -> Any:
     try:
         patch, _ = bodies.decode(body, bodies.YAML)
-        if _is_strict(call) and (body[:1] != b"{" or bodies.duplicates(body)):
-            call.duplicates = bodies.decode(body, bodies.YAML, find_duplicates=True)[1]
+        if _is_strict(request) and (body[:1] != b"{" or bodies.duplicates(body)):
+            request.duplicates = bodies.decode(body, bodies.YAML, find_duplicates=True)[1]
     except ApiError as error:
         raise errors.bad_request(f"error decoding YAML: {error.message}") from error
     if patch is None:
@@ -259,12 +259,12 @@ def _unmarshal(value: Any, go_type: str) -> str:
 # -- the patched object as upstream quotes it -------------------------------------------------
 
 
-def _text(call: Call, old: Object, made: Object) -> str:
+def _text(request: Request, old: Object, made: Object) -> str:
     """What nobody touched stands as it was; of the rest, maps are sorted."""
     kept: set[int] = set()
     _containers([old], kept)
-    if call.content_type == client.JSON_PATCH:
-        _containers([one.get("value") for one in call.patch], kept)
+    if request.content_type == client.JSON_PATCH:
+        _containers([one.get("value") for one in request.patch], kept)
     kept.discard(id(made))
     text = _written({name: made[name] for name in made}, kept).decode()
     for char, escape in (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e")):

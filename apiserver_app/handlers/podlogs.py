@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from apiserver_app.handlers import connect, listoptions
 from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.kernel import SECOND
@@ -33,14 +33,21 @@ class LogStream:
     span: int
 
 
-async def read(cluster: ClusterContext, call: Call) -> Outcome:
+class ReadLog(Operation):
     """The log as it stands, or for as long as the container runs."""
+
+    async def answer(self, request: Request) -> Outcome:
+        return await _read(request)
+
+
+async def _read(request: Request) -> Outcome:
+    cluster, call = request.cluster, request.call
     since = _since(call)
     numbers = {name: listoptions.integer(call, name) for name in _NUMBERS}
     splits = features.SPLIT_STREAMS in cluster.features
     _validate(call, numbers, splits)
-    call.gate = "etcd"
-    pod = connect.pod_of(cluster, call)
+    request.gate = "etcd"
+    pod = connect.pod_of(request)
     container = connect.container_of(pod, call.param("container"))
     if not pod["spec"].get("nodeName"):
         return Outcome(204, value=b"", content_type="text/plain")
@@ -62,11 +69,9 @@ async def read(cluster: ClusterContext, call: Call) -> Outcome:
     except NodeError as error:
         await cluster.probe.hop("stream", "refused", {"word": "log", "why": str(error)})
         raise _refusal(call, error) from error
-    task = cluster.kernel.current
-    assert task is not None
     detail: Object = {"word": "log", "container": container, "follow": options.follow}
     await cluster.probe.hop("stream", "open", detail)
-    return Outcome(200, stream=LogStream(lines, options.follow, task.span))
+    return Outcome(200, stream=LogStream(lines, options.follow, request.span))
 
 
 _NUMBERS = ("tailLines", "limitBytes", "sinceSeconds")
@@ -121,3 +126,6 @@ def _refusal(call: Call, error: NodeError) -> ApiError:
     message = f"the server could not find the requested resource ( pods/log {call.name})"
     details = {"name": call.name, "kind": "pods/log"}
     return errors.ApiError(error.code, "NotFound", message, details=details)
+
+
+LOG = ReadLog()

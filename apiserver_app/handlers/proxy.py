@@ -16,6 +16,7 @@ from typing import NamedTuple
 from apiserver_app.handlers import connect, passing
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
@@ -48,10 +49,9 @@ class Place(NamedTuple):
     pod: Object | None = None
 
 
-async def pods(cluster: ClusterContext, call: Call) -> Outcome:
-    await connect.admit(cluster, call, _options(call, "PodProxyOptions"))
-    scheme, name, port = _split(call, "pod")
-    pod = connect.pod_of(cluster, call, name)
+async def _pods(request: Request) -> Outcome:
+    scheme, name, port = _split(request, "pod")
+    pod = connect.pod_of(request, name)
     ports = [
         one["containerPort"]
         for container in pod["spec"]["containers"]
@@ -62,54 +62,47 @@ async def pods(cluster: ClusterContext, call: Call) -> Outcome:
     address = (pod.get("status") or {}).get("podIP", "")
     if not address:
         raise errors.bad_request("address not allowed")
-    return await _pass(cluster, call, Place(scheme, address, port, pod))
+    return await _pass(request, Place(scheme, address, port, pod))
 
 
-async def services(cluster: ClusterContext, call: Call) -> Outcome:
-    await connect.admit(cluster, call, _options(call, "ServiceProxyOptions"))
-    scheme, name, port = _split(call, "service")
+async def _services(request: Request) -> Outcome:
+    scheme, name, port = _split(request, "service")
+    cluster = request.cluster
     info = cluster.resources.by_key["services"]
-    service, _ = cluster.storage.get(info, call.namespace, name)
+    service, _ = cluster.storage.get(info, request.namespace, name)
     if port.isdigit():
         named = [one for one in service["spec"].get("ports") or () if str(one["port"]) == port]
         if not named:
             raise _unavailable(f'no service port {port} found for service "{name}"')
         port = named[0].get("name", "")
     endpoints = cluster.resources.by_key["endpoints"]
-    found, _ = cluster.storage.get(endpoints, call.namespace, name)
+    found, _ = cluster.storage.get(endpoints, request.namespace, name)
     if not found.get("subsets"):
         raise _unavailable(f'no endpoints available for service "{name}"')
-    places = list(_places(cluster, call.namespace, found, port, scheme))
+    places = list(_places(cluster, request.namespace, found, port, scheme))
     if not places:
-        raise _unavailable(f'no endpoints available for service "{call.name}"')
-    return await _pass(cluster, call, places[cluster.rand.below(len(places))])
+        raise _unavailable(f'no endpoints available for service "{request.name}"')
+    return await _pass(request, places[cluster.rand.below(len(places))])
 
 
-async def nodes(cluster: ClusterContext, call: Call) -> Outcome:
-    await connect.admit(cluster, call, _options(call, "NodeProxyOptions"))
-    scheme, name, port = _split(call, "node")
+async def _nodes(request: Request) -> Outcome:
+    scheme, name, port = _split(request, "node")
+    cluster = request.cluster
     node, _ = cluster.storage.get(cluster.resources.by_key["nodes"], "", name)
     addresses = (node.get("status") or {}).get("addresses") or ()
     internal = next((one["address"] for one in addresses if one["type"] == "InternalIP"), name)
     if port in ("", KUBELET_PORT):
         scheme, port = "https", KUBELET_PORT
-    return await _pass(cluster, call, Place(scheme, internal, port), name)
+    return await _pass(request, Place(scheme, internal, port), name)
 
 
-def _options(call: Call, kind: str) -> Object:
-    options: Object = {"kind": kind, "apiVersion": "v1"}
-    if call.rest:
-        options["path"] = call.rest
-    return options
-
-
-def _split(call: Call, what: str) -> tuple[str, str, str]:
+def _split(request: Request, what: str) -> tuple[str, str, str]:
     """`name`, `name:port` or `scheme:name:port`."""
-    parts = call.name.split(":")
+    parts = request.name.split(":")
     if len(parts) < 3:
         parts = ["", *parts, ""][:3]
     if len(parts) > 3 or parts[0] not in _SCHEMES or not parts[1]:
-        raise errors.bad_request(f"invalid {what} request {errors.go_value(call.name)}")
+        raise errors.bad_request(f"invalid {what} request {errors.go_value(request.name)}")
     return parts[0], parts[1], parts[2]
 
 
@@ -130,8 +123,9 @@ def _places(
                     yield Place(scheme, address["ip"], str(one["port"]), pod)
 
 
-async def _pass(cluster: ClusterContext, call: Call, place: Place, node: str = "") -> Outcome:
+async def _pass(request: Request, place: Place, node: str = "") -> Outcome:
     """Send it there, and give back what comes."""
+    cluster, call = request.cluster, request.call
     path = posixpath.normpath("/" + call.rest.lstrip("/")) if call.rest else ""
     if call.path.endswith("/") and not path.endswith("/"):
         path += "/"
@@ -141,13 +135,13 @@ async def _pass(cluster: ClusterContext, call: Call, place: Place, node: str = "
         return _redirect(call, query)
     quoted = urllib.parse.quote(path or "/", safe="/:@!$&'()*+,;=~-._")
     prefix = call.path[: len(call.path) - len(call.rest)] if call.rest else call.path
-    request = HttpRequest(call.method, quoted + query, _headers(call), call.raw)
+    sent = HttpRequest(call.method, quoted + query, _headers(call), call.raw)
     to = meta.name_of(place.pod) if place.pod else node
     detail: Object = {"word": "proxy", "to": f"{to}:{place.port}", "path": quoted[:_PATH_MAX]}
     if upgrade and place.pod is not None:
-        return await _upgrade(cluster, call, place, request, detail)
+        return await _upgrade(request, place, sent, detail)
     try:
-        answer = await _send(cluster, place, node, request)
+        answer = await _send(cluster, place, node, sent)
     except NodeError as error:
         text = str(error).removeprefix("error trying to reach service: ")
         await cluster.probe.hop("stream", "refused", {**detail, "why": text})
@@ -175,16 +169,15 @@ def _port(place: Place) -> int:
     return int(port)
 
 
-async def _upgrade(
-    cluster: ClusterContext, call: Call, place: Place, request: HttpRequest, detail: Object
-) -> Outcome:
+async def _upgrade(request: Request, place: Place, wanted: HttpRequest, detail: Object) -> Outcome:
     """Ask the pod for another protocol; what it grants goes on, byte for byte."""
     assert place.pod is not None
-    headers = passing.with_upgrade(call, request.headers.items())
-    sent = httpwire.request(request.method, request.path, headers, request.body)
+    cluster = request.cluster
+    headers = passing.with_upgrade(request.call, wanted.headers.items())
+    sent = httpwire.request(wanted.method, wanted.path, headers, wanted.body)
     try:
         connection = await cluster.nodes.dial(place.pod, _port(place))
-        return await passing.send(cluster, call, connection, sent, detail)
+        return await passing.send(request, connection, sent, detail)
     except (NodeError, httpwire.Malformed) as error:
         await cluster.probe.hop("stream", "refused", {**detail, "why": str(error)})
         if isinstance(error, httpwire.Malformed):
@@ -237,3 +230,18 @@ def _redirect(call: Call, query: str) -> Outcome:
 
 def _unavailable(message: str) -> ApiError:
     return ApiError(503, "ServiceUnavailable", message)
+
+
+def _operation(kind: str, pass_on: connect.Opens) -> connect.Connect:
+    def options(request: Request) -> Object:
+        found: Object = {"kind": kind, "apiVersion": "v1"}
+        if request.call.rest:
+            found["path"] = request.call.rest
+        return found
+
+    return connect.Connect(options, pass_on)
+
+
+PODS = _operation("PodProxyOptions", _pods)
+SERVICES = _operation("ServiceProxyOptions", _services)
+NODES = _operation("NodeProxyOptions", _nodes)

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authn import union
-from apiserver_app.handlers import bodies
-from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers import bodies, decision
+from apiserver_app.handlers.call import Outcome
+from apiserver_app.handlers.decision import WELL_FORMED, Decision
+from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
 
@@ -22,47 +23,59 @@ def is_review(info: ResourceInfo) -> bool:
     return info.group in _GROUPS
 
 
-async def handle(cluster: ClusterContext, call: Call) -> Outcome:
-    info = call.info
-    assert info is not None
-    answer = _ANSWERS.get(info.kind)
-    if answer is None:
-        raise errors.method_not_allowed(info.group, info.plural, call.verb)
-    raw = bodies.read(cluster, call, info)
-    obj, unknown = bodies.typed(cluster, call, info, raw)
-    await cluster.probe.hop("gate", "decode", "allow", {"word": "well formed"})
-    call.warnings += unknown
-    if call.audit is not None:
-        call.audit.requested(obj)
-    call.gate = "validation"
-    for name in ("managedFields", "resourceVersion"):  # it is in no store
-        obj["metadata"].pop(name, None)
-    await answer(cluster, call, obj)
-    return Outcome(201, obj=obj)
+class Review(Operation):
+    """The question comes as an object, the answer is the same object with a status."""
+
+    passes = ("decode", "etcd")
+
+    def begin(self, request: Request) -> None:
+        if request.verb != "create" or request.info.kind not in _ANSWERS:
+            info = request.info
+            raise errors.method_not_allowed(info.group, info.plural, request.verb)
+
+    def decode(self, request: Request) -> Decision:
+        raw = bodies.read(request, request.info)
+        request.obj, unknown = bodies.typed(request, request.info, raw)
+        request.warnings += unknown
+        if request.audit is not None:
+            request.audit.requested(request.obj)
+        return WELL_FORMED
+
+    async def store(self, request: Request) -> Decision:
+        request.gate = "validation"
+        for name in ("managedFields", "resourceVersion"):  # it is in no store
+            request.obj["metadata"].pop(name, None)
+        word = await _ANSWERS[request.info.kind](request)
+        request.gate = "etcd"
+        request.outcome = Outcome(201, obj=request.obj)
+        return decision.answered(word)
 
 
-async def _access(cluster: ClusterContext, call: Call, obj: Object) -> None:
-    assert call.user is not None
+REVIEW = Review()
+
+
+async def _access(request: Request) -> str:
+    obj = request.obj
     spec = obj.setdefault("spec", {})
     kind = obj["kind"]
-    user = call.user
+    user = request.user
     if kind != "SelfSubjectAccessReview":
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
         if not user.name and not user.groups:
             why = "at least one of user or group must be specified"
             raise _invalid(obj, "spec.user", why, "")
     if kind == "LocalSubjectAccessReview":
-        _check_local(call, obj)
+        _check_local(request)
     attributes = _asked(obj, user)
-    decision = await cluster.authorization.authorize(attributes)
-    obj["status"] = {"allowed": decision.allowed}
-    if decision.verdict == "deny":
+    found = await request.cluster.authorization.authorize(attributes)
+    obj["status"] = {"allowed": found.allowed}
+    if found.verdict == "deny":
         obj["status"]["denied"] = True
-    if decision.reason:
-        obj["status"]["reason"] = decision.reason
-    if decision.error:
-        obj["status"]["evaluationError"] = decision.error
-    await _tell(cluster, f"{user.name}: {'yes' if decision.allowed else 'no'}")
+    if found.reason:
+        obj["status"]["reason"] = found.reason
+    if found.error:
+        obj["status"]["evaluationError"] = found.error
+    return f"{user.name}: {'yes' if found.allowed else 'no'}"
 
 
 def _asked(obj: Object, user: User) -> auth.Attributes:
@@ -132,13 +145,14 @@ def _check_selectors(obj: Object, asked: Object) -> None:
         raise errors.invalid(group, obj["kind"], "", found)
 
 
-def _check_local(call: Call, obj: Object) -> None:
+def _check_local(request: Request) -> None:
     """It asks about its own namespace, and about nothing else."""
+    obj = request.obj
     if obj["spec"].get("nonResourceAttributes") is not None:
         why = "disallowed on this kind of request"
         raise _invalid(obj, "spec.nonResourceAttributes", why)
     asked = (obj["spec"].get("resourceAttributes") or {}).get("namespace", "")
-    if "resourceAttributes" in obj["spec"] and asked != call.namespace:
+    if "resourceAttributes" in obj["spec"] and asked != request.namespace:
         why = "must match metadata.namespace"
         raise _invalid(obj, "spec.resourceAttributes.namespace", why, asked)
 
@@ -149,12 +163,12 @@ def _invalid(obj: Object, path: str, why: str, value: str | None = None) -> erro
     return errors.invalid(group, obj["kind"], "", [finding])
 
 
-async def _rules(cluster: ClusterContext, call: Call, obj: Object) -> None:
-    assert call.user is not None
+async def _rules(request: Request) -> str:
+    obj = request.obj
     namespace = (obj.get("spec") or {}).get("namespace", "")
     if not namespace:
         raise errors.bad_request("no namespace on request")
-    found = cluster.authorization.rules_for(call.user, namespace)
+    found = request.cluster.authorization.rules_for(request.user, namespace)
     obj["status"] = {
         "resourceRules": found.resources,
         "nonResourceRules": found.paths,
@@ -162,16 +176,16 @@ async def _rules(cluster: ClusterContext, call: Call, obj: Object) -> None:
     }
     if found.error:
         obj["status"]["evaluationError"] = found.error
-    await _tell(cluster, f"{len(found.resources)} rules")
+    return f"{len(found.resources)} rules"
 
 
-async def _self(cluster: ClusterContext, call: Call, obj: Object) -> None:
-    assert call.user is not None
-    obj["status"] = {"userInfo": _user_info(call.user)}
-    await _tell(cluster, call.user.name)
+async def _self(request: Request) -> str:
+    request.obj["status"] = {"userInfo": _user_info(request.user)}
+    return request.user.name
 
 
-async def _token(cluster: ClusterContext, call: Call, obj: Object) -> None:
+async def _token(request: Request) -> str:
+    cluster, obj = request.cluster, request.obj
     spec = obj.get("spec") or {}
     token = spec.get("token") or ""
     if not token:
@@ -189,7 +203,7 @@ async def _token(cluster: ClusterContext, call: Call, obj: Object) -> None:
         if good:
             obj["status"]["audiences"] = good
     obj["spec"] = {**spec, "token": token}
-    await _tell(cluster, user.name if user else "unknown token")
+    return user.name if user else "unknown token"
 
 
 def _user_info(user: User) -> Object:
@@ -203,11 +217,7 @@ def _user_info(user: User) -> Object:
     return info
 
 
-async def _tell(cluster: ClusterContext, word: str) -> None:
-    await cluster.probe.hop("gate", "etcd", "skip", {"word": "not stored", "why": word})
-
-
-_ANSWERS: dict[str, Callable[[ClusterContext, Call, Object], Awaitable[None]]] = {
+_ANSWERS: dict[str, Callable[[Request], Awaitable[str]]] = {
     "SelfSubjectAccessReview": _access,
     "SubjectAccessReview": _access,
     "LocalSubjectAccessReview": _access,

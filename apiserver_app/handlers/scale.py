@@ -7,87 +7,104 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.handlers import bodies, gates, patching, writes
-from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers import bodies, decision, fieldowners, patching, writes
+from apiserver_app.handlers.call import Outcome
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors, meta
+from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.syntax import labels
 
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
+_ABOUT = ResourceInfo(  # it has no resource of its own: what messages need to know of it
+    group="autoscaling", version="v1", kind="Scale", plural="scales", singular="scale",
+    namespaced=True, verbs=(), definition=_DEFINITION,
+)  # fmt: skip
 
 
-async def handle(cluster: ClusterContext, call: Call) -> Outcome:
-    info = call.info
-    assert info is not None
-    obj, _ = cluster.storage.get(info, call.namespace, call.name)
+def read(request: Request) -> Object:
+    """The scale of the stored object."""
+    info = request.info
+    obj = request.cluster.storage.get(info, request.namespace, request.name)[0]
     now = _scale_of(info, obj)
-    paths = info.custom.scale if info.custom is not None else None
-    where = errors.go_value(paths["specReplicasPath"]) if paths else ""
-    if paths and "replicas" not in now["spec"] and call.verb == "get":
-        raise errors.internal(f"the spec replicas field {where} does not exist")
-    if call.verb == "get":
-        return Outcome(200, obj=now)
-    wanted = _wanted(cluster, call, now)
-    replicas = (wanted.get("spec") or {}).get("replicas", 0)
-    revision = (wanted.get("metadata") or {}).get("resourceVersion")
-    found = []
-    if replicas < 0:
-        why = "must be greater than or equal to 0"
-        found.append(errors.invalid_value("spec.replicas", replicas, why))
-    if found:
-        await gates.validation(cluster, _scale_info(cluster), call.name, found)
-    steps = ["spec", "replicas"]
-    if paths:
-        if (wanted.get("spec") or {}).get("replicas") is None:
-            raise errors.bad_request(f"the spec replicas field {where} cannot be empty")
-        steps = _steps(paths["specReplicasPath"])
-    changed = meta.with_path(obj, steps, replicas)
-    metadata = {**obj["metadata"]}
-    if revision:
-        metadata["resourceVersion"] = revision
-    changed["metadata"] = metadata
-    inner = Call(
-        verb="update", path=call.path, credential=call.credential, agent=call.agent, info=info,
-        subresource="scale", namespace=call.namespace, name=call.name, params=call.params,
-        body=changed, outside=call.outside, user=call.user, warnings=call.warnings,
-    )  # fmt: skip
-    try:
-        outcome = await writes.update(cluster, inner)
-    finally:
-        call.gate = inner.gate
-    assert outcome.obj is not None
-    return Outcome(200, obj=_scale_of(info, outcome.obj))
+    if info.custom is not None and "replicas" not in now["spec"]:
+        raise errors.internal(f"the spec replicas field {_where(info)} does not exist")
+    return now
 
 
-def _wanted(cluster: ClusterContext, call: Call, now: Object) -> Object:
+class UpdateScale(writes.Update):
+    """An update of the object with the replicas of the scale that was sent."""
+
+    def begin(self, request: Request) -> None:
+        """Its options are looked at where they are used."""
+        request.strategy = request.cluster.strategy(request.info)
+
+    def decode(self, request: Request) -> Decision:
+        if request.raw is None:
+            found = self._change(request)
+            if found:
+                request.gate = "validation"
+                return decision.legal(_ABOUT, request.name, found)
+            # from here on it is an update like any other
+            request.verb, request.content_type, request.duplicates = "update", "", []
+        return super().decode(request)
+
+    def _change(self, request: Request) -> list[FieldError]:
+        """Set `request.raw` to the object with its new scale; or what is wrong with that."""
+        info = request.info
+        obj = request.cluster.storage.get(info, request.namespace, request.name)[0]
+        wanted = _wanted(request, _scale_of(info, obj))
+        replicas = (wanted.get("spec") or {}).get("replicas", 0)
+        revision = (wanted.get("metadata") or {}).get("resourceVersion")
+        if replicas < 0:
+            why = "must be greater than or equal to 0"
+            return [errors.invalid_value("spec.replicas", replicas, why)]
+        steps = ["spec", "replicas"]
+        if info.custom is not None:
+            if (wanted.get("spec") or {}).get("replicas") is None:
+                raise errors.bad_request(f"the spec replicas field {_where(info)} cannot be empty")
+            steps = _steps((info.custom.scale or {})["specReplicasPath"])
+        changed = meta.with_path(obj, steps, replicas)
+        metadata = {**obj["metadata"]}
+        if revision:
+            metadata["resourceVersion"] = revision
+        changed["metadata"] = metadata
+        request.raw = changed
+        return []
+
+    def log(self, request: Request) -> None:
+        """The object is nothing that was sent."""
+
+    async def answer(self, request: Request) -> Outcome:
+        assert request.outcome.obj is not None
+        return Outcome(200, obj=_scale_of(request.info, request.outcome.obj))
+
+
+def _where(info: ResourceInfo) -> str:
+    assert info.custom is not None
+    return errors.go_value((info.custom.scale or {})["specReplicasPath"])
+
+
+def _wanted(request: Request, now: Object) -> Object:
     """The scale that was sent, or that a patch makes of the present one."""
-    about = _scale_info(cluster)
-    if call.verb != "patch":
-        raw = bodies.read(cluster, call, about)
+    if request.verb != "patch":
+        raw = bodies.read(request, _ABOUT)
     else:
-        patching.check_type(call)
-        patching.read(call)
-        if call.content_type == client.APPLY_PATCH:
-            raw = writes.applied(cluster, call, about, now)
+        patching.check_type(request)
+        patching.read(request)
+        if request.content_type == client.APPLY_PATCH:
+            raw = fieldowners.applied(request, _ABOUT, now)
         else:
-            raw = patching.patched(cluster, call, about, now)
+            raw = patching.patched(request, _ABOUT, now)
     try:
-        wanted, unknown = cluster.types.decode(_DEFINITION, raw)
-        if unknown or call.duplicates:
-            found = [*call.duplicates, *unknown]
-            gates.check_strict(cluster, call, about, found, raw, now)
+        wanted, unknown = request.cluster.types.decode(_DEFINITION, raw)
+        if unknown or request.duplicates:
+            found = [*request.duplicates, *unknown]
+            bodies.check_strict(request, _ABOUT, found, raw, now)
     except errors.ApiError as error:
-        raise patching.refusal(call, error, now, raw) from error
+        raise patching.refusal(request, error, now, raw) from error
     return wanted
-
-
-def _scale_info(cluster: ClusterContext) -> ResourceInfo:
-    """Scale has no resource of its own: what patches and messages need to know of it."""
-    return ResourceInfo(
-        group="autoscaling", version="v1", kind="Scale", plural="scales", singular="scale",
-        namespaced=True, verbs=(), definition=_DEFINITION,
-    )  # fmt: skip
 
 
 def _steps(path: str) -> list[str]:
@@ -136,3 +153,6 @@ def _scale_of(info: ResourceInfo, obj: Object) -> Object:
             selector = {"matchLabels": selector}
         scale["status"]["selector"] = str(labels.from_label_selector(selector))
     return scale
+
+
+UPDATE_SCALE = UpdateScale()

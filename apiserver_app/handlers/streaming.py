@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from apiserver_app.handlers import connect, gates, upgrades
+from apiserver_app.handlers import connect, permission, upgrades
 from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
@@ -59,101 +59,96 @@ class Forward:
     dial: Callable[[int], Awaitable[Connection]]
 
 
-async def exec_(cluster: ClusterContext, call: Call) -> Outcome:
-    command = list(call.params.get("command") or ())
-    options = {**_options(call, "PodExecOptions"), "command": command}
-    pod, container = await _located(cluster, call, options)
-    stdin, tty = options["stdin"], options["tty"]
+class Stream(connect.Connect):
+    """A connection whose streams a client talks on."""
+
+    def begin(self, request: Request) -> Awaitable[None] | None:
+        websocket = upgrades.is_websocket(request.call.headers)
+        if kinds.minor_of(request.cluster.version) >= _CHECKS_CREATE and websocket:
+            request.gate = "authorization"
+            return permission.check_may_create(request)
+        return None
+
+
+async def _exec(request: Request) -> Outcome:
+    nodes, options = request.cluster.nodes, request.obj
+    command, stdin, tty = options["command"], options["stdin"], options["tty"]
+    pod, container = _located(request)
 
     async def start() -> Process:
         if not command:
             raise NodeError(500, _NO_COMMAND)
-        return await cluster.nodes.exec(pod, container, command, stdin=stdin, tty=tty)
+        return await nodes.exec(pod, container, command, stdin=stdin, tty=tty)
 
-    return await _open(cluster, call, options, start)
+    return await _open(request, start)
 
 
-async def attach(cluster: ClusterContext, call: Call) -> Outcome:
-    options = _options(call, "PodAttachOptions")
-    pod, container = await _located(cluster, call, options)
-    stdin, tty = options["stdin"], options["tty"]
+async def _attach(request: Request) -> Outcome:
+    nodes, stdin, tty = request.cluster.nodes, request.obj["stdin"], request.obj["tty"]
+    pod, container = _located(request)
 
     async def start() -> Process:
-        return await cluster.nodes.attach(pod, container, stdin=stdin, tty=tty)
+        return await nodes.attach(pod, container, stdin=stdin, tty=tty)
 
-    return await _open(cluster, call, options, start)
+    return await _open(request, start)
 
 
-async def portforward(cluster: ClusterContext, call: Call) -> Outcome:
-    ports = [int(one) for one in call.params.get("ports") or () if names.is_number(one)]
-    options: Object = {"kind": "PodPortForwardOptions", "apiVersion": "v1"}
-    if ports:
-        options["ports"] = ports
-    await _check_create(cluster, call)
-    await connect.admit(cluster, call, options)
-    pod = connect.pod_of(cluster, call)
-    connect.check_host(pod, call.name)
+async def _portforward(request: Request) -> Outcome:
+    cluster, ports = request.cluster, request.obj.get("ports", [])
+    pod = connect.pod_of(request)
+    connect.check_host(pod, request.name)
     try:
-        upgrade = upgrades.of_forwarding(call.headers, cluster.version)
+        upgrade = upgrades.of_forwarding(request.call.headers, cluster.version)
         if upgrade.carrier == upgrades.WEBSOCKET:
-            _check_ports(call)
+            _check_ports(request.call)
     except upgrades.Refused as refused:
-        return await _refused(cluster, call, refused)
+        return await _refused(request, refused)
 
     async def dial(port: int) -> Connection:
         return await cluster.nodes.dial(pod, port)
 
-    task = cluster.kernel.current
-    assert task is not None
-    forward = Forward(upgrade, pod, ports, task.span, dial)
+    forward = Forward(upgrade, pod, ports, request.span, dial)
     await cluster.probe.hop("stream", "open", _told("portforward", upgrade, ports=ports))
     return Outcome(101, headers=upgrade.headers, stream=forward)
 
 
-async def _located(cluster: ClusterContext, call: Call, options: Object) -> tuple[Object, str]:
-    await _check_create(cluster, call)
-    await connect.admit(cluster, call, options)
-    pod = connect.pod_of(cluster, call)
-    container = connect.container_of(pod, call.param("container"))
-    connect.check_host(pod, call.name)
+def _located(request: Request) -> tuple[Object, str]:
+    pod = connect.pod_of(request)
+    container = connect.container_of(pod, request.call.param("container"))
+    connect.check_host(pod, request.name)
     return pod, container
 
 
-async def _open(
-    cluster: ClusterContext,
-    call: Call,
-    options: Object,
-    start: Callable[[], Awaitable[Process]],
-) -> Outcome:
+async def _open(request: Request, start: Callable[[], Awaitable[Process]]) -> Outcome:
     """Grant the upgrade, or pass on why not."""
+    cluster, options, kind = request.cluster, request.obj, request.subresource
     tty = options["tty"]
     wants = {name: options[name] for name in ("stdin", "stdout", "stderr")}
     wants["stderr"] = wants["stderr"] and not tty
     try:
-        upgrade = upgrades.of_remote_command(call.headers, cluster.version)
+        upgrade = upgrades.of_remote_command(request.call.headers, cluster.version)
         if not any(wants.values()) and not upgrade.translated:
             raise upgrades.Refused(400, "you must specify at least 1 of stdin, stdout, stderr")
         if not upgrade.translated:
             start = await _started(start)
     except upgrades.Refused as refused:
-        return await _refused(cluster, call, refused)
+        return await _refused(request, refused)
     except NodeError as error:
-        await cluster.probe.hop("stream", "refused", {"word": call.subresource, "why": str(error)})
+        await cluster.probe.hop("stream", "refused", {"word": kind, "why": str(error)})
         return connect.passed_on(error)
-    task = cluster.kernel.current
-    assert task is not None
-    session = Session(call.subresource, upgrade, **wants, tty=tty, span=task.span, start=start)
+    session = Session(kind, upgrade, **wants, tty=tty, span=request.span, start=start)
     command = options.get("command")
     streams = [name for name, wanted in wants.items() if wanted] + ["tty"] * tty
-    detail = _told(call.subresource, upgrade, streams=streams)
+    detail = _told(kind, upgrade, streams=streams)
     if command:
         detail["command"] = [word[:_WORD_MAX] for word in command[:_WORDS_MAX]]
     await cluster.probe.hop("stream", "open", detail)
     return Outcome(101, headers=upgrade.headers, stream=session)
 
 
-async def _refused(cluster: ClusterContext, call: Call, refused: upgrades.Refused) -> Outcome:
-    await cluster.probe.hop("stream", "refused", {"word": call.subresource, "why": str(refused)})
+async def _refused(request: Request, refused: upgrades.Refused) -> Outcome:
+    told = {"word": request.subresource, "why": str(refused)}
+    await request.cluster.probe.hop("stream", "refused", told)
     return connect.plain(refused.code, str(refused), refused.headers)
 
 
@@ -175,7 +170,8 @@ async def _started(start: Callable[[], Awaitable[Process]]) -> Callable[[], Awai
     return result
 
 
-def _options(call: Call, kind: str) -> Object:
+def _options(request: Request, kind: str) -> Object:
+    call = request.call
     options: Object = {
         "kind": kind,
         "apiVersion": "v1",
@@ -189,11 +185,27 @@ def _options(call: Call, kind: str) -> Object:
     return options
 
 
-async def _check_create(cluster: ClusterContext, call: Call) -> None:
-    assert call.info is not None
-    if kinds.minor_of(cluster.version) >= _CHECKS_CREATE and upgrades.is_websocket(call.headers):
-        call.gate = "authorization"
-        await gates.check_may_create(cluster, call, call.info)
+def _exec_options(request: Request) -> Object:
+    command = list(request.call.params.get("command") or ())
+    return {**_options(request, "PodExecOptions"), "command": command}
+
+
+def _attach_options(request: Request) -> Object:
+    return _options(request, "PodAttachOptions")
+
+
+def _forward_options(request: Request) -> Object:
+    named = request.call.params.get("ports") or ()
+    ports = [int(one) for one in named if names.is_number(one)]
+    options: Object = {"kind": "PodPortForwardOptions", "apiVersion": "v1"}
+    if ports:
+        options["ports"] = ports
+    return options
+
+
+EXEC = Stream(_exec_options, _exec)
+ATTACH = Stream(_attach_options, _attach)
+PORT_FORWARD = Stream(_forward_options, _portforward)
 
 
 def _check_ports(call: Call) -> None:

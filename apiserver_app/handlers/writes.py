@@ -1,5 +1,4 @@
-"""Create, update, patch and delete: the gates decode, mutating, prepare, validation, validating
-and etcd, in that order, each told of.
+"""Create, update and patch: what each does at the gates of a write.
 
 A write is built on a fresh copy and stored by compare-and-swap; when somebody was faster the
 whole is done again on the newer object, as long as the client did not name a resourceVersion.
@@ -12,289 +11,361 @@ pkg/registry/rest/{create,update}.go and pkg/registry/generic/registry/store.go.
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import CREATE, UPDATE
+import orjson
+
+from apiserver_app.admission.plugin import CREATE, UPDATE, Attributes
 from apiserver_app.handlers import (
     allocations,
+    attributes,
     bodies,
     conversions,
+    decision,
     deletes,
-    escalation,
-    gates,
+    fieldowners,
     options,
-    paramaccess,
     patching,
+    rest,
 )
-from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.call import Outcome
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import client, errors, meta
+from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.patch import managedfields
+from apiserver_app.machinery.patch import jsonpatch
 from apiserver_app.registry.validation import objectmeta
 
 REVISED = "resourceVersion should not be set on objects to be created"
 
 
-async def handle(cluster: ClusterContext, call: Call) -> Outcome:
-    """The verbs that change a resource itself or its status."""
-    if call.outside and call.verb in ("create", "update", "patch"):
-        options.check(call)
-    if call.verb == "create":
-        return await create(cluster, call)
-    if call.verb == "update":
-        return await update(cluster, call)
-    if call.verb == "patch":
-        return await patch(cluster, call)
-    if call.verb == "delete":
-        return await deletes.delete(cluster, call)
-    if call.verb == "deletecollection":
-        return await deletes.delete_collection(cluster, call)
-    if call.verb == "get":  # of a status subresource
-        assert call.info is not None
-        obj, value = cluster.storage.get(call.info, call.namespace, call.name)
-        return Outcome(200, obj=obj, value=value)
-    raise errors.method_not_allowed("", call.path, call.verb)
+class Write(Operation):
+    """An object comes with the request, and is stored as the gates leave it."""
 
+    passes = ("decode", "current", "mutating", "prepare", "validation", "validating", "etcd")
+    stores_object = True
 
-async def create(cluster: ClusterContext, call: Call) -> Outcome:
-    info = _info(call)
-    raw = bodies.read(cluster, call, info)
-    obj = await gates.decode(cluster, call, info, raw, None)
-    return await _create(cluster, call, info, obj)
+    def begin(self, request: Request) -> None:
+        request.strategy = request.cluster.strategy(request.info)
+        if request.call.outside:
+            options.check(request.call)
 
+    def read(self, request: Request) -> Object:
+        """The object as its sender wants it, of no checked type yet."""
+        raise NotImplementedError
 
-async def _create(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, *, instead: bool = False
-) -> Outcome:
-    """A decoded, defaulted object through the gates behind `decode`. `instead` of an update or an
-    apply of nothing: then its sender must be allowed to create."""
-    assert call.user is not None
-    dry_run = options.dry_run(call)
-    strategy = cluster.strategy(info)
-    ctx = cluster.context(call.user, call.namespace)
-    gates.wipe(obj)
-    attributes = gates.attributes(cluster, call, info, CREATE, obj, None, dry_run)
-    obj = await gates.mutate(cluster, call, attributes)
-    granted = await escalation.check(cluster, call, info, obj, None)
-    call.gate = "prepare"
-    metadata = obj["metadata"]
-    if not (metadata.get("name") or metadata.get("generateName")):
-        nameless = errors.required("metadata.name", "name or generateName is required")
-        await gates.validation(cluster, info, "", [nameless])
-    generated = not metadata.get("name")
-    said = str(metadata.get("resourceVersion") or "")
-    revised = said.isascii() and said.isdigit() and int(said[:20]) > 0 and not dry_run
-    gates.before_create(cluster, ctx, info, obj)
-    strategy.prepare_for_create(ctx, obj)
-    detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}
-    if generated:
-        detail["generateName"] = metadata["generateName"]
-    if granted:
-        detail["grants"] = granted
-    await cluster.probe.hop("gate", "prepare", "change", detail)
-    found = objectmeta.validate_object_meta(obj, info.namespaced, strategy.name_rule)
-    found += strategy.validate(ctx, obj)
-    found = found or await paramaccess.check(cluster, call, info, obj, None)
-    await gates.validation(cluster, info, metadata["name"], found)
-    call.warnings += strategy.warnings(ctx, obj, None)
-    attributes.name = metadata["name"]
-    if instead:
-        call.gate = "authorization"
-        await gates.check_may_create(cluster, call, info)
-    await gates.validating(cluster, attributes)
-    await conversions.before_write(cluster, info, obj)
-    try:
-        if revised:
-            raise errors.unclassified(REVISED)
-        stored = await _stored(cluster, info, obj, dry_run)
-    except errors.ApiError as error:
-        await gates.etcd(cluster, dry_run, error, op="create", key=_key(info, obj))
-        raise
-    await gates.etcd(
-        cluster, dry_run, None, op="create", key=_key(info, obj),
-        rev=meta.revision_of(stored),
-    )  # fmt: skip
-    return Outcome(201, obj=stored)
+    def decode(self, request: Request) -> Decision:
+        """A fresh, pruned, defaulted object of the served type, with its fields' manager noted."""
+        info, raw = request.info, self.read(request)
+        obj, unknown = self._typed(request, raw)
+        request.obj = obj
+        request.strategy.default(obj)
+        if request.verb != "patch":
+            rest.without_twins(request, obj, admitted=False)
+            self.log(request)
+        set_: list[Object] = []
+        if self._is_new(request):
+            if info.storage != "events":  # many, and nobody asks what was filled in
+                set_ = jsonpatch.diff(raw, obj)
+            fieldowners.track(request, obj, None)
+        word = f"{len(set_)} default{'s' if len(set_) != 1 else ''} set" if set_ else "well formed"
+        # encoded now: the values are parts of the object, which goes on changing
+        ops = orjson.Fragment(orjson.dumps(set_)) if set_ else []
+        detail: Object = {"word": word, "ops": ops}
+        if unknown:
+            detail["unknown"] = unknown
+            if info.custom is not None:
+                detail["word"] = f"{len(unknown)} pruned, {word}"
+        return Decision("change" if set_ else "allow", detail)
 
-
-async def _stored(
-    cluster: ClusterContext, info: ResourceInfo, obj: Object, dry_run: bool
-) -> Object:
-    """The object in the store, with what it needs of others."""
-    if dry_run:
-        return cluster.storage.create(info, obj, dry_run=True)
-    cluster.storage.check_new(info, obj)
-    await allocations.take(cluster, info, obj)
-    try:
-        return cluster.storage.create(info, obj)
-    except errors.ApiError:
-        await allocations.give_back(cluster, info, obj)
-        raise
-
-
-async def update(cluster: ClusterContext, call: Call) -> Outcome:
-    info = _info(call)
-    raw = bodies.read(cluster, call, info)
-    for attempt in range(gates.RETRIES_MAX):
-        obj = await gates.decode(cluster, call, info, raw, None)
-        _check_name(call, obj)
-        call.gate = "etcd"
-        named = obj["metadata"].get("resourceVersion") not in (None, "", "0")
-        old = cluster.storage.find(info, call.namespace, call.name)
-        gates.check_uid(info, call, obj, old)
-        if old is None:
-            if cluster.strategy(info).create_on_update and not call.subresource:
-                gates.track(cluster, call, info, obj, None)
-                return await _create(cluster, call, info, obj, instead=True)
-            raise errors.not_found(info.group, info.plural, call.name)
+    def _typed(self, request: Request, raw: Object) -> tuple[Object, list[str]]:
         try:
-            return await _update(cluster, call, info, obj, old)
-        except errors.ApiError as error:
-            if named or not gates.is_stale(error) or attempt == gates.RETRIES_MAX - 1:
-                raise
-    raise AssertionError("unreachable: the loop returns or raises")
+            obj, unknown = bodies.typed(request, request.info, raw)
+            _check_namespace(request, obj)
+            if unknown:
+                unknown = bodies.check_strict(request, request.info, unknown, raw, request.old)
+        except ApiError as error:
+            raise patching.refusal(request, error, request.old, raw) from error
+        return obj, unknown
+
+    def _is_new(self, request: Request) -> bool:
+        """Whether nothing is there yet that the object would replace."""
+        return request.old is None
+
+    def log(self, request: Request) -> None:
+        """Give the audit log what was sent, as it was understood."""
+        if request.audit is not None:
+            request.audit.requested(request.obj)
+
+    def attributes(self, request: Request) -> Attributes:
+        return attributes.of(request, request.obj)
+
+    def warnings(self, request: Request) -> list[str]:
+        if request.subresource == "status":
+            return []
+        return request.strategy.warnings(request.context, request.obj, request.old)
+
+    async def store(self, request: Request) -> Decision:
+        await conversions.before_write(request.cluster, request.info, request.obj)
+        return await self.put(request)
+
+    async def put(self, request: Request) -> Decision:
+        """Carry out the write."""
+        raise NotImplementedError
+
+    async def answer(self, request: Request) -> Outcome:
+        await deletes.give_back(request)
+        return request.outcome
 
 
-async def patch(cluster: ClusterContext, call: Call) -> Outcome:
-    """Apply the patch to what is stored, then go on as an update."""
-    info = _info(call)
-    patching.check_type(call)
-    applies = call.content_type == client.APPLY_PATCH
-    for attempt in range(gates.RETRIES_MAX):
-        old = cluster.storage.find(info, call.namespace, call.name)
-        if old is None and not (applies and not call.subresource):
-            call.gate = "etcd"
-            raise errors.not_found(info.group, info.plural, call.name)
-        if not attempt:
-            patching.read(call)
-            if call.audit is not None:
-                call.audit.patched(call.patch)
-        if old is None:
-            return await _apply_new(cluster, call, info)
-        if applies:
-            raw = applied(cluster, call, info, old)
-        else:
-            raw = patching.patched(cluster, call, info, old)
-        obj = await gates.decode(cluster, call, info, raw, old)
-        _check_name(call, obj)
-        call.gate = "etcd"
-        asked = obj["metadata"].get("resourceVersion")
-        named = asked not in (None, "", "0", old["metadata"]["resourceVersion"])
+class Create(Write):
+    """A decoded, defaulted object becomes a stored one."""
+
+    admits = CREATE
+
+    def read(self, request: Request) -> Object:
+        return bodies.read(request, request.info)
+
+    def current(self, request: Request) -> None:
+        request.dry_run = options.dry_run(request.call)
+        request.context = request.cluster.context(request.user, request.namespace)
+        rest.wipe(request.obj)
+
+    def prepare(self, request: Request) -> Decision:
+        obj, metadata = request.obj, request.obj["metadata"]
+        if not (metadata.get("name") or metadata.get("generateName")):
+            nameless = errors.required("metadata.name", "name or generateName is required")
+            request.gate = "validation"
+            return decision.legal(request.info, "", [nameless])
+        generated = not metadata.get("name")
+        said = str(metadata.get("resourceVersion") or "")
+        revised = said.isascii() and said.isdigit() and int(said[:20]) > 0
+        request.revision_named = revised and not request.dry_run
+        rest.before_create(request)
+        request.strategy.prepare_for_create(request.context, obj)
+        detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}
+        if generated:
+            detail["generateName"] = metadata["generateName"]
+        if request.granted:
+            detail["grants"] = request.granted
+        request.attributes.name = metadata["name"]  # it may just have got one
+        return Decision("change", detail)
+
+    def findings(self, request: Request) -> list[FieldError]:
+        strategy, obj = request.strategy, request.obj
+        found = objectmeta.validate_object_meta(obj, request.info.namespaced, strategy.name_rule)
+        return found + strategy.validate(request.context, obj)
+
+    async def put(self, request: Request) -> Decision:
+        info, obj = request.info, request.obj
+        key = _key(info, obj)
         try:
-            return await _update(cluster, call, info, obj, old)
-        except errors.ApiError as error:
-            if named or not gates.is_stale(error) or attempt == gates.RETRIES_MAX - 1:
-                raise
-            call.gate = "decode"
-    raise AssertionError("unreachable: the loop returns or raises")
+            if request.revision_named:
+                raise errors.unclassified(REVISED)
+            stored = await self._created(request)
+        except ApiError as error:
+            return decision.not_stored("create", key, error)
+        request.outcome = Outcome(201, obj=stored)
+        return decision.stored("create", key, meta.revision_of(stored), dry_run=request.dry_run)
+
+    async def _created(self, request: Request) -> Object:
+        """The object in the store, with what it needs of others."""
+        cluster, info, obj = request.cluster, request.info, request.obj
+        if request.dry_run:
+            return cluster.storage.create(info, obj, dry_run=True)
+        cluster.storage.check_new(info, obj)
+        await allocations.take(cluster, info, obj)
+        try:
+            return cluster.storage.create(info, obj)
+        except ApiError:
+            await allocations.give_back(cluster, info, obj)
+            raise
 
 
-def applied(cluster: ClusterContext, call: Call, info: ResourceInfo, old: Object | None) -> Object:
-    """What a server-side apply makes of the stored object, if there is one."""
-    made = managedfields.apply(
-        old, call.patch, manager=gates.manager_of(call), force=call.param("force") == "true",
-        subresource=call.subresource, now=meta.rfc3339(cluster.kernel.now),
-        schema=cluster.types.schema(info.definition),
-    )  # fmt: skip
-    patching.check_applied(call)
-    return made
+class CreateInstead(Create):
+    """An update or an apply of what is not there."""
+
+    needs_create = True
 
 
-async def _apply_new(cluster: ClusterContext, call: Call, info: ResourceInfo) -> Outcome:
-    raw = applied(cluster, call, info, None)
-    obj = await gates.decode(cluster, call, info, raw, None)
-    _check_name(call, obj)
-    call.gate = "etcd"
-    uid = obj["metadata"].get("uid")
-    if uid:
-        raise errors.conflict(
-            info.group, info.plural, call.name,
-            f"uid mismatch: the provided object specified uid {uid}, and no existing object was "
-            "found",
-        )  # fmt: skip
-    return await _create(cluster, call, info, obj, instead=True)
+class Update(Write):
+    """The object that is sent takes the place of the stored one."""
 
+    admits = UPDATE
 
-async def _update(
-    cluster: ClusterContext, call: Call, info: ResourceInfo, obj: Object, old: Object
-) -> Outcome:
-    assert call.user is not None
-    dry_run = options.dry_run(call)
-    strategy = cluster.strategy(info)
-    ctx = cluster.context(call.user, call.namespace, call.subresource)
-    gates.track(cluster, call, info, obj, old)
-    attributes = gates.attributes(cluster, call, info, UPDATE, obj, old, dry_run)
-    obj = await gates.mutate(cluster, call, attributes)
-    granted = await escalation.check(cluster, call, info, obj, old)
-    call.gate = "etcd"
-    gates.check_revision(info, strategy, obj, old)
-    call.gate = "prepare"
-    gates.before_update(obj, old)
-    on_status = call.subresource == "status"
-    if on_status:
-        strategy.prepare_for_status_update(ctx, obj, old)
-    else:
-        strategy.prepare_for_update(ctx, obj, old)
-    detail = {**_PREPARED, "grants": granted} if granted else _PREPARED
-    await cluster.probe.hop("gate", "prepare", "allow", detail)
-    found = objectmeta.validate_object_meta_update(obj, old)
-    if on_status:
-        found += strategy.validate_status_update(ctx, obj, old)
-    else:
-        found += strategy.validate_update(ctx, obj, old)
-        found = found or await paramaccess.check(cluster, call, info, obj, old)
-    await gates.validation(cluster, info, call.name, found)
-    if not on_status:
-        call.warnings += strategy.warnings(ctx, obj, old)
-    await gates.validating(cluster, attributes)
-    call.gate = "etcd"
-    if gates.is_finished(info, obj, old):
-        gone = cluster.storage.remove(info, old) if not dry_run else old
-        await gates.etcd(
-            cluster, dry_run, None, op="delete", key=_key(info, old),
-            rev=meta.revision_of(gone),
-        )  # fmt: skip
-        if not dry_run:
-            await allocations.give_back(cluster, info, old)
-        return Outcome(200, obj=gone)
-    await conversions.before_write(cluster, info, obj)
-    try:
-        if not dry_run:
-            await allocations.take(cluster, info, obj, old)
-        stored = cluster.storage.update(
-            info, obj, old, subresource=call.subresource, dry_run=dry_run
+    def read(self, request: Request) -> Object:
+        if request.raw is None:
+            request.raw = bodies.read(request, request.info)
+        return request.raw
+
+    def _is_new(self, request: Request) -> bool:
+        return False  # it is not known yet
+
+    def current(self, request: Request) -> None:
+        info = request.info
+        request.gate = "decode"
+        _check_name(request)
+        request.gate = "etcd"
+        request.old = request.cluster.storage.find(info, request.namespace, request.name)
+        rest.check_uid(request)
+        if request.old is None:
+            if not request.strategy.create_on_update or request.subresource:
+                raise errors.not_found(info.group, info.plural, request.name)
+            fieldowners.track(request, request.obj, None)
+            return _create_instead(request)
+        named = request.obj["metadata"].get("resourceVersion")
+        request.revision_named = named not in (None, "", "0")
+        self._begin_update(request, request.old)
+
+    def _begin_update(self, request: Request, old: Object) -> None:
+        request.dry_run = options.dry_run(request.call)
+        request.context = request.cluster.context(
+            request.user, request.namespace, request.subresource
         )
-    except errors.ApiError as error:
-        await gates.etcd(cluster, dry_run, error, op="update", key=_key(info, old))
-        raise
-    if not dry_run:
-        await allocations.give_back(cluster, info, old, stored)
-    unchanged = stored is old
-    await gates.etcd(
-        cluster, dry_run, None, op="update", key=_key(info, old),
-        rev=meta.revision_of(stored), unchanged=unchanged,
-    )  # fmt: skip
-    return Outcome(200, obj=stored)
+        fieldowners.track(request, request.obj, old)
+
+    def prepare(self, request: Request) -> Decision:
+        old = request.old
+        assert old is not None, "behind `current`"
+        request.gate = "etcd"
+        rest.check_revision(request, old)
+        request.gate = "prepare"
+        rest.before_update(request.obj, old)
+        if request.subresource == "status":
+            request.strategy.prepare_for_status_update(request.context, request.obj, old)
+        else:
+            request.strategy.prepare_for_update(request.context, request.obj, old)
+        if request.granted:
+            return Decision("allow", {**_PREPARED.detail, "grants": request.granted})
+        return _PREPARED
+
+    def findings(self, request: Request) -> list[FieldError]:
+        ctx, obj, old = request.context, request.obj, request.old
+        assert old is not None, "behind `current`"
+        found = objectmeta.validate_object_meta_update(obj, old)
+        if request.subresource == "status":
+            return found + request.strategy.validate_status_update(ctx, obj, old)
+        return found + request.strategy.validate_update(ctx, obj, old)
+
+    async def store(self, request: Request) -> Decision:
+        old = request.old
+        assert old is not None, "behind `current`"
+        if rest.is_finished(request.info, request.obj, old):
+            return await self._remove(request, old)
+        return await super().store(request)
+
+    async def _remove(self, request: Request, old: Object) -> Decision:
+        """The update took off the last finalizer."""
+        cluster, info, dry_run = request.cluster, request.info, request.dry_run
+        gone = cluster.storage.remove(info, old) if not dry_run else old
+        request.gone = None if dry_run else old
+        request.outcome = Outcome(200, obj=gone)
+        return decision.stored("delete", _key(info, old), meta.revision_of(gone), dry_run=dry_run)
+
+    async def put(self, request: Request) -> Decision:
+        cluster, info, old = request.cluster, request.info, request.old
+        dry_run, key = request.dry_run, _key(info, request.obj)
+        assert old is not None, "behind `current`"
+        try:
+            if not dry_run:
+                await allocations.take(cluster, info, request.obj, old)
+            stored = cluster.storage.update(
+                info, request.obj, old, subresource=request.subresource, dry_run=dry_run
+            )
+        except ApiError as error:
+            return decision.not_stored("update", key, error)
+        if not dry_run:
+            await allocations.give_back(cluster, info, old, stored)
+        request.outcome = Outcome(200, obj=stored)
+        return decision.stored(
+            "update", key, meta.revision_of(stored), dry_run=dry_run, unchanged=stored is old
+        )
+
+    def tries_again(self, request: Request, error: ApiError) -> bool:
+        return not request.revision_named and rest.is_stale(error)
 
 
-_PREPARED = {"word": "unchanged name"}
+class Patch(Update):
+    """The patch is applied to what is stored; from there on it is an update."""
+
+    def begin(self, request: Request) -> None:
+        super().begin(request)
+        patching.check_type(request)
+
+    def read(self, request: Request) -> Object:
+        info, applies = request.info, request.content_type == client.APPLY_PATCH
+        old = request.cluster.storage.find(info, request.namespace, request.name)
+        request.old = old
+        if old is None and not (applies and not request.subresource):
+            request.gate = "etcd"
+            raise errors.not_found(info.group, info.plural, request.name)
+        if not request.attempt:
+            patching.read(request)
+            if request.audit is not None:
+                request.audit.patched(request.patch)
+        if old is None or applies:
+            return fieldowners.applied(request, info, old)
+        return patching.patched(request, info, old)
+
+    def _is_new(self, request: Request) -> bool:
+        return request.old is None
+
+    def current(self, request: Request) -> None:
+        old, obj, info = request.old, request.obj, request.info
+        request.gate = "decode"
+        _check_name(request)
+        request.gate = "etcd"
+        if old is None:
+            uid = obj["metadata"].get("uid")
+            if uid:
+                raise errors.conflict(
+                    info.group, info.plural, request.name,
+                    f"uid mismatch: the provided object specified uid {uid}, and no existing "
+                    "object was found",
+                )  # fmt: skip
+            return _create_instead(request)
+        named = obj["metadata"].get("resourceVersion")
+        request.revision_named = named not in (None, "", "0", old["metadata"]["resourceVersion"])
+        self._begin_update(request, old)
 
 
-def _check_name(call: Call, obj: Object) -> None:
-    name = obj["metadata"].get("name", "")
+CREATE_OBJECT, UPDATE_OBJECT, PATCH_OBJECT = Create(), Update(), Patch()
+_CREATE_INSTEAD = CreateInstead()
+_PREPARED = Decision("allow", {"word": "unchanged name"})
+
+
+def _create_instead(request: Request) -> None:
+    """Go on as a create."""
+    request.operation = _CREATE_INSTEAD
+    _CREATE_INSTEAD.current(request)
+
+
+def _check_namespace(request: Request, obj: Object) -> None:
+    """The body's namespace must be the URL's."""
+    metadata = obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    if not request.info.namespaced:
+        if namespace:
+            del metadata["namespace"]
+        return
+    if not namespace:
+        metadata["namespace"] = request.namespace
+    elif namespace != request.namespace:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def _check_name(request: Request) -> None:
+    name = request.obj["metadata"].get("name", "")
     if not name:
         raise errors.bad_request(
-            f"the name of the object ({call.name} based on URL) was undeterminable: "
+            f"the name of the object ({request.name} based on URL) was undeterminable: "
             "name must be provided"
         )
-    if name != call.name:
+    if name != request.name:
         raise errors.bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+            f"the name of the object ({name}) does not match the name on the URL ({request.name})"
         )
-
-
-def _info(call: Call) -> ResourceInfo:
-    assert call.info is not None, "writes are routed to a resource"
-    return call.info
 
 
 def _key(info: ResourceInfo, obj: Object) -> str:

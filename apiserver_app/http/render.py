@@ -171,9 +171,8 @@ def accepted(accept: str, call: Call) -> Accepted:
     return found._replace(pretty=True) if pretty and not watch else found
 
 
-def of_refusal(headers: Mapping[str, str], call: Call | None) -> Accepted | None:
+def of_refusal(headers: Mapping[str, str], params: Mapping[str, list[str]]) -> Accepted | None:
     """The form of a Status; nothing when none that is asked for can be sent."""
     found = negotiation.plainly(headers.get("accept", ""))
-    params = call.params if call is not None else {}
     pretty = negotiation.wants_pretty(params, headers.get("user-agent", ""))
     return found._replace(pretty=True) if pretty and found else found

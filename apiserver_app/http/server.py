@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import urllib.parse
 
+from apiserver_app.handlers import request as requests
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import render, requestinfo, statuses, watches
@@ -32,47 +33,49 @@ class Server:
     async def serve(self, request: Request, reply: Reply) -> None:
         """Answer one request. Never raises."""
         headers = _headers_of(request)
-        call: Call | None = None
+        taken: requests.Request | None = None
         try:
             self.cluster.life.check()
             call = self._call(request, headers)
+            taken = requests.Request(self.cluster, call)
             check = functools.partial(render.accepted, headers.get("accept", ""), call)
-            call.check_answer = check
-            outcome = await self.pipeline.handle(call)
+            taken.check_answer = check
+            outcome = await self.pipeline.handle(taken)
             if outcome.stream is not None:
-                await sessions.serve(self.cluster, outcome, reply, self._headers(call))
+                await sessions.serve(self.cluster, outcome, reply, self._headers(taken))
                 return
             accepted = check()
             if outcome.selection is not None:
                 selection = outcome.selection
-                common = self._headers(call)
-                watches.open_watch(self.cluster, call, selection, accepted, reply, common)
+                common = self._headers(taken)
+                watches.open_watch(taken, selection, accepted, reply, common)
                 return
             status, more, body = render.outcome(self.cluster, call, outcome, accepted)
             if request.method == "HEAD":
                 body = b""
-            reply.head(status, statuses.merged(self._headers(call), more), body)
+            reply.head(status, statuses.merged(self._headers(taken), more), body)
         except errors.ApiError as error:
-            self._refuse(error, request, call, headers, reply)
+            self._refuse(error, request, taken, headers, reply)
         except Exception as error:  # the edge of the process: a bug must not hang a client
             self.cluster.on_bug(f"{request.method} {request.path}", error)
-            if call is not None and call.audit is not None:
-                call.audit.panicked(str(error), self.cluster.kernel.now)
+            if taken is not None and taken.audit is not None:
+                taken.audit.panicked(str(error), self.cluster.kernel.now)
             failure = errors.internal(f"{type(error).__name__}: {error}")
-            self._refuse(failure, request, call, headers, reply)
+            self._refuse(failure, request, taken, headers, reply)
 
     def _refuse(
         self,
         error: errors.ApiError,
         request: Request,
-        call: Call | None,
+        taken: requests.Request | None,
         headers: dict[str, str],
         reply: Reply,
     ) -> None:
-        status, more, body = statuses.render(error, render.of_refusal(headers, call))
+        params = taken.call.params if taken is not None else {}
+        status, more, body = statuses.render(error, render.of_refusal(headers, params))
         if request.method == "HEAD":
             body = b""
-        reply.head(status, statuses.merged(self._headers(call), more), body)
+        reply.head(status, statuses.merged(self._headers(taken), more), body)
 
     def call_of(self, request: Request) -> Call:
         """A request as the gates would get it. Raises ApiError for one that cannot be read."""
@@ -110,12 +113,12 @@ class Server:
             rest=_rest(asked) if asked.subresource == "proxy" else "",
         )
 
-    def _headers(self, call: Call | None) -> Headers:
-        if call is None:
+    def _headers(self, taken: requests.Request | None) -> Headers:
+        if taken is None:
             return []
-        headers = statuses.common_headers(call.audit_id, call.flow, call.warnings)
-        if call.traced:
-            headers.append(("Traceparent", call.traced))
+        headers = statuses.common_headers(taken.audit_id, taken.flow, taken.warnings)
+        if taken.traced:
+            headers.append(("Traceparent", taken.traced))
         return headers
 
 

@@ -9,8 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from apiserver_app.handlers import conversions, listoptions
-from apiserver_app.handlers.call import Call
-from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.request import Request
 from apiserver_app.http import encode, render
 from apiserver_app.http.exchange import Reply
 from apiserver_app.http.negotiation import Accepted
@@ -33,17 +32,15 @@ class Stream:
 
     def __init__(
         self,
-        cluster: ClusterContext,
-        call: Call,
+        request: Request,
         accepted: Accepted,
         reply: Reply,
         *,
         after: int = 0,
     ) -> None:
-        assert call.info is not None
-        self._cluster = cluster
-        self._info: ResourceInfo = call.info
-        self._call = call
+        self._cluster = request.cluster
+        self._info: ResourceInfo = request.info
+        self._request = request
         self._accepted = accepted
         self._reply = reply
         self._after = after  # what it has seen already, or a revision yet to come
@@ -170,8 +167,9 @@ class Stream:
     def close(self) -> None:
         """The client is gone: stop following, and leave no timer behind."""
         self.open = False
-        if self._call.audit is not None:
-            self._call.audit.complete(self._cluster.kernel.now, annotations=self._call.annotations)
+        audit = self._request.audit
+        if audit is not None:
+            audit.complete(self._cluster.kernel.now, annotations=self._request.annotations)
         for handle in self._timers.values():
             self._cluster.kernel.drop(handle)
         self._timers.clear()
@@ -184,7 +182,7 @@ class Stream:
     def _table(self, obj: Object, initial_end: bool = False) -> bytes:
         """A Table of one row. The mark of the initial events' end is told with its metadata, even
         to who wants no objects: the annotation stands there."""
-        info, included = self._info, tables.include_object(self._call.params)
+        info, included = self._info, tables.include_object(self._request.call.params)
         first, self._columns_sent = not self._columns_sent, True
         if initial_end and included == "None":
             included = "Metadata"
@@ -196,18 +194,16 @@ class Stream:
 
 
 def open_watch(
-    cluster: ClusterContext,
-    call: Call,
+    request: Request,
     selection: Selection,
     accepted: Accepted,
     reply: Reply,
     headers: list[tuple[str, str]],
 ) -> None:
     """Answer the head, then follow until the client goes, time is up or the revision is gone."""
-    info = call.info
-    assert info is not None
+    cluster, call, info = request.cluster, request.call, request.info
     options = listoptions.of_watch(call, cluster.version)
-    stream = Stream(cluster, call, accepted, reply, after=options.revision)
+    stream = Stream(request, accepted, reply, after=options.revision)
     strategy = cluster.strategy(info)
     selects = selection.selects(strategy)
     asks = info.custom is not None and info.custom.webhook is not None

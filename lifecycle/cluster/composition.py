@@ -121,7 +121,8 @@ class Cluster:
         self.definitions.start()
         self.services.start()
         self.etcd = self._etcd_server()
-        self.pipeline = Pipeline(self.context, paths.PathHandler(self.context).handle)
+        self.context.paths = paths.PathHandler(self.context).handle
+        self.pipeline = Pipeline(self.context)
         self.clients = clients.Clients(self.pipeline, self._loopback_token)
         self.context.loopback = self.clients.loopback()
         self.reloads = self._reloads()

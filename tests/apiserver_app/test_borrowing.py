@@ -112,8 +112,8 @@ def work(
 ) -> workestimator.Work:
     info = Resources("1.33").by_key[PODS_KEY]
     estimator = workestimator.Estimator(lambda _: stored, lambda *_: watches, minor)
-    call = Call(verb, PODS, Credential(), "kubectl", info, namespace="default")
-    call.params = {name: [value] for name, value in (params or {}).items()}
+    asked = {name: [value] for name, value in (params or {}).items()}
+    call = Call(verb, PODS, Credential(), "kubectl", info, namespace="default", params=asked)
     return estimator.of(call, 10)[0]
 
 

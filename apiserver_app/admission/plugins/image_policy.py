@@ -108,7 +108,7 @@ class ImagePolicyWebhook(Plugin):
             insecure=target.insecure, timeout_seconds=TIMEOUT_SECONDS,
         )  # fmt: skip
         note: Object = {"webhook": self.name, "to": target.url, "request": review}
-        attributes.calls.append(note)
+        attributes.run.calls.append(note)
         pause = self._durations["retryBackoff"] / 1000
         for left in reversed(range(TRIES_MAX)):
             try:

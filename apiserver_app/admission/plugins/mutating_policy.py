@@ -98,8 +98,8 @@ class MutatingAdmissionPolicy(Plugin):
 
     async def _admit(self, attributes: Attributes) -> Verdict:
         before = attributes.obj
-        kept = attributes.remembered.setdefault(self.name, _Remembered())
-        if attributes.round and not jsonpatch.same(kept.output, before):
+        kept = attributes.run.remembered.setdefault(self.name, _Remembered())
+        if attributes.run.round and not jsonpatch.same(kept.output, before):
             kept.require()
         run = _Run(attributes, kept)
         for applied in self._source.applied(attributes):
@@ -129,7 +129,7 @@ class _Run:
         binding = meta.name_of(applied.binding) if applied.binding else ""
         told: Object = {"policy": policy, "binding": binding}
         if applied.error:
-            self._attributes.policies.append({**told, "error": applied.error})
+            self._attributes.run.policies.append({**told, "error": applied.error})
             self._found(applied, applied.error, "")
             return
         for params in applied.params:
@@ -149,15 +149,15 @@ class _Run:
             failures = policy.get("failurePolicy") or "Fail"
             matches = await expressions.match(program.conditions, activation, failures)
             if not matches.hold:
-                self._attributes.policies.append(told)
+                self._attributes.run.policies.append(told)
                 told["matchConditions"] = f"not met: {matches.failed}"
                 if matches.error:
                     told["error"] = matches.error
                     self._found(applied, matches.error, "Invalid")
                 return
-        if self._attributes.round and key not in self._kept.again:
+        if self._attributes.run.round and key not in self._kept.again:
             return
-        self._attributes.policies.append(told)
+        self._attributes.run.policies.append(told)
         self.evaluated.append(key[0])
         before = self.obj
         told["mutations"] = []
@@ -173,7 +173,7 @@ class _Run:
                 self._found(applied, str(error), "Invalid")
         if self.obj is not before and not jsonpatch.same(self.obj, before):
             self._kept.require()
-            self._attributes.reinvoke = True
+            self._attributes.run.reinvoke = True
         if policy.get("reinvocationPolicy") == "IfNeeded":
             self._kept.invoked.add(key)
 

@@ -51,7 +51,7 @@ class NamespaceLifecycle(Plugin):
         found = attributes.reader.get("namespaces", "", namespace)
         if found is None:
             missing = errors.not_found("", "namespaces", namespace)
-            if attributes.operation == CREATE and attributes.attempt == 0:
+            if attributes.operation == CREATE and attributes.run.attempt == 0:
                 raise Later(MISSING_WAIT_MICROS, missing)
             raise missing
         leaving = (found.get("status") or {}).get("phase") == "Terminating"

@@ -138,7 +138,7 @@ def _account(attributes: Attributes, name: str) -> Object:
         f"error looking up service account {attributes.namespace}/{name}: "
         f'serviceaccount "{name}" not found',
     )
-    if name == DEFAULT and attributes.attempt < LOOKUPS_MAX - 1:
+    if name == DEFAULT and attributes.run.attempt < LOOKUPS_MAX - 1:
         raise Later(int(attributes.rand.uniform(100_000, 200_000)), error)
     raise error
 

@@ -122,7 +122,7 @@ class _Run:
         binding = meta.name_of(applied.binding) if applied.binding else ""
         told: Object = {"policy": policy, "binding": binding}
         if applied.error:
-            self.attributes.policies.append({**told, "error": applied.error})
+            self.attributes.run.policies.append({**told, "error": applied.error})
             if applied.policy["spec"].get("failurePolicy") != "Ignore":
                 self.denials.append(_Denial(policy, binding, applied.error))
             return
@@ -131,7 +131,7 @@ class _Run:
             entry = dict(told)
             if params is not None:
                 entry["params"] = meta.key_of(params)
-            self.attributes.policies.append(entry)
+            self.attributes.run.policies.append(entry)
             await self._evaluate(applied, params, entry)
 
     async def _evaluate(self, applied: Applied, params: Object | None, told: Object) -> None:

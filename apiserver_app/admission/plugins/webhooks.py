@@ -69,24 +69,24 @@ class MutatingAdmissionWebhook(_Webhooks):
 
     async def _dispatch(self, hooks: tuple[Hook, ...], attributes: Attributes) -> Verdict:
         before = obj = attributes.obj
-        kept = attributes.remembered.setdefault(self.name, _Remembered())
-        if attributes.round and not jsonpatch.same(kept.output, before):
+        kept = attributes.run.remembered.setdefault(self.name, _Remembered())
+        if attributes.run.round and not jsonpatch.same(kept.output, before):
             kept.require()
         for index, hook in enumerate(hooks):
             invocation = await configured.invocation(hook, index, attributes, obj)
-            if invocation is None or (attributes.round and hook.uid not in kept.again):
+            if invocation is None or (attributes.run.round and hook.uid not in kept.again):
                 continue
             changed = await _mutate(invocation, attributes, obj)
             if changed is not obj:
                 obj = changed
                 kept.require()
-                attributes.reinvoke = True
+                attributes.run.reinvoke = True
             if hook.spec.get("reinvocationPolicy") == "IfNeeded":
                 kept.invoked.add(hook.uid)
         kept.output = obj
-        if not attributes.calls:
+        if not attributes.run.calls:
             return _NO_WEBHOOK
-        why = _said(attributes.calls)
+        why = _said(attributes.run.calls)
         ops = [] if obj is before else jsonpatch.diff(before, obj)
         return Verdict("change" if ops else "allow", why, ops)
 
@@ -96,9 +96,9 @@ async def _mutate(
 ) -> Object | None:
     """The object as the webhook wants it; the very same when it changes nothing."""
     hook, means = invocation.hook, _means(attributes)
-    info, place = invocation.info, f"round_{attributes.round}_index_{invocation.index}"
+    info, place = invocation.info, f"round_{attributes.run.round}_index_{invocation.index}"
     note: Object = {}
-    attributes.calls.append(note)
+    attributes.run.calls.append(note)
     shown, mutated = obj, False
     try:
         shown, old = _as(means, obj, info), _as(means, attributes.old, info)
@@ -160,11 +160,11 @@ class ValidatingAdmissionWebhook(_Webhooks):
             found = await configured.invocation(hook, index, attributes, attributes.obj)
             if found is not None:
                 relevant.append(found)
-        if not relevant and not attributes.calls:
+        if not relevant and not attributes.run.calls:
             return _NO_WEBHOOK
         for error in await _all(relevant, attributes):
             raise error
-        return Verdict("allow", _said(attributes.calls))
+        return Verdict("allow", _said(attributes.run.calls))
 
 
 async def _all(relevant: list[Invocation], attributes: Attributes) -> list[ApiError]:
@@ -199,7 +199,7 @@ async def _validate(invocation: Invocation, number: int, attributes: Attributes)
     """The webhook's refusal, if it has one."""
     hook, means = invocation.hook, _means(attributes)
     note: Object = {}
-    attributes.calls.append(note)
+    attributes.run.calls.append(note)
     try:
         obj = _as(means, attributes.obj, invocation.info)
         old = _as(means, attributes.old, invocation.info)

@@ -1,6 +1,6 @@
 """One call of one webhook: the question, who answered what, and whether it counts.
 
-Every call is noted in attributes.calls for the trace: its target, both bodies (cut short), how
+Every call is noted in attributes.run.calls for the trace: its target, both bodies (cut short), how
 long it took and what came of it.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/{mutating,validating}/
@@ -48,8 +48,8 @@ async def ask(
     cannot. `note` gets what the trace tells of the call."""
     hook = invocation.hook
     note.update({"webhook": hook.name, "configuration": hook.configuration})
-    if attributes.round:
-        note["round"] = attributes.round
+    if attributes.run.round:
+        note["round"] = attributes.run.round
     if attributes.dry_run and hook.spec.get("sideEffects") not in _DRY:
         raise errors.bad_request(f'admission webhook "{hook.name}" does not support dry run')
     means = attributes.means

@@ -96,7 +96,7 @@ async def invocation(
         failed = await conditions.failed(hook.spec, attributes, info, obj)
         if failed is not None:
             note = {"webhook": hook.name, "configuration": hook.configuration, "verdict": "skip"}
-            attributes.calls.append({**note, "why": f"matchCondition {failed or 'unknown'}"})
+            attributes.run.calls.append({**note, "why": f"matchCondition {failed or 'unknown'}"})
             return None
     return Invocation(hook, index, info)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.handlers import bodies, patching
+from apiserver_app.handlers import request as requests
 from apiserver_app.handlers.call import Call
 from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import client, errors, meta
@@ -96,18 +97,19 @@ def _internal(cluster: Cluster, call: Call | None, write: Object | None) -> Obje
         return None
     context = cluster.context
     try:
+        asked = requests.Request(context, call)
         if call.verb != "patch":
-            raw = bodies.read(context, call, info)
+            raw = bodies.read(asked, info)
         else:
-            patching.check_type(call)
-            patching.read(call)
+            patching.check_type(asked)
+            patching.read(asked)
             key = info.etcd_key(call.namespace, call.name)
             before = write["prev"] if write is not None else cluster.store.revision
             entry = cluster.store.get_at(key, before) if before else None
-            if entry is None or call.content_type == client.APPLY_PATCH:
+            if entry is None or asked.content_type == client.APPLY_PATCH:
                 return None
-            raw = patching.patched(context, call, info, context.storage.object(info, entry))
-        obj, _ = bodies.typed(context, call, info, raw)
+            raw = patching.patched(asked, info, context.storage.object(info, entry))
+        obj, _ = bodies.typed(asked, info, raw)
         context.strategy(info).default(obj)
     except (errors.ApiError, EtcdError):
         return None

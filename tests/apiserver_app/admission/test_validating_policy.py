@@ -106,7 +106,7 @@ def test_trace_shows_each_expression_with_its_value(cluster: Cluster) -> None:
     )
     refused(cluster, deployment(6))
 
-    assert cluster.attributes.policies == [
+    assert cluster.attributes.run.policies == [
         {
             "policy": "replicas",
             "binding": "replicas-binding",
@@ -211,12 +211,12 @@ def test_params_by_name_and_by_selector(cluster: Cluster) -> None:
         }
         cluster.reader.put("configmaps", limits)
     cluster.send("deployments.apps", deployment(6))
-    assert cluster.attributes.policies[0]["params"] == "default/limits"
+    assert cluster.attributes.run.policies[0]["params"] == "default/limits"
 
     selected = {"selector": {"matchLabels": {"use": "limit"}}, "parameterNotFoundAction": "Allow"}
     bind(cluster, rule, binding={"paramRef": selected}, paramKind=kind)
     assert refused(cluster, deployment(6)).code == 422
-    assert [one["params"] for one in cluster.attributes.policies] == [
+    assert [one["params"] for one in cluster.attributes.run.policies] == [
         "default/limits", "default/strict",
     ]  # fmt: skip
 

@@ -1,0 +1,129 @@
+"""The two phases of admission: every plugin in order, the mutating ones, then the validating.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/{chain,audit}.go and
+pkg/endpoints/handlers/create.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from apiserver_app.admission.chain import Tell
+from apiserver_app.admission.plugin import Attributes
+from apiserver_app.gates.gate import Gate
+from apiserver_app.handlers import fieldowners, permission, rest
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.counters import Counters
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Request
+from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.probe import Probe
+
+Ask = Callable[[Attributes, Tell], Awaitable[int]]
+
+
+class _Phase(Gate):
+    """One phase: each plugin is recorded as soon as it decided, and counted."""
+
+    def __init__(self, cluster: ClusterContext) -> None:
+        self._chain = cluster.chain
+        self._counters = cluster.counters
+        self._kernel = cluster.kernel
+        self._probe = cluster.probe
+
+    async def _decide(self, attributes: Attributes, ask: Ask) -> Decision:
+        teller = _Teller(self._kernel, self._probe, self._counters, attributes)
+        try:
+            changes = await ask(attributes, teller.tell)
+        except ApiError as error:
+            detail = {"word": str(error.code), "message": error.message}
+            return Decision("deny", detail, refusal=error)
+        if changes:
+            word = f"{changes} change{'s' if changes != 1 else ''}"
+            return Decision("change", {"word": word, "passed": teller.passed})
+        return Decision("allow", {"word": "agreed", "passed": teller.passed})
+
+    def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
+        run, refusal = request.attributes.run, decision.refusal
+        operation = request.attributes.operation
+        self._counters.admitted(
+            self.name, operation, decided - began, tuple(run.quiet), rejected=refusal is not None
+        )
+        for note in run.called:
+            self._counters.called(self.name, operation, note, refusal.code if refusal else 0)
+
+
+class _Teller:
+    """Records what the plugins of one phase say; those that agree, together with the next."""
+
+    __slots__ = ("_attributes", "_counters", "_kernel", "_mark", "_probe", "passed")
+
+    def __init__(
+        self, kernel: Kernel, probe: Probe, counters: Counters, attributes: Attributes
+    ) -> None:
+        self._kernel = kernel
+        self._probe = probe
+        self._counters = counters
+        self._attributes = attributes
+        self._mark = kernel.now
+        self.passed: list[tuple[str, str, str]] = []
+        attributes.run.quiet, attributes.run.called = [], []
+
+    async def tell(self, phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
+        attributes, run, now = self._attributes, self._attributes.run, self._kernel.now
+        if now == self._mark and verdict != "deny":
+            run.quiet.append(plugin)
+        else:
+            self._counters.asked(
+                plugin, phase, attributes.operation, now - self._mark, rejected=verdict == "deny"
+            )
+            self._mark = now
+        calls, policies = run.calls, run.policies
+        if verdict in ("allow", "skip") and not calls and not policies:
+            self.passed.append((plugin, verdict, why))
+            return
+        told, self.passed = self.passed, []
+        detail: Object = {}
+        if calls:
+            run.calls, detail["calls"] = [], calls
+            run.called.extend(calls)
+        if policies:
+            run.policies, detail["policies"] = [], policies
+        await self._probe.hop("plugin", phase, plugin, verdict, why, ops, told, detail)
+
+
+class Mutating(_Phase):
+    """Plugins change the object."""
+
+    name = refuses_as = "mutating"
+    source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go"
+
+    async def decide(self, request: Request) -> Decision:
+        attributes = request.attributes = request.operation.attributes(request)
+        if not request.operation.stores_object:
+            return await self._decide(attributes, self._chain.mutate)
+        before = request.obj["metadata"].get("managedFields")
+        decision = await self._decide(attributes, self._chain.mutate)
+        if decision.refusal is None:
+            assert attributes.obj is not None, "something is to be stored"
+            request.obj = attributes.obj
+            fieldowners.mend(request, attributes.obj, before)
+            rest.without_twins(request, attributes.obj, admitted=True)
+        return decision
+
+
+class Validating(_Phase):
+    """Plugins only judge it."""
+
+    name = refuses_as = "validating"
+    source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go"
+
+    async def decide(self, request: Request) -> Decision:
+        if request.operation.needs_create:
+            request.gate = "authorization"
+            await permission.check_may_create(request)
+            request.gate = self.name
+        return await self._decide(request.attributes, self._chain.validate)

@@ -1,0 +1,62 @@
+"""Who sends the request.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/authentication.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.gates import audit, details
+from apiserver_app.gates.gate import Gate
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Request
+from apiserver_app.machinery import errors
+
+
+class Authentication(Gate):
+    name = refuses_as = "authentication"
+    source = "staging/src/k8s.io/apiserver/pkg/endpoints/filters/authentication.go"
+    reads = True
+
+    def __init__(self, cluster: ClusterContext) -> None:
+        self._authentication = cluster.authentication
+        self._kernel = cluster.kernel
+        self._audit = cluster.audit
+        self._counters = cluster.counters
+        self._details = details.Details()
+
+    async def decide(self, request: Request) -> Decision:
+        call = request.call
+        dropped: tuple[str, ...] = ()
+        user, tries = await self._authentication.authenticate(
+            call.credential, self._kernel.now, path=call.path
+        )
+        if call.outside and user is not None:
+            request.call, dropped = call.without_credential()
+        detail = self._details.authentication(user, tries, dropped)
+        if user is not None:
+            request.user = user
+            return Decision("allow", detail, "success")
+        if self._authentication.disabled:
+            raise errors.internal("no User found in context")
+        self._log(request)
+        offered = call.credential.bearer or any(one.verdict == "deny" for one in tries)
+        result = "error" if offered else "failure"
+        return Decision("deny", detail, result, refusal=errors.unauthorized())
+
+    def _log(self, request: Request) -> None:
+        """A request that proved nobody is one event of its own."""
+        if self._audit is None:
+            return
+        event = audit.begin(self._audit, request, known=False, now=self._kernel.now)[1]
+        if event is not None:
+            tried = "bearer" if request.call.headers.get("authorization") else ""
+            said = f"attempted: {tried}" if tried else "no credentials provided"
+            event.failed_to_authenticate(f"Authentication failed, {said}", self._kernel.now)
+
+    def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
+        if not decision.result:
+            return
+        self._counters.passed(self.name, decision.result, self._kernel.now - began)
+        if decision.refusal is None:
+            self._counters.known(request.user.name)

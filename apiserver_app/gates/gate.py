@@ -1,0 +1,61 @@
+"""What a gate is, and the one runner: it asks each gate in turn, and records what was decided.
+
+A gate decides and returns what it decided; it records nothing itself. A refusal ends the request:
+the gate returns it, or raises an ApiError, which then is one of the gate where the request stands.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go (DefaultBuildHandlerChain).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.decision import Decision, refused
+from apiserver_app.handlers.request import Request
+from apiserver_app.machinery.errors import ApiError
+
+
+class Gate:
+    """One gate of one API server. Made when the server is; takes what it needs of it then."""
+
+    name = ""
+    source = ""  # the upstream file it models
+    reads = False  # whether requests that change nothing pass it, too
+    # the gate whose refusals its own are; a step that is told of only when it refuses
+    # has the name of another one here
+    refuses_as = ""
+
+    def __init__(self, cluster: ClusterContext) -> None:
+        """Gates that need nothing of the server keep nothing of it."""
+
+    def decide(self, request: Request) -> Decision | Awaitable[Decision | None] | None:
+        """What is decided about the request; None when there is nothing to decide."""
+        raise NotImplementedError
+
+    def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
+        """Give metrics and the audit log what was decided. `began` and `decided` are the moments
+        between which it was thought about; by now it is recorded, too."""
+
+
+async def run(request: Request, gates: Iterable[Gate]) -> None:
+    """Take the request through the gates. Raises the refusal of one of them."""
+    cluster = request.cluster
+    kernel, hop = cluster.kernel, cluster.probe.hop
+    for gate in gates:
+        request.gate = gate.refuses_as
+        began = kernel.now
+        try:
+            found = gate.decide(request)
+            decision = found if found is None or isinstance(found, Decision) else await found
+        except ApiError as error:
+            decision = refused(error)
+        if decision is None:
+            continue
+        decided = kernel.now
+        await hop("gate", request.gate, decision.verdict, decision.detail)
+        if request.gate == gate.refuses_as:  # and not a step of it that is another gate's matter
+            gate.observe(request, decision, began, decided)
+        if decision.refusal is not None:
+            decision.refusal.gate = request.gate
+            raise decision.refusal

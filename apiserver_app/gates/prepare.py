@@ -1,0 +1,30 @@
+"""What only the server sets is set, and what a client may not set is dropped.
+
+Before that: nobody grants more than they hold, which is a matter of authorization.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from apiserver_app.gates.gate import Gate
+from apiserver_app.handlers import escalation
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Request
+
+
+class Prepare(Gate):
+    name = refuses_as = "prepare"
+    source = "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go"
+
+    def decide(self, request: Request) -> Decision | Awaitable[Decision]:
+        if request.info.group == escalation.GROUP:
+            return self._grant(request)
+        return request.operation.prepare(request)
+
+    async def _grant(self, request: Request) -> Decision:
+        request.granted = await escalation.check(request)
+        request.gate = self.name
+        return request.operation.prepare(request)

@@ -1,0 +1,113 @@
+"""Which server answers: another one, a path of this one, or the operation on a resource.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/server/handler.go (director.ServeHTTP) and
+staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from apiserver_app.aggregator import proxy
+from apiserver_app.gates.gate import Gate
+from apiserver_app.handlers import conversions, deprecations, operations, readpath, routes
+from apiserver_app.handlers.call import READS
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.machinery import errors
+from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.meta import Object
+
+
+class Routing(Gate):
+    """Finds the operation."""
+
+    name = refuses_as = "routing"
+    source = "staging/src/k8s.io/apiserver/pkg/server/handler.go"
+    reads = True
+
+    def __init__(self, cluster: ClusterContext) -> None:
+        self._cluster = cluster
+        self._minor = kinds.minor_of(cluster.version)
+
+    def decide(self, request: Request) -> Decision | Awaitable[Decision]:
+        call, services = request.call, self._cluster.services
+        if services.remote:
+            remote = services.route(call.path)
+            if remote is not None:
+                request.operation = proxy.PassOn(remote)
+                return Decision("allow", proxy.route(remote))
+        if call.info is None:
+            return self._path(request)
+        self._check(request)
+        request.operation = operations.of(request)
+        if call.info.custom is not None:
+            return self._custom(request)
+        reads = call.outside and call.verb in READS
+        read = readpath.of(call, self._minor) if reads else None
+        return Decision("allow", routes.of_resource(call.info, read))
+
+    def _path(self, request: Request) -> Decision:
+        """A path that is no resource: discovery, version, health."""
+        found = None if request.call.asked[2] else self._cluster.paths(request.call)
+        if found is None:
+            raise _nowhere()
+        request.operation, request.outcome = ANSWERED, found
+        return Decision("allow", routes.of_path(request.call.path, self._cluster.resources))
+
+    def _check(self, request: Request) -> None:
+        """Whether there is such a route, and what its client should know of it."""
+        call, info = request.call, request.info
+        if call.routed == 404:
+            raise _nowhere()
+        served = call.subresource == "proxy" or call.verb in self._cluster.verbs_of(
+            info, call.subresource
+        )
+        if call.routed == 405 or not served:
+            if call.verb == "watch":
+                raise errors.method_not_allowed(info.group, info.plural, call.verb)
+            raise errors.no_such_method()
+        if request.check_answer is not None:
+            request.check_answer()
+        if call.outside:
+            said = deprecations.warnings(info, self._cluster.version)
+            if said:
+                request.warnings += said
+                request.annotations[deprecations.AUDIT] = "true"
+
+    async def _custom(self, request: Request) -> Decision:
+        """To the part of the server that serves custom resources."""
+        call, info, kernel = request.call, request.info, self._cluster.kernel
+        assert info.custom is not None
+        info.custom.check(call.verb)
+        waits = 0.0
+        if call.verb == "create" and not call.subresource:
+            waits = (info.custom.settled_at() - kernel.now) / kernels.SECOND
+        detail: Object = {**routes.CUSTOM, "definition": info.key}
+        if call.outside and call.verb in READS:
+            detail["read"] = readpath.of(call, self._minor)._asdict()
+        if waits > 0:  # other API servers may not know of the definition yet
+            detail["seconds"] = waits
+            await kernel.sleep(waits)
+        converted = await conversions.before_read(request)
+        if converted:
+            detail["converted"] = converted
+        return Decision("allow", detail)
+
+
+def _nowhere() -> errors.ApiError:
+    """Each of the three servers was offered the request, and none has the path."""
+    error = errors.path_not_found()
+    error.about = {"chain": routes.CHAIN}
+    return error
+
+
+class Answered(Operation):
+    """A path whose document is at hand."""
+
+    refuses_as = "routing"
+
+
+ANSWERED = Answered()

@@ -1,0 +1,76 @@
+"""What a gate decided: the one record that the trace, metrics and the audit log are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.errors import ApiError, FieldError
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import generic
+
+
+class Decision(NamedTuple):
+    """`detail` is what the trace is told: a `word` first, then what the decision rests on."""
+
+    verdict: str  # allow, change, skip, deny
+    detail: Any
+    result: str = ""  # what metrics count it as
+    reason: str = ""  # upstream's reason, which the audit log has
+    refusal: ApiError | None = None  # of a deny: how the request is answered
+
+
+LEGAL = Decision("allow", {"word": "legal"})
+WELL_FORMED = Decision("allow", {"word": "well formed"})
+
+
+def refused(error: ApiError) -> Decision:
+    """A refusal that was raised."""
+    detail = {**error.about, "word": str(error.code), "message": error.message}
+    return Decision("deny", detail, refusal=error)
+
+
+def legal(info: ResourceInfo, name: str, found: Sequence[FieldError]) -> Decision:
+    """The decision of validation."""
+    if not found:
+        return LEGAL
+    error = errors.invalid(info.group, info.kind, name, found)
+    detail = {
+        "word": f"{len(found)} error{'s' if len(found) != 1 else ''}",
+        "message": error.message,
+        "errors": error.details["causes"],
+    }
+    return Decision("deny", detail, refusal=error)
+
+
+def stored(op: str, key: str, revision: int, *, dry_run: bool, unchanged: bool = False) -> Decision:
+    """What a call of the storage interface did, which was carried out before this."""
+    detail: Object = {"word": str(revision), "call": generic.CALLS[op], "key": key}
+    if dry_run:
+        detail.update(word="dry run", why=DRY_RUN)
+    elif unchanged:
+        detail["word"] = "no change"
+    else:
+        detail["rev"] = revision
+        return Decision("allow", detail, op)
+    return Decision("skip", detail)
+
+
+def not_stored(op: str, key: str, error: ApiError) -> Decision:
+    """The storage interface refused."""
+    detail = {
+        "word": error.reason or str(error.code), "call": generic.CALLS[op], "key": key,
+        **error.about, "message": error.message,
+    }  # fmt: skip
+    return Decision("deny", detail, refusal=error)
+
+
+def answered(why: str = "") -> Decision:
+    """The answer was made up on the spot."""
+    detail = {"word": "not stored", "why": why} if why else {"word": "not stored"}
+    return Decision("skip", detail)
+
+
+# what the storage does then, as upstream's DryRunnableStorage
+DRY_RUN = "the key was looked up and the object answered; nothing was written"

@@ -1,0 +1,91 @@
+"""Get, list and watch: answered from the watch cache or the store, past no gate of a write.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.handlers import componentstatus, listoptions, readpath, scale
+from apiserver_app.handlers.call import Outcome
+from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.machinery.kinds import kinds
+from apiserver_app.registry import generic
+from apiserver_app.registry.generic import Selection
+
+COMPUTED = "componentstatuses"  # not stored
+
+
+class Get(Operation):
+    async def answer(self, request: Request) -> Outcome:
+        cluster, info, call = request.cluster, request.info, request.call
+        if call.params:
+            revision = listoptions.parse_revision(call.param("resourceVersion"))
+            _check_fresh(request, revision)
+        request.gate = "etcd"
+        if info.plural == COMPUTED:
+            return componentstatus.get(request)
+        if not call.params:  # the latest is wanted
+            cluster.counters.stored("get", info.key, 0)
+        obj, value = cluster.storage.get(info, request.namespace, request.name)
+        return Outcome(200, obj=obj, value=value)
+
+
+class GetPart(Operation):
+    """A subresource that is a view of the object."""
+
+    async def answer(self, request: Request) -> Outcome:
+        storage = request.cluster.storage
+        obj, value = storage.get(request.info, request.namespace, request.name)
+        return Outcome(200, obj=obj, value=value)
+
+
+class GetScale(Operation):
+    async def answer(self, request: Request) -> Outcome:
+        return Outcome(200, obj=scale.read(request))
+
+
+class List(Operation):
+    async def answer(self, request: Request) -> Outcome:
+        cluster, info = request.cluster, request.info
+        selection = _selection(request)
+        options = listoptions.of_list(request.call)
+        request.gate = "etcd"
+        _check_fresh(request, options.at_least)
+        if info.plural == COMPUTED:
+            return componentstatus.page(request, selection)
+        if readpath.of(request.call, kinds.minor_of(cluster.version)).by == readpath.ETCD:
+            cluster.counters.stored("list", info.key, 0)
+        page = cluster.storage.page(
+            info, cluster.strategy(info), selection,
+            limit=options.limit, token=options.token, revision=options.revision,
+        )  # fmt: skip
+        return Outcome(200, page=page)
+
+
+class Watch(Operation):
+    """The selection; whoever asked opens the stream with the same options."""
+
+    async def answer(self, request: Request) -> Outcome:
+        selection = _selection(request)
+        options = listoptions.of_watch(request.call, request.cluster.version)
+        request.gate = "etcd"
+        if options.initial:  # a watch from a revision yet to come waits for it
+            _check_fresh(request, options.revision)
+        return Outcome(200, selection=selection)
+
+
+def _selection(request: Request) -> Selection:
+    call = request.call
+    return request.cluster.selection(
+        request.info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
+    )
+
+
+def _check_fresh(request: Request, revision: int) -> None:
+    """What is asked for must have happened."""
+    current = request.cluster.store.revision
+    if revision > current:
+        raise generic.too_new(revision, current)
+
+
+GET, GET_PART, GET_SCALE, LIST, WATCH = Get(), GetPart(), GetScale(), List(), Watch()

@@ -1,0 +1,166 @@
+"""The request in hand: what came (`call`, never changed), and what is found out on the way.
+
+Each gate adds to it: nothing reads `obj` before it was decoded or `outcome` before it was stored.
+What a request does at the gates of a write is its `operation`.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/request/{requestinfo,context}.go and
+pkg/registry/rest/rest.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from apiserver_app.admission.plugin import CREATE, Attributes
+from apiserver_app.auditing.event import Event
+from apiserver_app.auth import protocols as auth
+from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.cluster import ClusterContext, Place
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.errors import ApiError, FieldError
+from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.registry.strategy import Context, Strategy
+
+NOBODY = User("")
+_NONE: Object = {}
+TRACEPARENT = "traceparent"  # of W3C Trace Context
+_TRACEPARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
+
+
+class Request:
+    """One request on its way through the gates of one API server."""
+
+    __slots__ = (
+        "annotations", "attempt", "attributes", "audit", "audit_id", "call", "check_answer",
+        "cluster", "content_type", "context", "dry_run", "duplicates", "flow", "gate", "gone",
+        "granted", "info", "name", "namespace", "obj", "old", "operation", "options", "outcome",
+        "patch", "place", "raw", "revision_named", "span", "strategy", "subresource", "user",
+        "verb", "warnings",
+    )  # fmt: skip
+
+    # set by the gates
+    info: ResourceInfo  # of requests for a resource
+    operation: Operation  # of writes
+    strategy: Strategy
+    context: Context
+    attributes: Attributes
+    obj: Object
+    outcome: Outcome
+
+    def __init__(self, cluster: ClusterContext, call: Call) -> None:
+        self.cluster = cluster
+        self.call = call
+        self.verb = call.verb
+        if call.info is not None:
+            self.info = call.info
+        self.subresource = call.subresource
+        self.namespace = call.namespace
+        self.name = call.name
+        self.content_type = call.content_type
+        # of an outside request: refuses one whose answer no form that it accepts can carry
+        self.check_answer: Callable[[], object] | None = None
+        self.span = 0  # its record in the trace
+        self.gate = ""  # where it stands: what a refusal belongs to
+        # found by the gates that all pass
+        self.user: User = NOBODY
+        self.audit_id = ""
+        self.audit: Event | None = None  # what is logged of it, if anything
+        self.flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
+        self.place: Place | None = None  # of flow control: given back with the answer
+        self.warnings: list[str] = []
+        self.annotations: dict[str, str] = {}  # for the audit log
+        # of a write
+        self.attempt = 0  # how often somebody else was faster
+        self.raw: Object | None = None  # the body as a value
+        self.patch: Any = None  # what a PATCH carried, as a value
+        self.duplicates: list[str] = []  # what strict decoding finds in the body
+        self.old: Object | None = None  # the stored object, as it is before
+        self.gone: Object | None = None  # what was removed for good
+        self.options: Object = _NONE  # of a deletion
+        self.dry_run = False
+        self.revision_named = False  # the client says which revision it changes
+        self.granted = ""  # why it may grant what it grants
+
+    @property
+    def traced(self) -> str:
+        """The traceparent of what follows from this request, when it came with a valid one."""
+        given = self.call.headers.get(TRACEPARENT, "")
+        if not given or not _TRACEPARENT.fullmatch(given):
+            return ""
+        version, trace, _, flags = given.split("-")
+        return f"{version}-{trace}-{self.span:016x}-{flags}"
+
+    def asked(self) -> auth.Attributes:
+        """What the authorizers are asked."""
+        call = self.call
+        info = call.info
+        group, version, plural = (
+            call.asked if info is None else (info.group, info.version, info.plural)
+        )
+        return auth.Attributes(
+            self.user, call.verb, call.path, group, version, plural, call.subresource,
+            call.namespace, call.name, call.param("fieldSelector"), call.param("labelSelector"),
+        )  # fmt: skip
+
+
+class Operation:
+    """What one kind of write does at the gates. The gates are the same for all
+    (`apiserver_app.gates.WRITE`); an operation passes those that it names.
+
+    It has no state: what it finds is kept in the request. It records nothing either: that is done
+    by the runner of the gates.
+    """
+
+    passes: tuple[str, ...] = ()
+    refuses_as = "decode"  # the gate of what is refused outside of them
+    admits = CREATE  # the operation as admission calls it
+    # whether its object is stored as admission leaves it
+    stores_object = False
+    # whether its sender must be allowed to create the object, too
+    needs_create = False
+
+    def begin(self, request: Request) -> Awaitable[None] | None:
+        """Refuse what cannot be asked for at all, before the first gate."""
+        return None
+
+    def decode(self, request: Request) -> Decision:
+        """Set `request.obj`."""
+        raise NotImplementedError
+
+    def current(self, request: Request) -> None:
+        """Look at the stored object that is about to change, before admission does."""
+
+    def attributes(self, request: Request) -> Attributes:
+        """The request as admission sees it."""
+        raise NotImplementedError
+
+    def prepare(self, request: Request) -> Decision:
+        raise NotImplementedError
+
+    def findings(self, request: Request) -> list[FieldError]:
+        """What is wrong with the object."""
+        return []
+
+    def subject(self, request: Request) -> tuple[ResourceInfo, str]:
+        """The resource and name that a refusal of validation is about."""
+        return request.info, request.name or meta.name_of(request.obj)
+
+    def warnings(self, request: Request) -> list[str]:
+        """What its sender should know of an object that is legal."""
+        return []
+
+    async def store(self, request: Request) -> Decision:
+        """Set `request.outcome`."""
+        raise NotImplementedError
+
+    def tries_again(self, request: Request, error: ApiError) -> bool:
+        """Whether to begin anew on the newer object, since somebody else was faster."""
+        return False
+
+    async def answer(self, request: Request) -> Outcome:
+        return request.outcome
