@@ -1,5 +1,9 @@
 """The gates of a request, in upstream's order: what each decides, and the tuple of all.
 
+What is said of a gate on its class is said nowhere else: the recorder charges its cost, the trace's
+start record carries the rest to the page, and the page's sentences about a gate have the keys
+`gate.<name>` and `gate.<name>.*`.
+
 Create, update, apply, patch, delete, deletecollection and the subresources drive the same tuple;
 which of the gates of a write an operation passes, it says itself (`Operation.passes`).
 
@@ -20,6 +24,7 @@ from apiserver_app.gates.prepare import Prepare
 from apiserver_app.gates.routing import Routing
 from apiserver_app.gates.validation import Validation
 from apiserver_app.gates.write import Current, Decode, Etcd
+from apiserver_app.machinery.meta import Object
 
 # every request passes these
 FILTERS: tuple[type[Gate], ...] = (
@@ -30,3 +35,20 @@ WRITE: tuple[type[Gate], ...] = (
     Decode, Current, Mutating, Prepare, Validation, Validating, Etcd,
 )  # fmt: skip
 GATES = (*FILTERS, *WRITE)
+# those that the trace tells of; the others are steps of theirs
+TOLD = tuple(gate for gate in GATES if gate.name == gate.refuses_as)
+COSTS = {gate.name: gate.cost for gate in TOLD}
+
+
+def described() -> list[Object]:
+    """For the trace's start record, in order."""
+    return [_described(gate) for gate in TOLD]
+
+
+def _described(gate: type[Gate]) -> Object:
+    told: Object = {"name": gate.name, "cost": gate.cost, "source": gate.source}
+    if gate.reads:
+        told["reads"] = True
+    if gate.plugins:
+        told["plugins"] = True
+    return told

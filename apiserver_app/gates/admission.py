@@ -28,6 +28,8 @@ Ask = Callable[[Attributes, Tell], Awaitable[int]]
 class _Phase(Gate):
     """One phase: each plugin is recorded as soon as it decided, and counted."""
 
+    plugins = True
+
     def __init__(self, cluster: ClusterContext) -> None:
         self._chain = cluster.chain
         self._counters = cluster.counters
@@ -40,11 +42,11 @@ class _Phase(Gate):
             changes = await ask(attributes, teller.tell)
         except ApiError as error:
             detail = {"word": str(error.code), "message": error.message}
-            return Decision("deny", detail, refusal=error)
+            return Decision("deny", detail, "rejected", refusal=error)
         if changes:
             word = f"{changes} change{'s' if changes != 1 else ''}"
-            return Decision("change", {"word": word, "passed": teller.passed})
-        return Decision("allow", {"word": "agreed", "passed": teller.passed})
+            return Decision("change", {"word": word, "passed": teller.passed}, "admitted")
+        return Decision("allow", {"word": "agreed", "passed": teller.passed}, "admitted")
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
         run, refusal = request.attributes.run, decision.refusal
@@ -99,7 +101,8 @@ class Mutating(_Phase):
     """Plugins change the object."""
 
     name = refuses_as = "mutating"
-    source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go"
+    cost = 20
+    source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go Admit"
 
     async def decide(self, request: Request) -> Decision:
         attributes = request.attributes = request.operation.attributes(request)
@@ -119,7 +122,8 @@ class Validating(_Phase):
     """Plugins only judge it."""
 
     name = refuses_as = "validating"
-    source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go"
+    cost = 20
+    source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go Validate"
 
     async def decide(self, request: Request) -> Decision:
         if request.operation.needs_create:

@@ -20,6 +20,7 @@ from apiserver_app.machinery.meta import Object
 
 class Audit(Gate):
     name = refuses_as = "audit"
+    cost = 10
     source = "staging/src/k8s.io/apiserver/pkg/endpoints/filters/audit.go"
     reads = True
 

@@ -15,6 +15,7 @@ from apiserver_app.machinery import errors
 
 class Authentication(Gate):
     name = refuses_as = "authentication"
+    cost = 40
     source = "staging/src/k8s.io/apiserver/pkg/endpoints/filters/authentication.go"
     reads = True
 
@@ -55,8 +56,6 @@ class Authentication(Gate):
             event.failed_to_authenticate(f"Authentication failed, {said}", self._kernel.now)
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
-        if not decision.result:
-            return
         self._counters.passed(self.name, decision.result, self._kernel.now - began)
         if decision.refusal is None:
             self._counters.known(request.user.name)

@@ -15,6 +15,7 @@ from apiserver_app.handlers.request import Request
 
 class Authorization(Gate):
     name = refuses_as = "authorization"
+    cost = 50
     source = "staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go"
     reads = True
 

@@ -15,6 +15,7 @@ from apiserver_app.handlers.request import Request
 
 class FlowControl(Gate):
     name = refuses_as = "flowcontrol"
+    cost = 15
     source = "staging/src/k8s.io/apiserver/pkg/server/filters/priority-and-fairness.go"
     reads = True
 

@@ -20,8 +20,10 @@ class Gate:
     """One gate of one API server. Made when the server is; takes what it needs of it then."""
 
     name = ""
+    cost = 0  # µs of virtual time
     source = ""  # the upstream file it models
     reads = False  # whether requests that change nothing pass it, too
+    plugins = False  # whether it is a phase of admission
     # the gate whose refusals its own are; a step that is told of only when it refuses
     # has the name of another one here
     refuses_as = ""
@@ -54,7 +56,7 @@ async def run(request: Request, gates: Iterable[Gate]) -> None:
             continue
         decided = kernel.now
         await hop("gate", request.gate, decision.verdict, decision.detail)
-        if request.gate == gate.refuses_as:  # and not a step of it that is another gate's matter
+        if decision.result:
             gate.observe(request, decision, began, decided)
         if decision.refusal is not None:
             decision.refusal.gate = request.gate

@@ -17,7 +17,8 @@ from apiserver_app.handlers.request import Request
 
 class Prepare(Gate):
     name = refuses_as = "prepare"
-    source = "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go"
+    cost = 30
+    source = "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go BeforeCreate"
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
         if request.info.group == escalation.GROUP:

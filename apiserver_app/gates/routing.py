@@ -25,7 +25,8 @@ class Routing(Gate):
     """Finds the operation."""
 
     name = refuses_as = "routing"
-    source = "staging/src/k8s.io/apiserver/pkg/server/handler.go"
+    cost = 10
+    source = "cmd/kube-apiserver/app/server.go CreateServerChain"
     reads = True
 
     def __init__(self, cluster: ClusterContext) -> None:

@@ -17,7 +17,8 @@ from apiserver_app.machinery.errors import FieldError
 
 class Validation(Gate):
     name = refuses_as = "validation"
-    source = "staging/src/k8s.io/apiserver/pkg/registry/rest/update.go"
+    cost = 80
+    source = "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go Validate"
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
         found = request.operation.findings(request)

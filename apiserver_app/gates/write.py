@@ -18,6 +18,7 @@ class Decode(Gate):
     """From what was sent to an object of a type, with its defaults."""
 
     name = refuses_as = "decode"
+    cost = 90
     source = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go"
 
     def decide(self, request: Request) -> Decision:
@@ -39,7 +40,8 @@ class Etcd(Gate):
     """The write itself."""
 
     name = refuses_as = "etcd"
-    source = "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go"
+    cost = 900
+    source = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go Create"
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._resource_of = cluster.cache.resource_of
@@ -50,6 +52,5 @@ class Etcd(Gate):
         return request.operation.store(request)
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
-        if decision.result:  # something was written
-            resource = self._resource_of(decision.detail["key"])
-            self._counters.stored(decision.result, resource, self._kernel.now - decided)
+        resource = self._resource_of(decision.detail["key"])
+        self._counters.stored(decision.result, resource, self._kernel.now - decided)

@@ -16,7 +16,7 @@ class Decision(NamedTuple):
 
     verdict: str  # allow, change, skip, deny
     detail: Any
-    result: str = ""  # what metrics count it as
+    result: str = ""  # what metrics count it as; what has none is counted by no gate
     reason: str = ""  # upstream's reason, which the audit log has
     refusal: ApiError | None = None  # of a deny: how the request is answered
 

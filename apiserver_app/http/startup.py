@@ -15,12 +15,12 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from apiserver_app import authenticators, flags
+from apiserver_app import authenticators, flags, gates
 from apiserver_app.admission import plugins
 from apiserver_app.handlers import routes
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
-from apiserver_app.machinery import gates, probe
+from apiserver_app.machinery import probe
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import strategynames
@@ -78,7 +78,7 @@ def summary(cluster: ClusterContext, given: flags.Flags) -> Object:
         "admission": plugins.described(cluster.chain.plugins),
         "plugins": plugins.facts(cluster.chain.plugins),
         "gates": gates.described(),
-        "costs": {kind: cost for kind, cost in probe.COSTS.items() if isinstance(cost, int)},
+        "costs": dict(probe.COSTS),
         "kinds": {one.key: one.kind for one in cluster.resources.built_in},
         "version": cluster.version,
         "flags": _flags(given),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from apiserver_app import gates
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.probe import COSTS, KINDS
 
@@ -92,8 +93,7 @@ class Recorder:
         elif span is None:
             span = kernel.current.span if kernel.current is not None else 0
         self._records.append((seq, kernel.now, kind, span, fields))
-        cost = COSTS.get(kind, 0)
-        kernel.now += cost if cost.__class__ is int else cost.get(fields[0], 0)  # type: ignore
+        kernel.now += gates.COSTS.get(fields[0], 0) if kind == "gate" else COSTS.get(kind, 0)
         if self._armed:
             if kind == "request":
                 self._requests[seq] = fields

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from apiserver_app import gates
 from apiserver_app.admission import plugin as admission
 from apiserver_app.admission import plugins
-from apiserver_app.machinery import gates
-from apiserver_app.machinery.gates import Gate
+from apiserver_app.gates.gate import Gate
 from controllers_app import apiextensions, controllermanager, controllers
 from controllers_app.controllers import Entry
 from controllers_app.kubelet import steps
@@ -71,9 +71,14 @@ class Liking(framework.Plugin):
     source = "pkg/scheduler/framework/plugins/liking/liking.go"
 
 
-QUARANTINE = Gate("quarantine", 7, "pkg/quarantine/quarantine.go Hold")
+class Quarantine(Gate):
+    name = refuses_as = "quarantine"
+    cost = 7
+    source = "pkg/quarantine/quarantine.go Hold"
+
+
 SCAN = steps.Step("scan", "pkg/kubelet/scan.go")
-GATE_NAMES = [gate.name for gate in gates.GATES]
+GATE_NAMES = [gate.name for gate in gates.TOLD]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +88,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         row = plugins.Row(Stamp, plugins.ALWAYS, plugins.ALWAYS)
         patch.setattr(plugins, "PLUGINS", (row, *plugins.PLUGINS))
-        patch.setattr(gates, "GATES", (*gates.GATES[:6], QUARANTINE, *gates.GATES[6:]))
+        patch.setattr(gates, "TOLD", (*gates.TOLD[:6], Quarantine, *gates.TOLD[6:]))
         entries = (*controllers.CONTROLLERS, Entry("notes", "notes-controller", NotesController))
         defaults = controllermanager.build.__kwdefaults__ or {}
         patch.setitem(defaults, "entries", entries)

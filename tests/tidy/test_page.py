@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 from apiserver_app.admission.plugins import PLUGINS
-from apiserver_app.machinery.gates import GATES
+from apiserver_app.gates import TOLD
 from controllers_app.controllers import CONTROLLERS
 from controllers_app.kubelet.steps import STEPS
 from controllers_app.scheduler import plugins as scheduling
 from tests.tidy import sources
 
 NAMES = {
-    "gates": [gate.name for gate in GATES],
+    "gates": [gate.name for gate in TOLD],
     "admission plugins": [row.plugin.name for row in PLUGINS],
     "controllers": [entry.name for entry in CONTROLLERS],
     "scheduler plugins": [kind.name for kind in scheduling.PLUGINS],
