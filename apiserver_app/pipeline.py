@@ -14,7 +14,7 @@ from __future__ import annotations
 from apiserver_app import gates
 from apiserver_app.auditing import auditor
 from apiserver_app.gates import gate
-from apiserver_app.gates.gate import Gate
+from apiserver_app.gates.gate import Step
 from apiserver_app.handlers import bodies, decision, deletes
 from apiserver_app.handlers.call import READS, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -33,9 +33,9 @@ class Pipeline:
         self.cluster = cluster
         self.kernel = cluster.kernel
         self.probe = cluster.probe
-        self._filters = tuple(make(cluster) for make in gates.FILTERS)
-        self._write = tuple(make(cluster) for make in gates.WRITE)
-        self._passed: dict[tuple[str, ...], tuple[Gate, ...]] = {}
+        self._filters = tuple(Step.of(make(cluster)) for make in gates.FILTERS)
+        self._write = {make.name: Step.of(make(cluster)) for make in gates.WRITE}
+        self._passed: dict[tuple[str, ...], tuple[Step, ...]] = {}
 
     async def handle(self, request: Request) -> Outcome:
         """Take a request to its answer, or to an ApiError with its Status."""
@@ -114,11 +114,11 @@ class Pipeline:
                 if not request.operation.tries_again(request, error):
                     raise
 
-    def _gates_of(self, operation: Operation) -> tuple[Gate, ...]:
+    def _gates_of(self, operation: Operation) -> tuple[Step, ...]:
         """Those of a write's gates that the operation passes."""
         found = self._passed.get(operation.passes)
         if found is None:
-            found = tuple(one for one in self._write if one.name in operation.passes)
+            found = tuple(step for name, step in self._write.items() if name in operation.passes)
             self._passed[operation.passes] = found
         return found
 

@@ -8,7 +8,8 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go (DefaultBuil
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import NamedTuple, cast
 
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision, refused
@@ -40,24 +41,39 @@ class Gate:
         between which it was thought about; by now it is recorded, too."""
 
 
-async def run(request: Request, gates: Iterable[Gate]) -> None:
+class Step(NamedTuple):
+    """A gate, looked up once: what the runner needs of it for every request."""
+
+    refuses_as: str
+    decide: Callable[[Request], Decision | Awaitable[Decision | None] | None]
+    observe: Callable[[Request, Decision, int, int], None]
+
+    @staticmethod
+    def of(gate: Gate) -> Step:
+        return Step(gate.refuses_as, gate.decide, gate.observe)
+
+
+async def run(request: Request, steps: Iterable[Step]) -> None:
     """Take the request through the gates. Raises the refusal of one of them."""
-    cluster = request.cluster
-    kernel, hop = cluster.kernel, cluster.probe.hop
-    for gate in gates:
-        request.gate = gate.refuses_as
+    kernel, hop = request.cluster.kernel, request.cluster.probe.hop
+    for refuses_as, decide, observe in steps:
+        request.gate = refuses_as
         began = kernel.now
         try:
-            found = gate.decide(request)
-            decision = found if found is None or isinstance(found, Decision) else await found
+            found = decide(request)
+            if found is None:
+                continue
+            if found.__class__ is not Decision:
+                found = await cast(Awaitable["Decision | None"], found)
+                if found is None:
+                    continue
+            decision = found
         except ApiError as error:
             decision = refused(error)
-        if decision is None:
-            continue
         decided = kernel.now
         await hop("gate", request.gate, decision.verdict, decision.detail)
         if decision.result:
-            gate.observe(request, decision, began, decided)
+            observe(request, decision, began, decided)
         if decision.refusal is not None:
             decision.refusal.gate = request.gate
             raise decision.refusal

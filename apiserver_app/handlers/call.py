@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.registry.generic import Page, Selection
@@ -13,10 +13,10 @@ from apiserver_app.registry.generic import Page, Selection
 PROTOCOLS = "sec-websocket-protocol"
 BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 READS = frozenset(("get", "list", "watch", "head"))  # verbs that change nothing
-_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class Call(NamedTuple):
+@dataclass(slots=True)  # not frozen, which costs at each request; nobody changes one
+class Call:
     """One request as it came: `body` is bytes from outside, a dict from a component."""
 
     verb: str
@@ -27,7 +27,7 @@ class Call(NamedTuple):
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    params: Mapping[str, list[str]] = _NONE
+    params: Mapping[str, list[str]] = field(default_factory=dict)
     body: bytes | Object | list[Any] | None = None
     content_type: str = ""
     outside: bool = False
@@ -37,7 +37,7 @@ class Call(NamedTuple):
     routed: int = 200  # what the router makes of an outside request: 200, 404 or 405
     address: str = ""  # of an outside request, where it came from
     query: str = ""  # as it was sent
-    headers: Mapping[str, str] = _NONE  # names in small letters
+    headers: Mapping[str, str] = field(default_factory=dict)  # names in small letters
     method: str = ""
     rest: str = ""  # the path below `proxy`
 
@@ -63,7 +63,8 @@ class Call(NamedTuple):
             headers[PROTOCOLS] = ", ".join(kept)
             gone.append(PROTOCOLS)
         credential = Credential(tls=old.tls, headers=old.headers)
-        call = self._replace(credential=credential, headers=headers if gone else self.headers)
+        headers_ = headers if gone else self.headers
+        call = dataclasses.replace(self, credential=credential, headers=headers_)
         return call, tuple(gone)
 
     def param(self, name: str) -> str:

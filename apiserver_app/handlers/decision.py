@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError, FieldError
@@ -11,7 +12,8 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import generic
 
 
-class Decision(NamedTuple):
+@dataclass(slots=True)
+class Decision:
     """`detail` is what the trace is told: a `word` first, then what the decision rests on."""
 
     verdict: str  # allow, change, skip, deny
