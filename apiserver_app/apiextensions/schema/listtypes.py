@@ -19,35 +19,35 @@ from apiserver_app.machinery.errors import FieldError
 
 def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
     """What stands twice in sets and maps of a value."""
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     if node is not None:
-        _validate(value, node, path, found)
-    return found
+        _validate(value, node, path, errs)
+    return errs
 
 
-def _validate(value: Any, node: Node, path: str, found: list[FieldError]) -> None:
+def _validate(value: Any, node: Node, path: str, errs: list[FieldError]) -> None:
     if isinstance(value, list):
         if node.list_type == "set":
             for index in _twice(value):
-                found.append(errors.duplicate(f"{path}[{index}]", govalues.shown(value[index])))
+                errs.append(errors.duplicate(f"{path}[{index}]", govalues.shown(value[index])))
         elif node.list_type == "map":
-            _validate_keys(value, node.list_keys, path, found)
+            _validate_keys(value, node.list_keys, path, errs)
     for item, child, at in structural.below(value, node, path):
-        _validate(item, child, at, found)
+        _validate(item, child, at, errs)
 
 
 def _validate_keys(
-    items: list[Any], names: Sequence[str], path: str, found: list[FieldError]
+    items: list[Any], names: Sequence[str], path: str, errs: list[FieldError]
 ) -> None:
     for index, item in enumerate(items):
         if item is not None and not isinstance(item, dict):
             why = "must be an object for an array of list-type map"
             shown = govalues.shown(item)
-            found.append(errors.invalid_value(f"{path}[{index}]", shown, why))
+            errs.append(errors.invalid_value(f"{path}[{index}]", shown, why))
             return
     keys = [{name: item[name] for name in names if name in item} if item else {} for item in items]
     for index in _twice(keys):
-        found.append(errors.duplicate(f"{path}[{index}]", govalues.shown(keys[index])))
+        errs.append(errors.duplicate(f"{path}[{index}]", govalues.shown(keys[index])))
 
 
 def _twice(items: Sequence[Any]) -> list[int]:

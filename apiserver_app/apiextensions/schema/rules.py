@@ -209,7 +209,7 @@ def _run(rule: Rule, schema: Schema, place: Place, kind: str, at: str, result: R
         bindings["oldSelf"] = values.Optional(old) if place.old is not None else values.NONE
     elif place.old is not None:
         bindings["oldSelf"] = place.old
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     named = (rule.source.get("message") or rule.source.get("rule") or "").strip()
     try:
         value, cost = rule.program.run(bindings)
@@ -238,11 +238,11 @@ def _run(rule: Rule, schema: Schema, place: Place, kind: str, at: str, result: R
         return
     where = paths.child(place.path, rule.path) if rule.path else at
     make = _MAKERS.get(rule.source.get("reason") or "", errors.invalid_value)
-    found.append(make(where, kind, _message(rule, place, result)))
+    errs.append(make(where, kind, _message(rule, place, result)))
     if not rule.uses_old and place.unchanged:
-        result.warnings += [str(one) for one in found]
+        result.warnings += [str(one) for one in errs]
     else:
-        result.found += found
+        result.found += errs
 
 
 def _message(rule: Rule, place: Place, result: Result) -> str:

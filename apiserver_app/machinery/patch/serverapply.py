@@ -84,10 +84,10 @@ def apply(
     try:
         new, entries = _apply(me, live, entries, force)
     except _Conflicts as conflicts:
-        found = conflicts.found
+        errs = conflicts.found
         if manager != KUBECTL or (allowed := _allowed(me, live)) is None:
-            raise _refusal(found) from None
-        left = [one for one in found if not fieldsets.has(allowed, one.path)]
+            raise _refusal(errs) from None
+        left = [one for one in errs if not fieldsets.has(allowed, one.path)]
         if left:
             raise _refusal(left) from None
         new, entries = _apply(me, live, entries, True)

@@ -45,37 +45,37 @@ class _PolicyStrategy(Strategy):
         obj["metadata"]["generation"] = 1
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         failure = spec.get("failurePolicy")
         if failure not in ("Fail", "Ignore"):
             allowed = ("Fail", "Ignore")
-            found.append(errors.not_supported("spec.failurePolicy", failure, allowed))
+            errs.append(errors.not_supported("spec.failurePolicy", failure, allowed))
         if spec.get("paramKind") is not None:
-            policyrules.param_kind(spec["paramKind"], "spec.paramKind", found)
+            policyrules.param_kind(spec["paramKind"], "spec.paramKind", errs)
         match = spec.get("matchConstraints")
         if match is None:
-            found.append(errors.required("spec.matchConstraints"))
+            errs.append(errors.required("spec.matchConstraints"))
         else:
-            _match(match, "spec.matchConstraints", found)
+            _match(match, "spec.matchConstraints", errs)
             if not match.get("resourceRules"):
-                found.append(errors.required("spec.matchConstraints.resourceRules"))
+                errs.append(errors.required("spec.matchConstraints.resourceRules"))
             if self.changes:
-                _mutable(match, "spec.matchConstraints", found)
+                _mutable(match, "spec.matchConstraints", errs)
         asked = spec.get("matchConditions") or ()
         if asked:
             alone = Environment(ctx.version, params=spec.get("paramKind") is not None)
-            policyrules.match_conditions(asked, alone, "spec.matchConditions", found)
+            policyrules.match_conditions(asked, alone, "spec.matchConditions", errs)
         given = spec.get("variables") or ()
         environment = Environment(
             ctx.version, params=spec.get("paramKind") is not None,
             variables=given if given or self.changes else None, patches=self.changes,
         )  # fmt: skip
-        policyrules.variables(given, environment, "spec.variables", found)
-        self.expressions(obj, environment, found)
-        return found
+        policyrules.variables(given, environment, "spec.variables", errs)
+        self.expressions(obj, environment, errs)
+        return errs
 
-    def expressions(self, obj: Object, environment: Environment, found: list[FieldError]) -> None:
+    def expressions(self, obj: Object, environment: Environment, errs: list[FieldError]) -> None:
         """What the policy does with what it matches."""
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -87,56 +87,56 @@ class ValidatingAdmissionPolicyStrategy(_PolicyStrategy):
         super().prepare_for_create(ctx, obj)
         obj["status"] = {}
 
-    def expressions(self, obj: Object, environment: Environment, found: list[FieldError]) -> None:
+    def expressions(self, obj: Object, environment: Environment, errs: list[FieldError]) -> None:
         spec = obj["spec"]
         if not spec.get("validations") and not spec.get("auditAnnotations"):
-            found.append(errors.required("spec.validations", _EMPTY))
-            found.append(errors.required("spec.auditAnnotations", _EMPTY))
+            errs.append(errors.required("spec.validations", _EMPTY))
+            errs.append(errors.required("spec.auditAnnotations", _EMPTY))
             return
         for index, rule in enumerate(spec.get("validations") or ()):
-            _validation(rule, environment, f"spec.validations[{index}]", found)
+            _validation(rule, environment, f"spec.validations[{index}]", errs)
         annotations = spec.get("auditAnnotations") or ()
         if len(annotations) > ANNOTATIONS_MAX:
             text = f"must not have more than {ANNOTATIONS_MAX} auditAnnotations"
-            found.append(
+            errs.append(
                 errors.invalid_value("spec.auditAnnotations", _annotations_text(annotations), text)
             )
         seen: set[str] = set()
         for index, one in enumerate(annotations):
             path, key = f"spec.auditAnnotations[{index}]", one.get("key") or ""
-            _annotation(obj["metadata"].get("name") or "", one, environment, path, found)
+            _annotation(obj["metadata"].get("name") or "", one, environment, path, errs)
             if key in seen:
-                found.append(errors.duplicate(f"{path}.key", key))
+                errs.append(errors.duplicate(f"{path}.key", key))
             seen.add(key)
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         status = obj.get("status") or {}
         checking = status.get("typeChecking") or {}
         for index, warning in enumerate(checking.get("expressionWarnings") or ()):
             path = f"status.typeChecking.expressionWarnings[{index}]"
             if not warning.get("warning"):
-                found.append(errors.required(f"{path}.warning"))
+                errs.append(errors.required(f"{path}.warning"))
             if not (warning.get("fieldRef") or "").strip():
-                found.append(errors.required(f"{path}.fieldRef"))
-        conditions.validate(status.get("conditions") or (), "status.conditions", found)
-        return found
+                errs.append(errors.required(f"{path}.fieldRef"))
+        conditions.validate(status.get("conditions") or (), "status.conditions", errs)
+        return errs
 
 
 class MutatingAdmissionPolicyStrategy(_PolicyStrategy):
     changes = True
 
-    def expressions(self, obj: Object, environment: Environment, found: list[FieldError]) -> None:
+    def expressions(self, obj: Object, environment: Environment, errs: list[FieldError]) -> None:
         spec = obj["spec"]
         mutations = spec.get("mutations") or ()
         if not mutations:
             text = "mutations must contain at least one item"
-            found.append(errors.required("spec.mutations", text))
+            errs.append(errors.required("spec.mutations", text))
         for index, one in enumerate(mutations):
-            _mutation(one, environment, f"spec.mutations[{index}]", found)
+            _mutation(one, environment, f"spec.mutations[{index}]", errs)
         allowed = ("IfNeeded", "Never")
         again = spec.get("reinvocationPolicy")
-        checks.one_of(again, "spec.reinvocationPolicy", allowed, found)
+        checks.one_of(again, "spec.reinvocationPolicy", allowed, errs)
 
 
 class _BindingStrategy(Strategy):
@@ -151,19 +151,19 @@ class _BindingStrategy(Strategy):
             _default_match(spec["matchResources"])
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         policy = spec.get("policyName") or ""
         if not policy:
-            found.append(errors.required("spec.policyName"))
+            errs.append(errors.required("spec.policyName"))
         else:
             for wrong in names.dns1123_subdomain_errors(policy):
-                found.append(errors.invalid_value("spec.policyName", policy, wrong))
+                errs.append(errors.invalid_value("spec.policyName", policy, wrong))
         if spec.get("paramRef") is not None:
-            policyrules.param_ref(spec["paramRef"], "spec.paramRef", found)
+            policyrules.param_ref(spec["paramRef"], "spec.paramRef", errs)
         if spec.get("matchResources") is not None:
-            _match(spec["matchResources"], self.resources_path, found)
-        return found
+            _match(spec["matchResources"], self.resources_path, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return self.validate(ctx, obj)
@@ -173,18 +173,18 @@ class ValidatingAdmissionPolicyBindingStrategy(_BindingStrategy):
     resources_path = "spec.matchResouces"  # upstream's spelling
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found = super().validate(ctx, obj)
+        errs = super().validate(ctx, obj)
         given = obj["spec"].get("validationActions") or ()
-        policyrules.actions(given, "spec.validationActions", found)
-        return found
+        policyrules.actions(given, "spec.validationActions", errs)
+        return errs
 
 
 class MutatingAdmissionPolicyBindingStrategy(_BindingStrategy):
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found = super().validate(ctx, obj)
+        errs = super().validate(ctx, obj)
         if obj["spec"].get("matchResources") is not None:
-            _mutable(obj["spec"]["matchResources"], self.resources_path, found)
-        return found
+            _mutable(obj["spec"]["matchResources"], self.resources_path, errs)
+        return errs
 
 
 def _default_match(match: dict[str, Any]) -> None:
@@ -199,60 +199,60 @@ def _default_match(match: dict[str, Any]) -> None:
                 rule["scope"] = "*"
 
 
-def _match(match: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _match(match: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     policy = match.get("matchPolicy")
     if policy not in ("Equivalent", "Exact"):
         allowed = ("Equivalent", "Exact")
-        found.append(errors.not_supported(f"{path}.matchPolicy", policy, allowed))
+        errs.append(errors.not_supported(f"{path}.matchPolicy", policy, allowed))
     for field in ("namespaceSelector", "objectSelector"):
-        selectors.validate(match.get(field), f"{path}.{field}", found)
+        selectors.validate(match.get(field), f"{path}.{field}", errs)
     for field in ("resourceRules", "excludeResourceRules"):
         for index, rule in enumerate(match.get(field) or ()):
             at = f"{path}.{field}[{index}]"
             listed = rule.get("resourceNames") or ()
             for place, name in enumerate(listed):
                 for wrong in objectmeta.path_segment(name, False):
-                    found.append(errors.invalid_value(f"{at}.resourceNames[{place}]", name, wrong))
+                    errs.append(errors.invalid_value(f"{at}.resourceNames[{place}]", name, wrong))
                 if name in listed[:place]:
-                    found.append(errors.duplicate(f"{at}.resourceNames[{place}]", name))
-            webhookconfiguration.validate_rule(rule, at, found)
+                    errs.append(errors.duplicate(f"{at}.resourceNames[{place}]", name))
+            webhookconfiguration.validate_rule(rule, at, errs)
 
 
-def _mutable(match: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _mutable(match: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     """Told of at the list's path, without the rule's and the operation's number."""
     for rule in match.get("resourceRules") or ():
         for operation in rule.get("operations") or ():
             if operation not in _MUTABLE:
                 at = f"{path}.resourceRules.operations"
-                found.append(errors.not_supported(at, operation, _MUTABLE))
+                errs.append(errors.not_supported(at, operation, _MUTABLE))
 
 
 def _validation(
-    rule: Mapping[str, Any], environment: Environment, path: str, found: list[FieldError]
+    rule: Mapping[str, Any], environment: Environment, path: str, errs: list[FieldError]
 ) -> None:
     text = rule.get("expression") or ""
     if not text.strip():
-        found.append(errors.required(f"{path}.expression", policyrules.UNSPECIFIED))
+        errs.append(errors.required(f"{path}.expression", policyrules.UNSPECIFIED))
     else:
         compiled = environment.compile(text, ("bool",))
-        policyrules.expression(compiled, f"{path}.expression", found)
+        policyrules.expression(compiled, f"{path}.expression", errs)
     by = rule.get("messageExpression") or ""
     if by and not by.strip():
         wrong = "must be non-empty if specified"
-        found.append(errors.invalid_value(f"{path}.messageExpression", by, wrong))
+        errs.append(errors.invalid_value(f"{path}.messageExpression", by, wrong))
     elif by:
         compiled = environment.compile(by, ("string",), authorizer=False)
-        policyrules.expression(compiled, f"{path}.messageExpression", found)
+        policyrules.expression(compiled, f"{path}.messageExpression", errs)
     message = rule.get("message") or ""
     if message and not message.strip():
         wrong = "message must be non-empty if specified"
-        found.append(errors.invalid_value(f"{path}.message", message, wrong))
+        errs.append(errors.invalid_value(f"{path}.message", message, wrong))
     elif any(char in message.strip() for char in "\r\n"):
         wrong = "message must not contain line breaks"
-        found.append(errors.invalid_value(f"{path}.message", message, wrong))
+        errs.append(errors.invalid_value(f"{path}.message", message, wrong))
     reason = rule.get("reason")
     if reason is not None and reason not in _REASONS:
-        found.append(errors.not_supported(f"{path}.reason", reason, _REASONS))
+        errs.append(errors.not_supported(f"{path}.reason", reason, _REASONS))
 
 
 def _annotation(
@@ -260,27 +260,27 @@ def _annotation(
     one: Mapping[str, Any],
     environment: Environment,
     path: str,
-    found: list[FieldError],
+    errs: list[FieldError],
 ) -> None:
     key, text = one.get("key") or "", one.get("valueExpression") or ""
     if not policy:
         wrong = "requires metadata.name be non-empty"
-        found.append(errors.invalid_value(f"{path}.key", key, wrong))
+        errs.append(errors.invalid_value(f"{path}.key", key, wrong))
     else:
         name = f"{policy}/{key}"
         for wrong in names.qualified_name_errors(name):
-            found.append(errors.invalid_value(f"{path}.key", name, wrong))
+            errs.append(errors.invalid_value(f"{path}.key", name, wrong))
     if not text.strip():
         wrong = "valueExpression is not specified"
-        found.append(errors.required(f"{path}.valueExpression", wrong))
+        errs.append(errors.required(f"{path}.valueExpression", wrong))
         return
     if names.size(text.strip()) > VALUE_BYTES_MAX:
         wrong = f"must not exceed {VALUE_BYTES_MAX} bytes in length"
-        found.append(errors.required(f"{path}.valueExpression", wrong))
+        errs.append(errors.required(f"{path}.valueExpression", wrong))
         return
     compiled = environment.compile(text.strip(), ("string", "null"))
     if compiled.error:
-        found.append(errors.invalid_value(f"{path}.valueExpression", text, compiled.error))
+        errs.append(errors.invalid_value(f"{path}.valueExpression", text, compiled.error))
 
 
 def _annotations_text(annotations: Sequence[Mapping[str, Any]]) -> errors.GoText:
@@ -299,23 +299,23 @@ _PATCHES = {
 
 
 def _mutation(
-    one: Mapping[str, Any], environment: Environment, path: str, found: list[FieldError]
+    one: Mapping[str, Any], environment: Environment, path: str, errs: list[FieldError]
 ) -> None:
     kind = one.get("patchType") or ""
     if kind not in _PATCHES:
-        checks.one_of(kind, f"{path}.patchType", sorted(_PATCHES), found)
+        checks.one_of(kind, f"{path}.patchType", sorted(_PATCHES), errs)
         return
     field, wanted = _PATCHES[kind]
     text = ((one.get(field) or {}).get("expression") or "").strip()
     if one.get(field) is None:
         wrong = f"must be specified when patchType is {kind}"
-        found.append(errors.required(f"{path}.{field}", wrong))
+        errs.append(errors.required(f"{path}.{field}", wrong))
     elif not text:
-        found.append(errors.required(f"{path}.{field}.expression"))
+        errs.append(errors.required(f"{path}.{field}.expression"))
     else:
         compiled = environment.compile(text, (wanted,))
-        policyrules.expression(compiled, f"{path}.{field}.expression", found)
+        policyrules.expression(compiled, f"{path}.{field}.expression", errs)
     for other, (its, _) in _PATCHES.items():
         if other != kind and one.get(its) is not None:
             wrong = f"must not be specified when patchType is {kind}"
-            found.append(errors.invalid_value(f"{path}.{its}", f"{{{its}}}", wrong))
+            errs.append(errors.invalid_value(f"{path}.{its}", f"{{{its}}}", wrong))

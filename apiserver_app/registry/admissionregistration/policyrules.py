@@ -29,113 +29,113 @@ _ACTIONS = ("Audit", "Deny", "Warn")
 Values = Mapping[str, Any]
 
 
-def expression(compiled: Compiled, path: str, found: list[FieldError]) -> None:
+def expression(compiled: Compiled, path: str, errs: list[FieldError]) -> None:
     """The compiler's finding, if it has one."""
     if compiled.error:
-        found.append(errors.invalid_value(path, compiled.text, compiled.error))
+        errs.append(errors.invalid_value(path, compiled.text, compiled.error))
 
 
 def match_conditions(
-    conditions: Sequence[Values], environment: Environment, path: str, found: list[FieldError]
+    conditions: Sequence[Values], environment: Environment, path: str, errs: list[FieldError]
 ) -> None:
     if len(conditions) > CONDITIONS_MAX:
-        found.append(errors.too_many(path, len(conditions), CONDITIONS_MAX))
+        errs.append(errors.too_many(path, len(conditions), CONDITIONS_MAX))
     seen: set[str] = set()
     for index, one in enumerate(conditions):
         at, name = f"{path}[{index}]", one.get("name") or ""
         text = (one.get("expression") or "").strip()
         if not text:
-            found.append(errors.required(f"{at}.expression"))
+            errs.append(errors.required(f"{at}.expression"))
         else:
-            expression(environment.compile(text, ("bool",)), f"{at}.expression", found)
+            expression(environment.compile(text, ("bool",)), f"{at}.expression", errs)
         if not name:
-            found.append(errors.required(f"{at}.name"))
+            errs.append(errors.required(f"{at}.name"))
             continue
         for wrong in names.qualified_name_errors(name):
-            found.append(errors.invalid_value(f"{at}.name", name, wrong))
+            errs.append(errors.invalid_value(f"{at}.name", name, wrong))
         if name in seen:
-            found.append(errors.duplicate(f"{at}.name", name))
+            errs.append(errors.duplicate(f"{at}.name", name))
         seen.add(name)
 
 
 def variables(
-    given: Sequence[Values], environment: Environment, path: str, found: list[FieldError]
+    given: Sequence[Values], environment: Environment, path: str, errs: list[FieldError]
 ) -> None:
     for index, one in enumerate(given):
         at, name = f"{path}[{index}]", one.get("name") or ""
         if not name.strip():
-            found.append(errors.required(f"{at}.name", "name is not specified"))
+            errs.append(errors.required(f"{at}.name", "name is not specified"))
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
             text = "name is not a valid CEL identifier"
-            found.append(errors.invalid_value(f"{at}.name", name, text))
+            errs.append(errors.invalid_value(f"{at}.name", name, text))
         if not (one.get("expression") or "").strip():
-            found.append(errors.required(f"{at}.expression", UNSPECIFIED))
+            errs.append(errors.required(f"{at}.expression", UNSPECIFIED))
         elif name in environment.variables:
-            expression(environment.variables[name], f"{at}.expression", found)
+            expression(environment.variables[name], f"{at}.expression", errs)
 
 
-def param_kind(kind: Values, path: str, found: list[FieldError]) -> None:
+def param_kind(kind: Values, path: str, errs: list[FieldError]) -> None:
     api, name = kind.get("apiVersion") or "", kind.get("kind") or ""
     if not api:
-        found.append(errors.required(f"{path}.apiVersion"))
+        errs.append(errors.required(f"{path}.apiVersion"))
     elif api.count("/") > 1:
         text = f"unexpected GroupVersion string: {api}"
-        found.append(errors.invalid_value(f"{path}.apiVersion", api, text))
+        errs.append(errors.invalid_value(f"{path}.apiVersion", api, text))
     else:
         group, _, version = api.rpartition("/")
         wrong = names.dns1123_subdomain_errors(group) if group else []
         if wrong:
-            found.append(errors.invalid_value(f"{path}.apiVersion", group, ",".join(wrong)))
+            errs.append(errors.invalid_value(f"{path}.apiVersion", group, ",".join(wrong)))
         wrong = names.dns1035_label_errors(version)
         if not version:
             text = "version must be specified"
-            found.append(errors.invalid_value(f"{path}.apiVersion", api, text))
+            errs.append(errors.invalid_value(f"{path}.apiVersion", api, text))
         elif wrong:
-            found.append(errors.invalid_value(f"{path}.apiVersion", version, ",".join(wrong)))
+            errs.append(errors.invalid_value(f"{path}.apiVersion", version, ",".join(wrong)))
     if not name:
-        found.append(errors.required(f"{path}.kind"))
+        errs.append(errors.required(f"{path}.kind"))
     elif wrong := names.dns1035_label_errors(name.lower()):
         text = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
-        found.append(errors.invalid_value(f"{path}.kind", name, text))
+        errs.append(errors.invalid_value(f"{path}.kind", name, text))
 
 
-def param_ref(ref: Values, path: str, found: list[FieldError]) -> None:
+def param_ref(ref: Values, path: str, errs: list[FieldError]) -> None:
     name, selector = ref.get("name") or "", ref.get("selector")
     exclusive = "name and selector are mutually exclusive"
     for wrong in objectmeta.path_segment(name, False):
-        found.append(errors.invalid_value(f"{path}.name", name, wrong))
+        errs.append(errors.invalid_value(f"{path}.name", name, wrong))
     if name and selector is not None:
-        found.append(errors.forbidden_value(f"{path}.name", exclusive))
+        errs.append(errors.forbidden_value(f"{path}.name", exclusive))
     if selector is not None:
-        selectors.validate(selector, f"{path}.selector", found)
+        selectors.validate(selector, f"{path}.selector", errs)
         if name:
-            found.append(errors.forbidden_value(f"{path}.selector", exclusive))
+            errs.append(errors.forbidden_value(f"{path}.selector", exclusive))
     elif not name:
-        found.append(errors.required(path, "one of name or selector must be specified"))
+        errs.append(errors.required(path, "one of name or selector must be specified"))
     action = ref.get("parameterNotFoundAction")
     at = f"{path}.parameterNotFoundAction"
     if not action:
-        found.append(errors.required(at))
+        errs.append(errors.required(at))
     elif action not in ("Allow", "Deny"):
-        found.append(errors.not_supported(at, action, ("Deny", "Allow")))
+        errs.append(errors.not_supported(at, action, ("Deny", "Allow")))
 
 
-def actions(given: Sequence[str], path: str, found: list[FieldError]) -> None:
+def actions(given: Sequence[str], path: str, errs: list[FieldError]) -> None:
     for index, action in enumerate(given):
         at = f"{path}[{index}]"
         if action not in _ACTIONS:
-            found.append(errors.not_supported(at, action, _ACTIONS))
+            errs.append(errors.not_supported(at, action, _ACTIONS))
         if action in given[:index]:
-            found.append(errors.duplicate(at, action))
+            errs.append(errors.duplicate(at, action))
     if "Deny" in given and "Warn" in given:
         text = (
             "must not contain both Deny and Warn (repeating the same validation failure "
             "information in the API response and headers serves no purpose)"
         )
         shown = go_words("ValidationAction", given)
-        found.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, shown, text))
     if not given:
-        found.append(errors.required(path, "at least one validation action is required"))
+        errs.append(errors.required(path, "at least one validation action is required"))
 
 
 def go_words(kind: str, words: Sequence[str]) -> errors.GoText:

@@ -35,29 +35,29 @@ class _NoURL(ValueError):
     """Go's sentence about what is no URL."""
 
 
-def validate(client: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def validate(client: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         text = "exactly one of url or service is required"
-        found.append(errors.required(path, text))
+        errs.append(errors.required(path, text))
     elif url is not None:
-        _url(url, f"{path}.url", found)
+        _url(url, f"{path}.url", errs)
     elif service is not None:
-        _service(service, f"{path}.service", found)
+        _service(service, f"{path}.service", errs)
 
 
-def _url(url: str, path: str, found: list[FieldError]) -> None:
+def _url(url: str, path: str, errs: list[FieldError]) -> None:
     try:
         parts = _parsed(url)
     except _NoURL as error:
         text = f"url must be a valid URL: parse {errors.go_value(url)}: {error}{_FORM}"
-        found.append(errors.required(path, text))
+        errs.append(errors.required(path, text))
         return
     if parts.scheme != "https":
         text = f"'https' is the only allowed URL scheme{_FORM}"
-        found.append(errors.invalid_value(path, parts.scheme, text))
+        errs.append(errors.invalid_value(path, parts.scheme, text))
     if not parts.host:
-        found.append(errors.invalid_value(path, "", f"host must be specified{_FORM}"))
+        errs.append(errors.invalid_value(path, "", f"host must be specified{_FORM}"))
     for value, word in (
         (parts.user, "user information is"),
         (parts.fragment, "fragments are"),
@@ -65,7 +65,7 @@ def _url(url: str, path: str, found: list[FieldError]) -> None:
     ):
         if value:
             text = f"{word} not permitted in the URL"
-            found.append(errors.invalid_value(path, value, text))
+            errs.append(errors.invalid_value(path, value, text))
 
 
 def _parsed(url: str) -> _Parts:
@@ -119,30 +119,30 @@ def _check_escapes(text: str) -> None:
         raise _NoURL(f"invalid URL escape {errors.go_value(wrong[0])}")
 
 
-def _service(service: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _service(service: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     # upstream hands both over in the other's place
     for field, other in (("name", "namespace"), ("namespace", "name")):
         if not service.get(other):
-            found.append(errors.required(f"{path}.{field}", f"service {field} is required"))
+            errs.append(errors.required(f"{path}.{field}", f"service {field} is required"))
     port = service.get("port") or 0
     if not 1 <= port <= 65535:
         text = f"port is not valid: {checks.PORT_RANGE}"
-        found.append(errors.invalid_value(f"{path}.port", port, text))
-    _path(service.get("path") or "", f"{path}.path", found)
+        errs.append(errors.invalid_value(f"{path}.port", port, text))
+    _path(service.get("path") or "", f"{path}.path", errs)
 
 
-def _path(value: str, path: str, found: list[FieldError]) -> None:
+def _path(value: str, path: str, errs: list[FieldError]) -> None:
     if value in ("", "/"):
         return
     if value == "//":
-        found.append(errors.invalid_value(path, value, "segment[0] may not be empty"))
+        errs.append(errors.invalid_value(path, value, "segment[0] may not be empty"))
         return
     if not value.startswith("/"):
-        found.append(errors.invalid_value(path, value, "must start with a '/'"))
+        errs.append(errors.invalid_value(path, value, "must start with a '/'"))
     for index, step in enumerate(value[1:].removesuffix("/").split("/")):
         if not step:
             text = f"segment[{index}] may not be empty"
-            found.append(errors.invalid_value(path, value, text))
+            errs.append(errors.invalid_value(path, value, text))
             continue
         for wrong in names.dns1123_subdomain_errors(step):
-            found.append(errors.invalid_value(path, value, f"segment[{index}]: {wrong}"))
+            errs.append(errors.invalid_value(path, value, f"segment[{index}]: {wrong}"))

@@ -56,23 +56,23 @@ class WebhookConfigurationStrategy(Strategy):
     def _findings(
         self, ctx: Context, obj: Object, effects: Sequence[str], twins: bool
     ) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         seen: set[str] = set()
         for index, webhook in enumerate(obj.get("webhooks") or ()):
             name, path = webhook.get("name") or "", f"webhooks[{index}]"
-            _webhook(webhook, effects, path, found)
+            _webhook(webhook, effects, path, errs)
             conditions = webhook.get("matchConditions")
             if conditions:
                 at = f"{path}.matchConditions"
-                policyrules.match_conditions(conditions, Environment(ctx.version), at, found)
+                policyrules.match_conditions(conditions, Environment(ctx.version), at, errs)
             _review_versions(
                 webhook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions",
-                found,
+                errs,
             )  # fmt: skip
             if name and name in seen and not twins:
-                found.append(errors.duplicate(f"{path}.name", name))
+                errs.append(errors.duplicate(f"{path}.name", name))
             seen.add(name)
-        return found
+        return errs
 
 
 class OldWebhookConfigurationStrategy(WebhookConfigurationStrategy):
@@ -105,85 +105,85 @@ def _default(webhook: dict[str, Any], mutating: bool) -> None:
 
 
 def _webhook(
-    webhook: Mapping[str, Any], allowed_effects: Sequence[str], path: str, found: list[FieldError]
+    webhook: Mapping[str, Any], allowed_effects: Sequence[str], path: str, errs: list[FieldError]
 ) -> None:
-    _name(webhook.get("name") or "", f"{path}.name", found)
+    _name(webhook.get("name") or "", f"{path}.name", errs)
     for index, rule in enumerate(webhook.get("rules") or ()):
-        validate_rule(rule, f"{path}.rules[{index}]", found)
+        validate_rule(rule, f"{path}.rules[{index}]", errs)
     for field, allowed in (
         ("failurePolicy", ("Fail", "Ignore")),
         ("matchPolicy", ("Equivalent", "Exact")),
     ):
         value = webhook.get(field)
         if value is not None and value not in allowed:
-            found.append(errors.not_supported(f"{path}.{field}", value, allowed))
+            errs.append(errors.not_supported(f"{path}.{field}", value, allowed))
     effects = webhook.get("sideEffects")
     if effects is None:
         words = ", ".join(allowed_effects)
-        found.append(errors.required(f"{path}.sideEffects", f"must specify one of {words}"))
+        errs.append(errors.required(f"{path}.sideEffects", f"must specify one of {words}"))
     elif effects not in allowed_effects:
-        found.append(errors.not_supported(f"{path}.sideEffects", effects, allowed_effects))
+        errs.append(errors.not_supported(f"{path}.sideEffects", effects, allowed_effects))
     seconds = webhook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         text = "the timeout value must be between 1 and 30 seconds"
-        found.append(errors.invalid_value(f"{path}.timeoutSeconds", seconds, text))
+        errs.append(errors.invalid_value(f"{path}.timeoutSeconds", seconds, text))
     for field in ("namespaceSelector", "objectSelector"):
-        selectors.validate(webhook.get(field), f"{path}.{field}", found)
+        selectors.validate(webhook.get(field), f"{path}.{field}", errs)
     again = webhook.get("reinvocationPolicy")
     if again is not None and again not in ("IfNeeded", "Never"):
         policies = ("IfNeeded", "Never")
-        found.append(errors.not_supported(f"{path}.reinvocationPolicy", again, policies))
-    webhookclient.validate(webhook.get("clientConfig") or {}, f"{path}.clientConfig", found)
+        errs.append(errors.not_supported(f"{path}.reinvocationPolicy", again, policies))
+    webhookclient.validate(webhook.get("clientConfig") or {}, f"{path}.clientConfig", errs)
 
 
-def _name(name: str, path: str, found: list[FieldError]) -> None:
+def _name(name: str, path: str, errs: list[FieldError]) -> None:
     if not name:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     wrong = names.dns1123_subdomain_errors(name)
     if wrong:
-        found.append(errors.invalid_value(path, name, ",".join(wrong)))
+        errs.append(errors.invalid_value(path, name, ",".join(wrong)))
     elif name.count(".") < 2:
         text = "should be a domain with at least three segments separated by dots"
-        found.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, name, text))
 
 
-def validate_rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def validate_rule(rule: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     operations = rule.get("operations") or ()
     if not operations:
-        found.append(errors.required(f"{path}.operations"))
+        errs.append(errors.required(f"{path}.operations"))
     if len(operations) > 1 and "*" in operations:
         shown = policyrules.go_words("OperationType", operations)
         text = "if '*' is present, must not specify other operations"
-        found.append(errors.invalid_value(f"{path}.operations", shown, text))
+        errs.append(errors.invalid_value(f"{path}.operations", shown, text))
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
             at = f"{path}.operations[{index}]"
-            found.append(errors.not_supported(at, operation, _OPERATIONS))
+            errs.append(errors.not_supported(at, operation, _OPERATIONS))
     for field in ("apiGroups", "apiVersions", "resources"):
         values = rule.get(field) or ()
         if not values:
-            found.append(errors.required(f"{path}.{field}"))
+            errs.append(errors.required(f"{path}.{field}"))
         if field != "resources" and len(values) > 1 and "*" in values:
             word = "groups" if field == "apiGroups" else "versions"
             text = f"if '*' is present, must not specify other API {word}"
-            found.append(errors.invalid_value(f"{path}.{field}", list(values), text))
+            errs.append(errors.invalid_value(f"{path}.{field}", list(values), text))
         for index, value in enumerate(values if field == "apiVersions" else ()):
             if not value:
-                found.append(errors.required(f"{path}.{field}[{index}]"))
-    _resources(rule.get("resources") or (), f"{path}.resources", found)
+                errs.append(errors.required(f"{path}.{field}[{index}]"))
+    _resources(rule.get("resources") or (), f"{path}.resources", errs)
     scope = rule.get("scope")
     if scope is not None and scope not in _SCOPES:
-        found.append(errors.not_supported(f"{path}.scope", scope, _SCOPES))
+        errs.append(errors.not_supported(f"{path}.scope", scope, _SCOPES))
 
 
-def _resources(values: Sequence[str], path: str, found: list[FieldError]) -> None:
+def _resources(values: Sequence[str], path: str, errs: list[FieldError]) -> None:
     all_subresources: set[str] = set()
     of_all_resources: set[str] = set()
     plain = False
     for index, value in enumerate(values):
         if not value:
-            found.append(errors.required(f"{path}[{index}]"))
+            errs.append(errors.required(f"{path}[{index}]"))
             continue
         resource, slash, subresource = value.partition("/")
         if not slash:
@@ -191,33 +191,33 @@ def _resources(values: Sequence[str], path: str, found: list[FieldError]) -> Non
             continue
         if resource in all_subresources:
             text = f"if '{resource}/*' is present, must not specify {value}"
-            found.append(errors.invalid_value(f"{path}[{index}]", value, text))
+            errs.append(errors.invalid_value(f"{path}[{index}]", value, text))
         if subresource in of_all_resources:
             text = f"if '*/{subresource}' is present, must not specify {value}"
-            found.append(errors.invalid_value(f"{path}[{index}]", value, text))
+            errs.append(errors.invalid_value(f"{path}[{index}]", value, text))
         if subresource == "*":
             all_subresources.add(resource)
         if resource == "*":
             of_all_resources.add(subresource)
     if len(values) > 1 and "*/*" in values:
         text = "if '*/*' is present, must not specify other resources"
-        found.append(errors.invalid_value(path, list(values), text))
+        errs.append(errors.invalid_value(path, list(values), text))
     if "*" in values and plain:
         text = "if '*' is present, must not specify other resources without subresources"
-        found.append(errors.invalid_value(path, list(values), text))
+        errs.append(errors.invalid_value(path, list(values), text))
 
 
-def _review_versions(versions: Sequence[str], path: str, found: list[FieldError]) -> None:
+def _review_versions(versions: Sequence[str], path: str, errs: list[FieldError]) -> None:
     if not versions:
         text = "must specify one of v1, v1beta1"
-        found.append(errors.required(path, text))
+        errs.append(errors.required(path, text))
         return
     for index, version in enumerate(versions):
         if version in versions[:index]:
-            found.append(errors.invalid_value(f"{path}[{index}]", version, "duplicate version"))
+            errs.append(errors.invalid_value(f"{path}[{index}]", version, "duplicate version"))
             continue
         for wrong in names.dns1035_label_errors(version):
-            found.append(errors.invalid_value(f"{path}[{index}]", version, wrong))
+            errs.append(errors.invalid_value(f"{path}[{index}]", version, wrong))
     if not {"v1", "v1beta1"} & set(versions):
         text = "must include at least one of v1, v1beta1"
-        found.append(errors.invalid_value(path, list(versions), text))
+        errs.append(errors.invalid_value(path, list(versions), text))

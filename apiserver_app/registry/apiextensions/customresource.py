@@ -53,11 +53,11 @@ class CustomResourceStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         custom = self.custom
-        found = validation.validate(obj, custom.source)
-        found += self._scale(obj, ("specReplicasPath", "statusReplicasPath"))
-        found += embedded.validate(obj, custom.node)
-        found += listtypes.validate(obj, custom.node)
-        return found + self._rules(ctx, obj, None, found)
+        errs = validation.validate(obj, custom.source)
+        errs += self._scale(obj, ("specReplicasPath", "statusReplicasPath"))
+        errs += embedded.validate(obj, custom.node)
+        errs += listtypes.validate(obj, custom.node)
+        return errs + self._rules(ctx, obj, None, errs)
 
     # -- update ---------------------------------------------------------------------------------
 
@@ -74,24 +74,24 @@ class CustomResourceStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         custom = self.custom
-        found = validation.validate(obj, custom.source, old)
-        found += self._scale(obj, ("specReplicasPath", "statusReplicasPath"))
-        found += embedded.validate(obj, custom.node)
-        found += self._new_duplicates(obj, old)
-        return found + self._rules(ctx, obj, old, found)
+        errs = validation.validate(obj, custom.source, old)
+        errs += self._scale(obj, ("specReplicasPath", "statusReplicasPath"))
+        errs += embedded.validate(obj, custom.node)
+        errs += self._new_duplicates(obj, old)
+        return errs + self._rules(ctx, obj, old, errs)
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
         super().prepare_for_status_update(ctx, obj, copied(old))
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         schema = (self.custom.source.get("properties") or {}).get("status")
         if schema is not None and "status" in obj:
             before = old.get("status", validation.ABSENT)
-            found += validation.validate(obj["status"], schema, before, "status")
-        found += self._scale(obj, ("statusReplicasPath",))
-        found += self._new_duplicates(obj, old)
-        return found + self._rules(ctx, obj, old, found)
+            errs += validation.validate(obj["status"], schema, before, "status")
+        errs += self._scale(obj, ("statusReplicasPath",))
+        errs += self._new_duplicates(obj, old)
+        return errs + self._rules(ctx, obj, old, errs)
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         had = old["metadata"].get("finalizers") or () if old else ()
@@ -119,8 +119,8 @@ class CustomResourceStrategy(Strategy):
 
     def _new_duplicates(self, obj: Object, old: Object) -> list[FieldError]:
         """What is twice in a list now, unless something was before."""
-        found = listtypes.validate(obj, self.custom.node)
-        return found if found and not listtypes.validate(old, self.custom.node) else []
+        errs = listtypes.validate(obj, self.custom.node)
+        return errs if errs and not listtypes.validate(old, self.custom.node) else []
 
     def _rules(
         self, ctx: Context, obj: Object, old: Object | None, before: Sequence[FieldError]
@@ -134,25 +134,25 @@ class CustomResourceStrategy(Strategy):
 
     def _scale(self, obj: Object, wanted: Sequence[str]) -> list[FieldError]:
         """The scale subresource must be able to read what it shows."""
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         scale = self.custom.scale or {}
         for name in wanted if scale else ():
             path = scale[name]
             value, wrong = nested(obj, path, int)
             if wrong:
-                found.append(errors.invalid_value(path, 0, wrong))
+                errs.append(errors.invalid_value(path, 0, wrong))
             elif (value or 0) < 0:
                 why = "should be a non-negative integer"
-                found.append(errors.invalid_value(path, value, why))
+                errs.append(errors.invalid_value(path, value, why))
             elif (value or 0) > INT32_MAX:
                 why = f"should be less than or equal to {INT32_MAX}"
-                found.append(errors.invalid_value(path, value, why))
+                errs.append(errors.invalid_value(path, value, why))
         path = scale.get("labelSelectorPath")
         if path:
             _, wrong = nested(obj, path, str)
             if wrong:
-                found.append(errors.invalid_value(path, "", wrong))
-        return found
+                errs.append(errors.invalid_value(path, "", wrong))
+        return errs
 
 
 def nested(obj: Object, path: str, kind: type) -> tuple[Any, str]:

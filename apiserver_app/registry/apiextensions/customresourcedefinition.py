@@ -66,21 +66,21 @@ class CustomResourceDefinitionStrategy(Strategy):
         obj["spec"] = old["spec"]
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         group, plural = spec.get("group") or "", spec["names"].get("plural") or ""
         if name_of(obj) != f"{plural}.{group}":
             text = 'must be spec.names.plural+"."+spec.group'
-            found.append(errors.invalid_value("metadata.name", name_of(obj), text))
-        _spec(ctx, spec, None, found)
-        _status(obj, found)
-        _approval(obj, None, found)
-        _preserve(spec, found)
-        return found
+            errs.append(errors.invalid_value("metadata.name", name_of(obj), text))
+        _spec(ctx, spec, None, errs)
+        _status(obj, errs)
+        _approval(obj, None, errs)
+        _preserve(spec, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        _spec(ctx, obj["spec"], old, found)
+        errs: list[FieldError] = []
+        _spec(ctx, obj["spec"], old, errs)
         fixed: tuple[Sequence[str], ...] = (("group",), ("names", "plural"))
         if customresources.is_true(old, "Established"):
             fixed = (("scope",), ("names", "kind"), *fixed)
@@ -88,25 +88,25 @@ class CustomResourceDefinitionStrategy(Strategy):
             new, was = _at(obj["spec"], path), _at(old["spec"], path)
             if new != was:
                 at = f"spec.{'.'.join(path)}"
-                found.append(errors.invalid_value(at, new, "field is immutable"))
-        _status(obj, found)
-        _approval(obj, old, found)
+                errs.append(errors.invalid_value(at, new, "field is immutable"))
+        _status(obj, errs)
+        _approval(obj, old, errs)
         if not old["spec"].get("preserveUnknownFields"):
-            _preserve(obj["spec"], found)
-        return found
+            _preserve(obj["spec"], errs)
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         accepted = (obj.get("status") or {}).get("acceptedNames") or {}
-        _names(accepted, "status.acceptedNames", found)
-        return found
+        _names(accepted, "status.acceptedNames", errs)
+        return errs
 
 
 def _spec(
-    ctx: Context, spec: Mapping[str, Any], old: Object | None, found: list[FieldError]
+    ctx: Context, spec: Mapping[str, Any], old: Object | None, errs: list[FieldError]
 ) -> None:
-    _group(spec.get("group") or "", found)
-    checks.one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), found)
+    _group(spec.get("group") or "", errs)
+    checks.one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), errs)
     versions = spec.get("versions") or ()
     before = (old or {}).get("spec", {}).get("versions") or ()
     schemas = {one.get("name"): one.get("schema") for one in before}
@@ -115,38 +115,38 @@ def _spec(
         if one.get("name") in schemas and schemas[one["name"]] == one.get("schema")
     }  # fmt: skip
     shared = versionrules.Shared(versions, ctx.version, unchanged)
-    shared.missing(found)
+    shared.missing(errs)
     keeps = bool(spec.get("preserveUnknownFields"))
     if keeps and any(versionrules.has_default(one) for one in versions):
         text = "must be false in order to use defaults in the schema"
-        found.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
-    _versions(versions, shared, found)
+        errs.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
+    _versions(versions, shared, errs)
     for field in ("plural", "singular", "kind", "listKind"):
         if not spec["names"].get(field):
-            found.append(errors.required(f"spec.names.{field}"))
-    _names(spec["names"], "spec.names", found)
-    shared.whole(found)
+            errs.append(errors.required(f"spec.names.{field}"))
+    _names(spec["names"], "spec.names", errs)
+    shared.whole(errs)
     given = spec.get("conversion") or {}
     strategy = given.get("strategy") or ""
     if keeps and strategy != "None":
         text = "must be None if spec.preserveUnknownFields is true"
-        found.append(errors.invalid_value("spec.conversion.strategy", strategy, text))
-    definitionconversion.validate(given, old, "spec.conversion", found)
+        errs.append(errors.invalid_value("spec.conversion.strategy", strategy, text))
+    definitionconversion.validate(given, old, "spec.conversion", errs)
 
 
-def _status(obj: Object, found: list[FieldError]) -> None:
+def _status(obj: Object, errs: list[FieldError]) -> None:
     """What was ever stored stays among the versions until the status says it is gone."""
     path = "status.storedVersions"
     stored = list((obj.get("status") or {}).get("storedVersions") or ())
     if not stored:
         text = "must have at least one stored version"
-        found.append(errors.invalid_value(path, stored, text))
+        errs.append(errors.invalid_value(path, stored, text))
         return
     versions = obj["spec"].get("versions") or ()
     for version in versions:
         if version.get("storage") and version.get("name") not in stored:
             text = f"must have the storage version {version.get('name')}"
-            found.append(errors.invalid_value(path, stored, text))
+            errs.append(errors.invalid_value(path, stored, text))
     known = {version.get("name") for version in versions}
     for index, name in enumerate(stored):
         if name not in known:
@@ -155,16 +155,16 @@ def _status(obj: Object, found: list[FieldError]) -> None:
                 "remain in spec.versions until a storage migration ensures no data remains "
                 f"persisted in {name} and removes {name} from status.storedVersions"
             )
-            found.append(errors.invalid_value(f"{path}[{index}]", name, text))
+            errs.append(errors.invalid_value(f"{path}[{index}]", name, text))
 
 
-def _preserve(spec: Mapping[str, Any], found: list[FieldError]) -> None:
+def _preserve(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
     if spec.get("preserveUnknownFields"):
         text = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
             "spec.versions[*].schema instead"
         )
-        found.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
+        errs.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
 
 
 def _stored(obj: Object) -> list[Mapping[str, Any]]:
@@ -178,20 +178,20 @@ def _at(spec: Mapping[str, Any], path: Sequence[str]) -> Any:
     return at
 
 
-def _group(group: str, found: list[FieldError]) -> None:
+def _group(group: str, errs: list[FieldError]) -> None:
     if not group:
-        found.append(errors.required("spec.group"))
+        errs.append(errors.required("spec.group"))
         return
     wrong = names.dns1123_subdomain_errors(group)
     if wrong:
-        found.append(errors.invalid_value("spec.group", group, ",".join(wrong)))
+        errs.append(errors.invalid_value("spec.group", group, ",".join(wrong)))
     elif "." not in group:
         text = "should be a domain with at least one dot"
-        found.append(errors.invalid_value("spec.group", group, text))
+        errs.append(errors.invalid_value("spec.group", group, text))
 
 
 def _versions(
-    versions: Sequence[Mapping[str, Any]], shared: versionrules.Shared, found: list[FieldError]
+    versions: Sequence[Mapping[str, Any]], shared: versionrules.Shared, errs: list[FieldError]
 ) -> None:
     seen: set[str] = set()
     unique = True
@@ -199,26 +199,26 @@ def _versions(
         name = version.get("name") or ""
         unique = unique and name not in seen
         seen.add(name)
-        _version_name(name, f"spec.versions[{index}].name", found)
-        shared.version(index, found)
+        _version_name(name, f"spec.versions[{index}].name", errs)
+        shared.version(index, errs)
     shown = errors.GoText("[]apiextensions.CustomResourceDefinitionVersion{...}")
     if not unique:
         text = "must contain unique version names"
-        found.append(errors.invalid_value("spec.versions", shown, text))
+        errs.append(errors.invalid_value("spec.versions", shown, text))
     if sum(1 for version in versions if version.get("storage")) != 1:
         text = "must have exactly one version marked as storage version"
-        found.append(errors.invalid_value("spec.versions", shown, text))
+        errs.append(errors.invalid_value("spec.versions", shown, text))
     if versions and versions[0].get("name"):  # which is the definition's own, too
-        _version_name(versions[0]["name"], "spec.version", found)
+        _version_name(versions[0]["name"], "spec.version", errs)
 
 
-def _version_name(name: str, path: str, found: list[FieldError]) -> None:
+def _version_name(name: str, path: str, errs: list[FieldError]) -> None:
     wrong = names.dns1035_label_errors(name)
     if wrong:
-        found.append(errors.invalid_value(path, name, ",".join(wrong)))
+        errs.append(errors.invalid_value(path, name, ",".join(wrong)))
 
 
-def _names(called: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _names(called: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     for field in ("plural", "singular", "kind", "listKind"):
         value = called.get(field) or ""
         mixed = field in ("kind", "listKind")
@@ -227,23 +227,23 @@ def _names(called: Mapping[str, Any], path: str, found: list[FieldError]) -> Non
             text = ",".join(wrong)
             if mixed:
                 text = f"may have mixed case, but should otherwise match: {text}"
-            found.append(errors.invalid_value(f"{path}.{field}", value, text))
-    _labels(called, "shortNames", path, found)
+            errs.append(errors.invalid_value(f"{path}.{field}", value, text))
+    _labels(called, "shortNames", path, errs)
     if called.get("kind") and called.get("kind") == called.get("listKind"):
         text = "kind and listKind may not be the same"
-        found.append(errors.invalid_value(f"{path}.listKind", called["listKind"], text))
-    _labels(called, "categories", path, found)
+        errs.append(errors.invalid_value(f"{path}.listKind", called["listKind"], text))
+    _labels(called, "categories", path, errs)
 
 
-def _labels(called: Mapping[str, Any], field: str, path: str, found: list[FieldError]) -> None:
+def _labels(called: Mapping[str, Any], field: str, path: str, errs: list[FieldError]) -> None:
     for index, value in enumerate(called.get(field) or ()):
         wrong = names.dns1035_label_errors(value)
         if wrong:
             at = f"{path}.{field}[{index}]"
-            found.append(errors.invalid_value(at, value, ",".join(wrong)))
+            errs.append(errors.invalid_value(at, value, ",".join(wrong)))
 
 
-def _approval(obj: Object, old: Object | None, found: list[FieldError]) -> None:
+def _approval(obj: Object, old: Object | None, errs: list[FieldError]) -> None:
     """Groups of the community need a link to their review, or a reason why there is none."""
     if not customresources.is_protected_group(obj["spec"].get("group") or ""):
         return
@@ -252,7 +252,7 @@ def _approval(obj: Object, old: Object | None, found: list[FieldError]) -> None:
         return
     at = f"metadata.annotations[{customresources.APPROVAL}]"
     if state == "missing":
-        found.append(errors.required(at, why))
+        errs.append(errors.required(at, why))
     elif state == "invalid":
         text = obj["metadata"]["annotations"][customresources.APPROVAL]
-        found.append(errors.invalid_value(at, text, why))
+        errs.append(errors.invalid_value(at, text, why))

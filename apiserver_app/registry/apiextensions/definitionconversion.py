@@ -22,30 +22,30 @@ _REVIEWS = ("v1", "v1beta1")
 
 
 def validate(
-    given: Mapping[str, Any], old: Object | None, path: str, found: list[FieldError]
+    given: Mapping[str, Any], old: Object | None, path: str, errs: list[FieldError]
 ) -> None:
     """`old` is the definition that is there already."""
     webhook = given.get("webhook") or {}
     config, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or ()
-    checks.one_of(given.get("strategy"), f"{path}.strategy", ("None", "Webhook"), found)
+    checks.one_of(given.get("strategy"), f"{path}.strategy", ("None", "Webhook"), errs)
     if given.get("strategy") != "Webhook":
         why = "should not be set when strategy is not set to Webhook"
         if config is not None:
-            found.append(errors.forbidden_value(f"{path}.webhookClientConfig", why))
+            errs.append(errors.forbidden_value(f"{path}.webhookClientConfig", why))
         if versions:
-            found.append(errors.forbidden_value(f"{path}.conversionReviewVersions", why))
+            errs.append(errors.forbidden_value(f"{path}.conversionReviewVersions", why))
         return
     at = f"{path}.webhookClientConfig"
     if config is None:
-        found.append(errors.required(at, "required when strategy is set to Webhook"))
+        errs.append(errors.required(at, "required when strategy is set to Webhook"))
     else:
-        webhookclient.validate(config, at, found)
-        _bundle(config, old, f"{at}.caBundle", found)
-    _reviews(versions, f"{path}.conversionReviewVersions", found)
+        webhookclient.validate(config, at, errs)
+        _bundle(config, old, f"{at}.caBundle", errs)
+    _reviews(versions, f"{path}.conversionReviewVersions", errs)
 
 
 def _bundle(
-    config: Mapping[str, Any], old: Object | None, path: str, found: list[FieldError]
+    config: Mapping[str, Any], old: Object | None, path: str, errs: list[FieldError]
 ) -> None:
     """A definition that serves needs certificates, unless it had none that are any."""
     if old is None or not customresources.is_true(old, "Established"):
@@ -58,22 +58,22 @@ def _bundle(
     wrong = _bundle_error(encoded) if encoded else ""
     if wrong:
         shown = ", ".join(f"{byte:#x}" for byte in base64.b64decode(encoded))
-        found.append(errors.invalid_value(path, errors.GoText(f"[]byte{{{shown}}}"), wrong))
+        errs.append(errors.invalid_value(path, errors.GoText(f"[]byte{{{shown}}}"), wrong))
 
 
 def _bundle_error(encoded: str) -> str:
     return pemblocks.authorities_error(base64.b64decode(encoded).decode("latin-1"))
 
 
-def _reviews(versions: Sequence[str], path: str, found: list[FieldError]) -> None:
+def _reviews(versions: Sequence[str], path: str, errs: list[FieldError]) -> None:
     if not versions:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     for index, one in enumerate(versions):
         if one in versions[:index]:
-            found.append(errors.invalid_value(f"{path}[{index}]", one, "duplicate version"))
+            errs.append(errors.invalid_value(f"{path}[{index}]", one, "duplicate version"))
             continue
-        checks.named(one, f"{path}[{index}]", names.dns1035_label_errors, found)
+        checks.named(one, f"{path}[{index}]", names.dns1035_label_errors, errs)
     if not any(one in _REVIEWS for one in versions):
         why = f"must include at least one of {', '.join(_REVIEWS)}"
-        found.append(errors.invalid_value(path, list(versions), why))
+        errs.append(errors.invalid_value(path, list(versions), why))

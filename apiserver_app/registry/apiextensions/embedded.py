@@ -21,37 +21,37 @@ _EMPTY = "must not be empty"
 
 def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
     """What is wrong with the resources embedded in a value."""
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     if node is not None:
-        _validate(value, node, path, found)
-    return found
+        _validate(value, node, path, errs)
+    return errs
 
 
-def _validate(value: Any, node: Node, path: str, found: list[FieldError]) -> None:
+def _validate(value: Any, node: Node, path: str, errs: list[FieldError]) -> None:
     if node.embedded and isinstance(value, dict):
-        _resource(value, path, found)
+        _resource(value, path, errs)
     for item, child, at in structural.below(value, node, path):
-        _validate(item, child, at, found)
+        _validate(item, child, at, errs)
 
 
-def _resource(value: dict[str, Any], path: str, found: list[FieldError]) -> None:
+def _resource(value: dict[str, Any], path: str, errs: list[FieldError]) -> None:
     for name in ("apiVersion", "kind"):
         at = paths.child(path, name)
         text = value.get(name)
         if name not in value:
-            found.append(errors.required(at, _EMPTY))
+            errs.append(errors.required(at, _EMPTY))
         elif not isinstance(text, str):
-            found.append(errors.invalid_value(at, text, "must be a string"))
+            errs.append(errors.invalid_value(at, text, "must be a string"))
         elif not text:
-            found.append(errors.invalid_value(at, text, _EMPTY))
+            errs.append(errors.invalid_value(at, text, _EMPTY))
         elif name == "apiVersion" and text.count("/") > 1:
             why = f"unexpected GroupVersion string: {text}"
-            found.append(errors.invalid_value(at, text, why))
+            errs.append(errors.invalid_value(at, text, why))
         elif name == "kind":
             wrong = names.dns1035_label_errors(text.lower())
             if wrong:
                 why = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
-                found.append(errors.invalid_value(at, text, why))
+                errs.append(errors.invalid_value(at, text, why))
     metadata = value.get("metadata")
     if isinstance(metadata, dict):
         named = {**metadata, "name": metadata.get("name") or "fakename"}
@@ -59,4 +59,4 @@ def _resource(value: dict[str, Any], path: str, found: list[FieldError]) -> None
         for one in objectmeta.validate_object_meta(
             {"metadata": named}, namespaced, objectmeta.path_segment
         ):
-            found.append(dataclasses.replace(one, field=paths.child(path, one.field)))
+            errs.append(dataclasses.replace(one, field=paths.child(path, one.field)))

@@ -40,55 +40,55 @@ class APIServiceStrategy(Strategy):
             obj["status"] = {"conditions": [local]}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         group, version = spec.get("group") or "", spec.get("version") or ""
         required = f"{version}.{group}"
         name = name_of(obj)
         if name and name != required and not objectmeta.path_segment(name, False):
             text = f'must be `spec.version+"."+spec.group`: "{required}"'
-            found.append(errors.invalid_value("metadata.name", name, text))
+            errs.append(errors.invalid_value("metadata.name", name, text))
         if group:
-            checks.named(group, "spec.group", names.dns1123_subdomain_errors, found)
+            checks.named(group, "spec.group", names.dns1123_subdomain_errors, errs)
         elif version != "v1":
             text = "only v1 may have an empty group and it better be legacy kube"
-            found.append(errors.required("spec.group", text))
-        checks.named(version, "spec.version", names.dns1035_label_errors, found)
+            errs.append(errors.required("spec.group", text))
+        checks.named(version, "spec.version", names.dns1035_label_errors, errs)
         for field, most in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
             value = spec.get(field) or 0
             if not 0 < value <= most:
                 text = f"must be positive and less than {most}"
-                found.append(errors.invalid_value(f"spec.{field}", value, text))
+                errs.append(errors.invalid_value(f"spec.{field}", value, text))
         service = spec.get("service")
         if service is None:
             if spec.get("caBundle"):
                 text = "local APIServices may not have a caBundle"
                 shown = f"{_decoded_size(spec['caBundle'])} bytes"
-                found.append(errors.invalid_value("spec.caBundle", shown, text))
+                errs.append(errors.invalid_value("spec.caBundle", shown, text))
             if spec.get("insecureSkipTLSVerify"):
                 text = "local APIServices may not have insecureSkipTLSVerify"
-                found.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))
-            return found
+                errs.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))
+            return errs
         for field in ("namespace", "name"):
             if not service.get(field):
-                found.append(errors.required(f"spec.service.{field}"))
+                errs.append(errors.required(f"spec.service.{field}"))
         port = service.get("port") or 0
         if not 1 <= port <= 65535:
             text = f"port is not valid: {checks.PORT_RANGE}"
-            found.append(errors.invalid_value("spec.service.port", port, text))
+            errs.append(errors.invalid_value("spec.service.port", port, text))
         if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
             text = "may not be true if caBundle is present"
-            found.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))
-        return found
+            errs.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         for index, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
             status = condition.get("status") or ""
             if status not in _STATUSES:
                 path = f"status.conditions[{index}].status"
-                found.append(errors.not_supported(path, status, _STATUSES))
-        return found
+                errs.append(errors.not_supported(path, status, _STATUSES))
+        return errs
 
 
 def _decoded_size(encoded: str) -> int:

@@ -18,15 +18,15 @@ class ControllerRevisionStrategy(Strategy):
         obj.setdefault("revision", 0)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if obj.get("data") is None:
-            found.append(errors.required("data", "data is mandatory"))
-        checks.not_negative(obj.get("revision"), "revision", found)
-        return found
+            errs.append(errors.required("data", "data is mandatory"))
+        checks.not_negative(obj.get("revision"), "revision", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         if obj.get("data") != old.get("data"):
             shown = errors.GoText("runtime.RawExtension{...}")
-            found.append(errors.invalid_value("data", shown, "field is immutable"))
-        return found
+            errs.append(errors.invalid_value("data", shown, "field is immutable"))
+        return errs

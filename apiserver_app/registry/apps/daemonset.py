@@ -70,29 +70,29 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
         _set_template_generation(obj, generation)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         value, template = spec.get("selector"), spec.get("template") or {}
-        selectors.validate(value, "spec.selector", found)
-        if not found:
-            workload.template_labels(value, template, "spec.template", found)
+        selectors.validate(value, "spec.selector", errs)
+        if not errs:
+            workload.template_labels(value, template, "spec.template", errs)
         if value is not None and selectors.is_empty(value):
             text = "empty selector is invalid for daemonset"
             shown = gosyntax.label_selector(value)
-            found.append(errors.invalid_value("spec.selector", shown, text))
-        validation.validate_template(template, "spec.template", found)
-        workload.always(template, "spec.template", "DaemonSet", found)
-        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", found)
-        _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy", found)
-        checks.not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit", found)
-        return found
+            errs.append(errors.invalid_value("spec.selector", shown, text))
+        validation.validate_template(template, "spec.template", errs)
+        workload.always(template, "spec.template", "DaemonSet", errs)
+        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
+        _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy", errs)
+        checks.not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
             return []
-        found = self.validate(ctx, obj)
-        workload.immutable_selector(obj, old, found)
-        return found
+        errs = self.validate(ctx, obj)
+        workload.immutable_selector(obj, old, errs)
+        return errs
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:
@@ -102,7 +102,7 @@ def _set_template_generation(obj: Object, generation: int) -> None:
         obj["metadata"]["annotations"] = {**notes, _TEMPLATE_GENERATION: str(generation)}
 
 
-def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "OnDelete":
         return
@@ -111,23 +111,23 @@ def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldEr
             f"apps.DaemonSetUpdateStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
             f"{gosyntax.pointer('apps.RollingUpdateDaemonSet', rolling)}}}"
         )
-        found.append(errors.not_supported(path, shown, ("RollingUpdate", "OnDelete")))
+        errs.append(errors.not_supported(path, shown, ("RollingUpdate", "OnDelete")))
         return
     if rolling is None:
-        found.append(errors.required(f"{path}.rollingUpdate"))
+        errs.append(errors.required(f"{path}.rollingUpdate"))
         return
     at = f"{path}.rollingUpdate"
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     for field, value in (("maxUnavailable", unavailable), ("maxSurge", surge)):
-        checks.int_or_percent(value, f"{at}.{field}", found)
+        checks.int_or_percent(value, f"{at}.{field}", errs)
     for field, value in (("maxUnavailable", unavailable), ("maxSurge", surge)):
-        checks.not_above_100_percent(value, f"{at}.{field}", found)
+        checks.not_above_100_percent(value, f"{at}.{field}", errs)
     has_unavailable = checks.int_or_percent_value(unavailable) != 0
     has_surge = checks.int_or_percent_value(surge) != 0
     if has_unavailable and has_surge:
         shown = checks.int_or_string_text(surge)
         text = "may not be set when maxUnavailable is non-zero"
-        found.append(errors.invalid_value(f"{at}.maxSurge", shown, text))
+        errs.append(errors.invalid_value(f"{at}.maxSurge", shown, text))
     elif not has_unavailable and not has_surge:
         text = "cannot be 0 when maxSurge is 0"
-        found.append(errors.required(f"{at}.maxUnavailable", text))
+        errs.append(errors.required(f"{at}.maxUnavailable", text))

@@ -62,22 +62,22 @@ class DeploymentStrategy(workload.WorkloadStrategy):
             spec["progressDeadlineSeconds"] = 600
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
-        checks.not_negative(spec.get("replicas"), "spec.replicas", found)
-        workload.selector(spec, "spec", "deployment", found)
-        workload.template(spec, "spec", "ReplicaSet", found, "invalid label selector")
-        _strategy(spec.get("strategy") or {}, "spec.strategy", found)
+        checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
+        workload.selector(spec, "spec", "deployment", errs)
+        workload.template(spec, "spec", "ReplicaSet", errs, "invalid label selector")
+        _strategy(spec.get("strategy") or {}, "spec.strategy", errs)
         ready = spec.get("minReadySeconds") or 0
-        checks.not_negative(ready, "spec.minReadySeconds", found)
-        checks.not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit", found)
+        checks.not_negative(ready, "spec.minReadySeconds", errs)
+        checks.not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit", errs)
         deadline = spec.get("progressDeadlineSeconds")
         if deadline is not None:
-            checks.not_negative(deadline, "spec.progressDeadlineSeconds", found)
+            checks.not_negative(deadline, "spec.progressDeadlineSeconds", errs)
             if deadline <= ready:
                 text = "must be greater than minReadySeconds"
-                found.append(errors.invalid_value("spec.progressDeadlineSeconds", deadline, text))
-        return found
+                errs.append(errors.invalid_value("spec.progressDeadlineSeconds", deadline, text))
+        return errs
 
     def spec_changed(self, obj: Object, old: Object) -> bool:
         """Annotations count too: the history of a rollout is written there."""
@@ -103,37 +103,37 @@ class DeploymentStrategy(workload.WorkloadStrategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] is old["spec"] or obj["spec"] == old["spec"]:
             return []
-        found = self.validate(ctx, obj)
-        workload.immutable_selector(obj, old, found)
-        return found
+        errs = self.validate(ctx, obj)
+        workload.immutable_selector(obj, old, errs)
+        return errs
 
 
-def _strategy(strategy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "Recreate":
         if rolling is not None:
             text = "may not be specified when strategy `type` is 'Recreate'"
-            found.append(errors.forbidden_value(f"{path}.rollingUpdate", text))
+            errs.append(errors.forbidden_value(f"{path}.rollingUpdate", text))
     elif kind == "RollingUpdate":
         if rolling is None:
             text = "this should be defaulted and never be nil"
-            found.append(errors.required(f"{path}.rollingUpdate", text))
+            errs.append(errors.required(f"{path}.rollingUpdate", text))
         else:
-            _rolling(rolling, f"{path}.rollingUpdate", found)
+            _rolling(rolling, f"{path}.rollingUpdate", errs)
     else:
         shown = errors.GoText(
             f"apps.DeploymentStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
             f"{gosyntax.pointer('apps.RollingUpdateDeployment', rolling)}}}"
         )
-        found.append(errors.not_supported(path, shown, ("Recreate", "RollingUpdate")))
+        errs.append(errors.not_supported(path, shown, ("Recreate", "RollingUpdate")))
 
 
-def _rolling(rolling: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _rolling(rolling: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
-    checks.int_or_percent(unavailable, f"{path}.maxUnavailable", found)
-    checks.int_or_percent(surge, f"{path}.maxSurge", found)
+    checks.int_or_percent(unavailable, f"{path}.maxUnavailable", errs)
+    checks.int_or_percent(surge, f"{path}.maxSurge", errs)
     if not checks.int_or_percent_value(unavailable) and not checks.int_or_percent_value(surge):
         text = "may not be 0 when `maxSurge` is 0"
         shown = checks.int_or_string_text(unavailable)
-        found.append(errors.invalid_value(f"{path}.maxUnavailable", shown, text))
-    checks.not_above_100_percent(unavailable, f"{path}.maxUnavailable", found)
+        errs.append(errors.invalid_value(f"{path}.maxUnavailable", shown, text))
+    checks.not_above_100_percent(unavailable, f"{path}.maxUnavailable", errs)

@@ -21,13 +21,13 @@ class ReplicaSetStrategy(workload.ReplicaStrategy):
             spec["replicas"] = 1
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
-        checks.not_negative(spec.get("replicas"), "spec.replicas", found)
-        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", found)
-        workload.selector(spec, "spec", "deployment", found)
-        workload.template(spec, "spec", "ReplicaSet", found, "invalid label selector")
-        return found
+        checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
+        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
+        workload.selector(spec, "spec", "deployment", errs)
+        workload.template(spec, "spec", "ReplicaSet", errs, "invalid label selector")
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
@@ -36,10 +36,10 @@ class ReplicaSetStrategy(workload.ReplicaStrategy):
         if spec.get("template") == before.get("template") and (
             spec.get("selector") == before.get("selector")
         ):
-            found: list[FieldError] = []
-            checks.not_negative(spec.get("replicas"), "spec.replicas", found)
-            checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", found)
-            return found
-        found = self.validate(ctx, obj)
-        workload.immutable_selector(obj, old, found)
-        return found
+            errs: list[FieldError] = []
+            checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
+            checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
+            return errs
+        errs = self.validate(ctx, obj)
+        workload.immutable_selector(obj, old, errs)
+        return errs

@@ -86,55 +86,55 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         return self._validate(obj, True)
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told = super().warnings(ctx, obj, old)
+        warnings = super().warnings(ctx, obj, old)
         limit = obj["spec"].get("revisionHistoryLimit")
         if limit is not None and limit < 0:
-            told.append(
+            warnings.append(
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; "
                 "a value >= 0 is recommended"
             )
-        return told
+        return warnings
 
     def _validate(self, obj: Object, fresh: bool) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         policy = spec.get("podManagementPolicy")
         if policy not in ("OrderedReady", "Parallel"):
             text = "must be 'OrderedReady' or 'Parallel'"
-            found.append(errors.invalid_value("spec.podManagementPolicy", policy or "", text))
-        _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy", found)
+            errs.append(errors.invalid_value("spec.podManagementPolicy", policy or "", text))
+        _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy", errs)
         retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
         for field in ("whenDeleted", "whenScaled"):
             value = retention.get(field)
             if retention and value not in ("Retain", "Delete"):
                 path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
-                found.append(errors.not_supported(path, value or "", ("Retain", "Delete")))
+                errs.append(errors.not_supported(path, value or "", ("Retain", "Delete")))
         if fresh:
             for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
                 path = f"spec.volumeClaimTemplates[{index}].spec"
-                persistentvolumeclaim.validate_spec(claim.get("spec") or {}, path, found)
-        checks.not_negative(spec.get("replicas"), "spec.replicas", found)
-        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", found)
+                persistentvolumeclaim.validate_spec(claim.get("spec") or {}, path, errs)
+        checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
+        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
         start = (spec.get("ordinals") or {}).get("start")
-        checks.not_negative(start, "spec.ordinals.start", found)
+        checks.not_negative(start, "spec.ordinals.start", errs)
         if fresh and spec.get("serviceName"):
-            checks.named(spec["serviceName"], "spec.serviceName", names.dns1123_label_errors, found)
-        workload.selector(spec, "spec", "statefulset", found)
-        _template(spec, found)
-        return found
+            checks.named(spec["serviceName"], "spec.serviceName", names.dns1123_label_errors, errs)
+        workload.selector(spec, "spec", "statefulset", errs)
+        _template(spec, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
-        found = self._validate(obj, False)
+        errs = self._validate(obj, False)
         fixed = {key: value for key, value in spec.items() if key not in _MUTABLE}
         if fixed != {key: value for key, value in before.items() if key not in _MUTABLE}:
-            found.append(errors.forbidden_value("spec", _REFUSED))
-        return found
+            errs.append(errors.forbidden_value("spec", _REFUSED))
+        return errs
 
 
-def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "OnDelete":
         if rolling is not None:
@@ -143,29 +143,29 @@ def _update_strategy(strategy: Mapping[str, Any], path: str, found: list[FieldEr
                 f"{rolling.get('partition') or 0}, MaxUnavailable:(*intstr.IntOrString)(nil)}}"
             )
             text = "only allowed for updateStrategy 'RollingUpdate'"
-            found.append(errors.invalid_value(f"{path}.rollingUpdate", shown, text))
+            errs.append(errors.invalid_value(f"{path}.rollingUpdate", shown, text))
     elif kind == "RollingUpdate":
         partition = (rolling or {}).get("partition")
-        checks.not_negative(partition, f"{path}.rollingUpdate.partition", found)
+        checks.not_negative(partition, f"{path}.rollingUpdate.partition", errs)
     else:
         shown = errors.GoText(
             f"apps.StatefulSetUpdateStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
             f"{gosyntax.pointer('apps.RollingUpdateStatefulSetStrategy', rolling)}}}"
         )
         text = "must be 'RollingUpdate' or 'OnDelete'"
-        found.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, shown, text))
 
 
-def _template(spec: Mapping[str, Any], found: list[FieldError]) -> None:
+def _template(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
     value = spec.get("selector")
     template = spec.get("template") or {}
     if not selectors.is_valid(value):
         shown = gosyntax.label_selector(value)
-        found.append(errors.invalid_value("spec.selector", shown, ""))
+        errs.append(errors.invalid_value("spec.selector", shown, ""))
     else:
-        workload.template_labels(value, template, "spec.template", found)
-        validation.validate_template(_with_claims(spec, template), "spec.template", found)
-    workload.always(template, "spec.template", "StatefulSet", found)
+        workload.template_labels(value, template, "spec.template", errs)
+        validation.validate_template(_with_claims(spec, template), "spec.template", errs)
+    workload.always(template, "spec.template", "StatefulSet", errs)
 
 
 def _with_claims(spec: Mapping[str, Any], template: Mapping[str, Any]) -> Mapping[str, Any]:

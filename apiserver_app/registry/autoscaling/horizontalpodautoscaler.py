@@ -71,31 +71,31 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         return self._validate(obj, 0 if old["spec"].get("minReplicas") == 0 else 1)
 
     def _validate(self, obj: Object, bound: int) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
         if least is not None and least < bound:
             text = f"must be greater than or equal to {bound}"
-            found.append(errors.invalid_value("spec.minReplicas", least, text))
+            errs.append(errors.invalid_value("spec.minReplicas", least, text))
         if most < 1:
             text = "must be greater than 0"
-            found.append(errors.invalid_value("spec.maxReplicas", most, text))
+            errs.append(errors.invalid_value("spec.maxReplicas", most, text))
         if least is not None and most < least:
             text = "must be greater than or equal to `minReplicas`"
-            found.append(errors.invalid_value("spec.maxReplicas", most, text))
-        metrics.reference(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef", found)
-        metrics.metrics(_metrics(spec), least, "spec.metrics", found)
+            errs.append(errors.invalid_value("spec.maxReplicas", most, text))
+        metrics.reference(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef", errs)
+        metrics.metrics(_metrics(spec), least, "spec.metrics", errs)
         behavior = spec.get("behavior") or {}
         for direction in ("scaleUp", "scaleDown"):
             if behavior.get(direction) is not None:
-                _rules(behavior[direction], f"spec.behavior.{direction}", found)
-        return found
+                _rules(behavior[direction], f"spec.behavior.{direction}", errs)
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         fields = ("currentReplicas", "desiredReplicas")
-        checks.not_negatives(obj["status"], "status", fields, found)
-        return found
+        checks.not_negatives(obj["status"], "status", fields, errs)
+        return errs
 
     def _zero(self) -> dict[str, Any]:
         if self.info.version == "v1":
@@ -112,36 +112,34 @@ def _metrics(spec: Mapping[str, Any]) -> list[Any]:
     return [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
 
 
-def _rules(rules: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _rules(rules: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     window, at = rules.get("stabilizationWindowSeconds"), f"{path}.stabilizationWindowSeconds"
     if window is not None and window < 0:
         text = "must be greater than or equal to zero"
-        found.append(errors.invalid_value(at, window, text))
+        errs.append(errors.invalid_value(at, window, text))
     if window is not None and window > WINDOW_SECONDS_MAX:
         text = f"must be less than or equal to {WINDOW_SECONDS_MAX}"
-        found.append(errors.invalid_value(at, window, text))
+        errs.append(errors.invalid_value(at, window, text))
     choice = rules.get("selectPolicy")
     if choice is not None and choice not in _SELECT:
-        found.append(errors.not_supported(f"{path}.selectPolicy", choice, _SELECT))
+        errs.append(errors.not_supported(f"{path}.selectPolicy", choice, _SELECT))
     policies = rules.get("policies") or ()
     if not policies:
         text = "must specify at least one Policy"
-        found.append(errors.required(f"{path}.policies", text))
+        errs.append(errors.required(f"{path}.policies", text))
     for index, policy in enumerate(policies):
-        _policy(policy, f"{path}.policies[{index}]", found)
+        _policy(policy, f"{path}.policies[{index}]", errs)
 
 
-def _policy(policy: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _policy(policy: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     kind = policy.get("type") or ""
     if kind not in _POLICIES:
-        found.append(errors.not_supported(f"{path}.type", kind, _POLICIES))
+        errs.append(errors.not_supported(f"{path}.type", kind, _POLICIES))
     for field in ("value", "periodSeconds"):
         value = policy.get(field) or 0
         if value <= 0:
-            found.append(
-                errors.invalid_value(f"{path}.{field}", value, "must be greater than zero")
-            )
+            errs.append(errors.invalid_value(f"{path}.{field}", value, "must be greater than zero"))
     period = policy.get("periodSeconds") or 0
     if period > PERIOD_SECONDS_MAX:
         text = f"must be less than or equal to {PERIOD_SECONDS_MAX}"
-        found.append(errors.invalid_value(f"{path}.periodSeconds", period, text))
+        errs.append(errors.invalid_value(f"{path}.periodSeconds", period, text))

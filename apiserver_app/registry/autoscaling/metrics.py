@@ -24,120 +24,120 @@ _BOTH_RAW = "may not set both a target raw value and a target utilization"
 _NEITHER_RAW = "must set either a target raw value or a target utilization"
 
 
-def reference(target: Part, path: str, found: list[FieldError]) -> None:
+def reference(target: Part, path: str, errs: list[FieldError]) -> None:
     """A CrossVersionObjectReference."""
     for field in ("kind", "name"):
         value = target.get(field) or ""
         if not value:
-            found.append(errors.required(f"{path}.{field}"))
+            errs.append(errors.required(f"{path}.{field}"))
         else:
-            _segment(value, f"{path}.{field}", found)
+            _segment(value, f"{path}.{field}", errs)
 
 
-def metrics(items: Sequence[Part], least: int | None, path: str, found: list[FieldError]) -> None:
+def metrics(items: Sequence[Part], least: int | None, path: str, errs: list[FieldError]) -> None:
     for index, item in enumerate(items):
-        _metric(item, f"{path}[{index}]", found)
+        _metric(item, f"{path}[{index}]", errs)
     if least == 0 and not any(item.get("type") in ("Object", "External") for item in items):
         text = (
             "must specify at least one Object or External metric "
             "to support scaling to zero replicas"
         )
-        found.append(errors.forbidden_value(path, text))
+        errs.append(errors.forbidden_value(path, text))
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _metric(metric: Part, path: str, found: list[FieldError]) -> None:
+def _metric(metric: Part, path: str, errs: list[FieldError]) -> None:
     kind = metric.get("type") or ""
     if not kind:
-        found.append(errors.required(f"{path}.type", "must specify a metric source type"))
+        errs.append(errors.required(f"{path}.type", "must specify a metric source type"))
     if kind not in _TYPES:
-        found.append(errors.not_supported(f"{path}.type", kind, _TYPES))
+        errs.append(errors.not_supported(f"{path}.type", kind, _TYPES))
     present = [field for field in _FIELDS if metric.get(field) is not None]
     if present:
-        _source(metric[present[0]], present[0], f"{path}.{present[0]}", found)
+        _source(metric[present[0]], present[0], f"{path}.{present[0]}", errs)
     expected = kind[:1].lower() + kind[1:]
     if kind not in _TYPES:
-        found.append(errors.not_supported(f"{path}.type", kind, _TYPES))
+        errs.append(errors.not_supported(f"{path}.type", kind, _TYPES))
     elif expected not in present:
-        found.append(errors.required(f"{path}.{expected}", _NO_SOURCE))
+        errs.append(errors.required(f"{path}.{expected}", _NO_SOURCE))
     if len(present) != 1:
         for field in sorted(present):
             if field != expected:
                 text = "must populate the given metric source only"
-                found.append(errors.forbidden_value(f"{path}.{field}", text))
+                errs.append(errors.forbidden_value(f"{path}.{field}", text))
 
 
-def _source(source: Part, field: str, path: str, found: list[FieldError]) -> None:
+def _source(source: Part, field: str, path: str, errs: list[FieldError]) -> None:
     if field == "object":
-        reference(source.get("describedObject") or {}, f"{path}.describedObject", found)
+        reference(source.get("describedObject") or {}, f"{path}.describedObject", errs)
     if field in ("resource", "containerResource"):
-        _resource(source, field, path, found)
+        _resource(source, field, path, errs)
     else:
         name = (source.get("metric") or {}).get("name") or ""
         if not name:
-            found.append(errors.required(f"{path}.metric.name", "must specify a metric name"))
+            errs.append(errors.required(f"{path}.metric.name", "must specify a metric name"))
         else:
-            _segment(name, f"{path}.metric.name", found)
+            _segment(name, f"{path}.metric.name", errs)
     target, at = source.get("target") or {}, f"{path}.target"
-    _target(target, at, found)
+    _target(target, at, errs)
     value, average = target.get("value"), target.get("averageValue")
     percent = target.get("averageUtilization")
     if field == "pods":
         if average is None:
             text = "must specify a positive target averageValue"
-            found.append(errors.required(f"{at}.averageValue", text))
+            errs.append(errors.required(f"{at}.averageValue", text))
     elif field == "object":
         if value is None and average is None:
             text = "must set either a target value or averageValue"
-            found.append(errors.required(f"{at}.averageValue", text))
+            errs.append(errors.required(f"{at}.averageValue", text))
     elif field == "external":
         if value is None and average is None:
             text = "must set either a target value for metric or a per-pod target"
-            found.append(errors.required(f"{at}.averageValue", text))
+            errs.append(errors.required(f"{at}.averageValue", text))
         if value is not None and average is not None:
             text = "may not set both a target value for metric and a per-pod target"
-            found.append(errors.forbidden_value(f"{at}.value", text))
+            errs.append(errors.forbidden_value(f"{at}.value", text))
     else:
         if percent is None and average is None:
-            found.append(errors.required(f"{at}.averageUtilization", _NEITHER_RAW))
+            errs.append(errors.required(f"{at}.averageUtilization", _NEITHER_RAW))
         if percent is not None and average is not None:
-            found.append(errors.forbidden_value(f"{at}.averageValue", _BOTH_RAW))
+            errs.append(errors.forbidden_value(f"{at}.averageValue", _BOTH_RAW))
 
 
-def _resource(source: Part, field: str, path: str, found: list[FieldError]) -> None:
+def _resource(source: Part, field: str, path: str, errs: list[FieldError]) -> None:
     name = source.get("name") or ""
     if not name:
-        found.append(errors.required(f"{path}.name", "must specify a resource name"))
+        errs.append(errors.required(f"{path}.name", "must specify a resource name"))
     elif field == "containerResource":
-        resources.container_name(name, f"{path}.name", found)
+        resources.container_name(name, f"{path}.name", errs)
     if field == "containerResource":
         container = source.get("container") or ""
         if not container:
-            found.append(errors.required(f"{path}.container", "must specify a container"))
+            errs.append(errors.required(f"{path}.container", "must specify a container"))
         else:
-            checks.named(container, f"{path}.container", names.dns1123_label_errors, found)
+            checks.named(container, f"{path}.container", names.dns1123_label_errors, errs)
 
 
-def _target(target: Part, path: str, found: list[FieldError]) -> None:
+def _target(target: Part, path: str, errs: list[FieldError]) -> None:
     kind = target.get("type") or ""
     if not kind:
-        found.append(errors.required(f"{path}.type", "must specify a metric target type"))
+        errs.append(errors.required(f"{path}.type", "must specify a metric target type"))
     if kind not in ("Utilization", "Value", "AverageValue"):
         text = "must be either Utilization, Value, or AverageValue"
-        found.append(errors.invalid_value(f"{path}.type", kind, text))
+        errs.append(errors.invalid_value(f"{path}.type", kind, text))
     for field in ("value", "averageValue"):
         amount = target.get(field)
         if amount is not None and resources.nano(amount) <= 0:
             shown = resources.quantity_text(amount)
-            found.append(errors.invalid_value(f"{path}.{field}", shown, "must be positive"))
+            errs.append(errors.invalid_value(f"{path}.{field}", shown, "must be positive"))
     percent = target.get("averageUtilization")
     if percent is not None and percent < 1:
         at = f"{path}.averageUtilization"
-        found.append(errors.invalid_value(at, percent, "must be greater than 0"))
+        errs.append(errors.invalid_value(at, percent, "must be greater than 0"))
 
 
-def _segment(value: str, path: str, found: list[FieldError]) -> None:
+def _segment(value: str, path: str, errs: list[FieldError]) -> None:
     for text in objectmeta.path_segment(value, False):
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))

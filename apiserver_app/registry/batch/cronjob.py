@@ -62,81 +62,81 @@ class CronJobStrategy(Strategy):
         obj["metadata"]["generation"] = 1
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        self._spec(obj["spec"], None, found)
+        errs: list[FieldError] = []
+        self._spec(obj["spec"], None, errs)
         name = obj["metadata"].get("name") or ""
         if len(name) > NAME_LENGTH:
             text = "must be no more than 52 characters"
-            found.append(errors.invalid_value("metadata.name", name, text))
-        return found
+            errs.append(errors.invalid_value("metadata.name", name, text))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        self._spec(obj["spec"], old["spec"], found)
-        return found
+        errs: list[FieldError] = []
+        self._spec(obj["spec"], old["spec"], errs)
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told = workload.name_warnings(obj, old)
+        warnings = workload.name_warnings(obj, old)
         template = obj["spec"].get("jobTemplate") or {}
         inside = (template.get("spec") or {}).get("template") or {}
-        told += rules.warnings(template.get("spec") or {}, "spec.jobTemplate.spec")
+        warnings += rules.warnings(template.get("spec") or {}, "spec.jobTemplate.spec")
         if old is None or workload.is_new_generation(obj, old):
             path, metadata = "spec.jobTemplate.spec.template.spec", inside.get("metadata") or {}
-            podwarnings.add(inside.get("spec") or {}, metadata, path, told)
+            podwarnings.add(inside.get("spec") or {}, metadata, path, warnings)
         if "TZ" in (obj["spec"].get("schedule") or ""):
-            told.append(
+            warnings.append(
                 "CRON_TZ or TZ used in spec.schedule is not officially supported, see "
                 "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ "
                 "for more details"
             )
-        return told
+        return warnings
 
     def _spec(
-        self, spec: Mapping[str, Any], before: Mapping[str, Any] | None, found: list[FieldError]
+        self, spec: Mapping[str, Any], before: Mapping[str, Any] | None, errs: list[FieldError]
     ) -> None:
         schedule = spec.get("schedule") or ""
         if not schedule:
-            found.append(errors.required("spec.schedule"))
+            errs.append(errors.required("spec.schedule"))
         else:
-            _schedule(schedule, spec.get("timeZone"), before, found)
+            _schedule(schedule, spec.get("timeZone"), before, errs)
         seconds = spec.get("startingDeadlineSeconds")
-        checks.not_negative(seconds, "spec.startingDeadlineSeconds", found)
+        checks.not_negative(seconds, "spec.startingDeadlineSeconds", errs)
         zone = spec.get("timeZone")
         if zone is not None and (before is None or zone != before.get("timeZone")):
             text = _zone_error(zone)
             if text:
-                found.append(errors.invalid_value("spec.timeZone", zone, text))
+                errs.append(errors.invalid_value("spec.timeZone", zone, text))
         policy = spec.get("concurrencyPolicy")
-        checks.one_of(policy, "spec.concurrencyPolicy", _POLICIES, found)
+        checks.one_of(policy, "spec.concurrencyPolicy", _POLICIES, errs)
         inside = (spec.get("jobTemplate") or {}).get("spec") or {}
         path = "spec.jobTemplate.spec"
-        rules.validate(inside, path, found)
+        rules.validate(inside, path, errs)
         if inside.get("selector") is not None:
             shown = gosyntax.label_selector(inside["selector"])
             text = "`selector` will be auto-generated"
-            found.append(errors.invalid_value(f"{path}.selector", shown, text))
+            errs.append(errors.invalid_value(f"{path}.selector", shown, text))
         if inside.get("manualSelector"):
             allowed = ("nil", "false")
-            found.append(errors.not_supported(f"{path}.manualSelector", True, allowed))
+            errs.append(errors.not_supported(f"{path}.manualSelector", True, allowed))
         for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-            checks.not_negative(spec.get(field), f"spec.{field}", found)
+            checks.not_negative(spec.get(field), f"spec.{field}", errs)
 
 
 def _schedule(
-    schedule: str, zone: str | None, before: Mapping[str, Any] | None, found: list[FieldError]
+    schedule: str, zone: str | None, before: Mapping[str, Any] | None, errs: list[FieldError]
 ) -> None:
     """A zone in the schedule itself is only kept where it always was."""
     text = schedule_error(schedule)
     if text:
-        found.append(errors.invalid_value("spec.schedule", schedule, text))
+        errs.append(errors.invalid_value("spec.schedule", schedule, text))
     if "TZ" not in schedule:
         return
     if "TZ" not in ((before or {}).get("schedule") or ""):
         text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        found.append(errors.invalid_value("spec.schedule", schedule, text))
+        errs.append(errors.invalid_value("spec.schedule", schedule, text))
     elif zone is not None:
         text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
-        found.append(errors.invalid_value("spec.schedule", schedule, text))
+        errs.append(errors.invalid_value("spec.schedule", schedule, text))
 
 
 def _zone_error(zone: str) -> str:

@@ -90,41 +90,41 @@ class CertificateSigningRequestStrategy(Strategy):
         obj["status"] = status
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         usages, request = spec.get("usages") or (), spec.get("request") or ""
         if not usages:
-            found.append(errors.required("spec.usages"))
-        _usages(usages, found)
-        _pem(request, found)
+            errs.append(errors.required("spec.usages"))
+        _usages(usages, errs)
+        _pem(request, errs)
         if spec.get("signerName") == _LEGACY:
             text = "the legacy signerName is not allowed via this API version"
-            found.append(errors.invalid_value("spec.signerName", _LEGACY, text))
+            errs.append(errors.invalid_value("spec.signerName", _LEGACY, text))
         else:
             signer = spec.get("signerName") or ""
-            clustertrustbundle.signer_name(signer, "spec.signerName", found)
+            clustertrustbundle.signer_name(signer, "spec.signerName", errs)
         seconds = spec.get("expirationSeconds")
         if seconds is not None and seconds < 600:
             text = "may not specify a duration less than 600 seconds (10 minutes)"
-            found.append(errors.invalid_value("spec.expirationSeconds", seconds, text))
-        return found
+            errs.append(errors.invalid_value("spec.expirationSeconds", seconds, text))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return _decisions(obj, old) if ctx.subresource == "approval" else []
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = _decisions(obj, old)
+        errs = _decisions(obj, old)
         now, then = ((one.get("status") or {}).get("certificate") or "" for one in (obj, old))
         if now == then:
-            return found
+            return errs
         if then:
             text = "updates may not modify existing certificate content"
-            found.append(errors.forbidden_value("status.certificate", text))
+            errs.append(errors.forbidden_value("status.certificate", text))
         wrong = pemblocks.certificate_error(_text_of(now))
         if wrong:
             path, shown = "status.certificate", "<certificate data>"
-            found.append(errors.invalid_value(path, shown, wrong))
-        return found
+            errs.append(errors.invalid_value(path, shown, wrong))
+        return errs
 
 
 def _text_of(encoded: str) -> str:
@@ -136,7 +136,7 @@ def _text_of(encoded: str) -> str:
 
 def _decisions(obj: Object, old: Object) -> list[FieldError]:
     """Conditions say what they may, and none that decided is taken away."""
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     conditions = (obj.get("status") or {}).get("conditions") or ()
     before = [c.get("type") for c in (old.get("status") or {}).get("conditions") or ()]
     seen: list[str] = []
@@ -144,21 +144,21 @@ def _decisions(obj: Object, old: Object) -> list[FieldError]:
         kind, status = condition.get("type") or "", condition.get("status") or ""
         path = f"status.conditions[{index}]"
         if not kind:
-            found.append(errors.required(f"{path}.type"))
+            errs.append(errors.required(f"{path}.type"))
         allowed = ("True",) if kind in (*_DECISIONS, "Failed") else ("False", "True", "Unknown")
-        checks.one_of(status, f"{path}.status", allowed, found)
+        checks.one_of(status, f"{path}.status", allowed, errs)
         others = [one for one in _DECISIONS if one != kind]
         if kind in _DECISIONS and others[0] in seen and not set(_DECISIONS) <= set(before):
             text = "Approved and Denied conditions are mutually exclusive"
-            found.append(errors.invalid_value(f"{path}.type", kind, text))
+            errs.append(errors.invalid_value(f"{path}.type", kind, text))
         if kind in seen and len(set(before)) == len(before):
-            found.append(errors.duplicate(f"{path}.type", kind))
+            errs.append(errors.duplicate(f"{path}.type", kind))
         seen.append(kind)
     for kind in (*_DECISIONS, "Failed"):
         if seen.count(kind) < before.count(kind):
             text = f'updates may not remove a condition of type "{kind}"'
-            found.append(errors.forbidden_value("status.conditions", text))
-    return found
+            errs.append(errors.forbidden_value("status.conditions", text))
+    return errs
 
 
 def _stamped(ctx: Context, conditions: list[Object], old: Object) -> list[Object]:
@@ -180,17 +180,17 @@ def _stamped(ctx: Context, conditions: list[Object], old: Object) -> list[Object
     ]
 
 
-def _usages(usages: Sequence[str], found: list[FieldError]) -> None:
+def _usages(usages: Sequence[str], errs: list[FieldError]) -> None:
     for number, usage in enumerate(usages):
         if usage not in _ALL_USAGES:
             path = f"spec.usages[{number}]"
-            found.append(errors.not_supported(path, usage, sorted(_ALL_USAGES)))
+            errs.append(errors.not_supported(path, usage, sorted(_ALL_USAGES)))
     for number, usage in enumerate(usages):
         if usage in usages[:number]:
-            found.append(errors.duplicate(f"spec.usages[{number}]", usage))
+            errs.append(errors.duplicate(f"spec.usages[{number}]", usage))
 
 
-def _pem(request: str, found: list[FieldError]) -> None:
+def _pem(request: str, errs: list[FieldError]) -> None:
     try:
         data = base64.b64decode(request, validate=True)
     except (binascii.Error, ValueError):
@@ -199,4 +199,4 @@ def _pem(request: str, found: list[FieldError]) -> None:
         text = "PEM block type must be CERTIFICATE REQUEST"
         inner = ", ".join(hex(byte) for byte in data[:64])
         shown = errors.GoText(f"[]byte{{{inner}}}")
-        found.append(errors.invalid_value("spec.request", shown, text))
+        errs.append(errors.invalid_value("spec.request", shown, text))

@@ -33,69 +33,69 @@ class ClusterTrustBundleStrategy(Strategy):
         obj.setdefault("spec", {})
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        _names(obj, found)
-        _bundle(obj["spec"].get("trustBundle") or "", found)
-        return found
+        errs: list[FieldError] = []
+        _names(obj, errs)
+        _bundle(obj["spec"].get("trustBundle") or "", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        _names(obj, found)
+        errs: list[FieldError] = []
+        _names(obj, errs)
         text = obj["spec"].get("trustBundle") or ""
         if text != (old["spec"].get("trustBundle") or ""):
-            _bundle(text, found)
+            _bundle(text, errs)
         now, then = (one["spec"].get("signerName") or "" for one in (obj, old))
-        objectmeta.immutable(now, then, "spec.signerName", found)
-        return found
+        objectmeta.immutable(now, then, "spec.signerName", errs)
+        return errs
 
 
-def signer_name(value: str, path: str, found: list[FieldError]) -> None:
+def signer_name(value: str, path: str, errs: list[FieldError]) -> None:
     """`example.com/signer-name`, each part of labels."""
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     domain, slash, name = value.partition("/")
     if not slash or "/" in name:
         text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
         return
     if names.size(domain) > names.SUBDOMAIN_LENGTH:
-        found.append(errors.too_long(path, domain, names.SUBDOMAIN_LENGTH))
+        errs.append(errors.too_long(path, domain, names.SUBDOMAIN_LENGTH))
     for label in domain.split("."):
         for text in names.dns1123_label_errors(label):
             text = f"validating label {errors.go_value(label)}: {text}"
-            found.append(errors.invalid_value(path, domain, text))
+            errs.append(errors.invalid_value(path, domain, text))
     if "." not in domain:
         text = "should be a domain with at least two segments separated by dots"
-        found.append(errors.invalid_value(path, domain, text))
+        errs.append(errors.invalid_value(path, domain, text))
     for label in name.split("."):
         for text in names.dns1123_subdomain_errors(label):
             text = f"validating label {errors.go_value(label)}: {text}"
-            found.append(errors.invalid_value(path, name, text))
+            errs.append(errors.invalid_value(path, name, text))
     if names.size(value) > SIGNER_SIZE:
-        found.append(errors.too_long(path, value, SIGNER_SIZE))
+        errs.append(errors.too_long(path, value, SIGNER_SIZE))
 
 
-def _names(obj: Object, found: list[FieldError]) -> None:
+def _names(obj: Object, errs: list[FieldError]) -> None:
     name, signer = name_of(obj), obj["spec"].get("signerName") or ""
     prefix = f"{signer.replace('/', ':')}:" if signer else ""
     if not signer and ":" in name:
         text = 'ClusterTrustBundle without signer name must not have ":" in its name'
-        found.append(errors.invalid_value("metadata.name", name, text))
+        errs.append(errors.invalid_value("metadata.name", name, text))
     elif not name.startswith(prefix):
         text = f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"
-        found.append(errors.invalid_value("metadata.name", name, text))
+        errs.append(errors.invalid_value("metadata.name", name, text))
     else:
         for text in names.dns1123_subdomain_errors(name.removeprefix(prefix)):
-            found.append(errors.invalid_value("metadata.name", name, text))
+            errs.append(errors.invalid_value("metadata.name", name, text))
     if signer:
-        signer_name(signer, "spec.signerName", found)
+        signer_name(signer, "spec.signerName", errs)
 
 
-def _bundle(text: str, found: list[FieldError]) -> None:
+def _bundle(text: str, errs: list[FieldError]) -> None:
     path = "spec.trustBundle"
     if names.size(text) > pemblocks.BUNDLE_SIZE:
-        found.append(errors.too_long(path, "", pemblocks.BUNDLE_SIZE))
+        errs.append(errors.too_long(path, "", pemblocks.BUNDLE_SIZE))
         return
     for why in pemblocks.bundle_errors(text):
-        found.append(errors.invalid_value(path, _OMITTED, why))
+        errs.append(errors.invalid_value(path, _OMITTED, why))

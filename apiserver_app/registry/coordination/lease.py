@@ -30,17 +30,17 @@ class LeaseStrategy(Strategy):
             _drop_election(obj)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         seconds = spec.get("leaseDurationSeconds")
         if seconds is not None and seconds <= 0:
             text = "must be greater than 0"
-            found.append(errors.invalid_value("spec.leaseDurationSeconds", seconds, text))
+            errs.append(errors.invalid_value("spec.leaseDurationSeconds", seconds, text))
         changes = spec.get("leaseTransitions")
         if changes is not None and changes < 0:
             text = "must be greater than or equal to 0"
-            found.append(errors.invalid_value("spec.leaseTransitions", changes, text))
-        return found
+            errs.append(errors.invalid_value("spec.leaseTransitions", changes, text))
+        return errs
 
 
 def _drop_election(obj: Object) -> None:

@@ -32,44 +32,44 @@ class LeaseCandidateStrategy(Strategy):
         obj.setdefault("spec", {})
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         if not spec.get("leaseName"):
-            found.append(errors.required("spec.leaseName"))
+            errs.append(errors.required("spec.leaseName"))
         numbers = {}
         for field in ("emulationVersion", "binaryVersion"):
             text = spec.get(field) or ""
             match = _version(text)
             numbers[field] = tuple(map(int, match.groups())) if match else (0, 0, 0)
             if not text and field == "binaryVersion":
-                found.append(errors.required(f"spec.{field}"))
+                errs.append(errors.required(f"spec.{field}"))
             elif text and match is None:
                 why = "must be a valid semantic version"
-                found.append(errors.invalid_value(f"spec.{field}", text, why))
+                errs.append(errors.invalid_value(f"spec.{field}", text, why))
         given = spec.get("binaryVersion") and spec.get("emulationVersion")
         if given and numbers["binaryVersion"] < numbers["emulationVersion"]:
             text = "must be greater than or equal to `emulationVersion`"
-            found.append(errors.invalid_value("spec.binaryVersion", spec["binaryVersion"], text))
-        _strategy(spec.get("strategy") or "", numbers["emulationVersion"], found)
-        return found
+            errs.append(errors.invalid_value("spec.binaryVersion", spec["binaryVersion"], text))
+        _strategy(spec.get("strategy") or "", numbers["emulationVersion"], errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         now, then = (one["spec"].get("leaseName") or "" for one in (obj, old))
-        objectmeta.immutable(now, then, "spec.leaseName", found)
-        return found
+        objectmeta.immutable(now, then, "spec.leaseName", errs)
+        return errs
 
 
-def _strategy(value: str, emulation: tuple[int, ...], found: list[FieldError]) -> None:
+def _strategy(value: str, emulation: tuple[int, ...], errs: list[FieldError]) -> None:
     path = "spec.strategy"
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     if value == OLDEST and emulation == (0, 0, 0):
         text = "must be specified when `strategy` is 'OldestEmulationVersion'"
-        found.append(errors.required("spec.emulationVersion", text))
+        errs.append(errors.required("spec.emulationVersion", text))
     if "/" not in value:
         if value != OLDEST:
-            found.append(errors.not_supported(f"{path}.strategy", value, (OLDEST,)))
+            errs.append(errors.not_supported(f"{path}.strategy", value, (OLDEST,)))
     else:
-        checks.named(value, f"{path}.strategy", names.qualified_name_errors, found)
+        checks.named(value, f"{path}.strategy", names.qualified_name_errors, errs)

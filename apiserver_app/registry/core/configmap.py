@@ -17,24 +17,24 @@ from apiserver_app.registry.validation import checks
 
 class ConfigMapStrategy(Strategy):
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         binary = obj.get("binaryData") or {}
         size = 0
         for key, value in (obj.get("data") or {}).items():
-            checks.named(key, f"data[{key}]", checks.config_key_errors, found)
+            checks.named(key, f"data[{key}]", checks.config_key_errors, errs)
             if key in binary:
                 text = "duplicate of key present in binaryData"
-                found.append(errors.invalid_value(f"data[{key}]", key, text))
+                errs.append(errors.invalid_value(f"data[{key}]", key, text))
             size += names.size(value)
         for key, value in binary.items():
-            checks.named(key, f"binaryData[{key}]", checks.config_key_errors, found)
+            checks.named(key, f"binaryData[{key}]", checks.config_key_errors, errs)
             size += secret.decoded_size(value)
         if size > secret.SIZE_LIMIT:
-            found.append(errors.too_long("[]", "", secret.SIZE_LIMIT))
-        return found
+            errs.append(errors.too_long("[]", "", secret.SIZE_LIMIT))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        secret.immutable(obj, old, ("data", "binaryData"), found)
-        found += self.validate(ctx, obj)
-        return found
+        errs: list[FieldError] = []
+        secret.immutable(obj, old, ("data", "binaryData"), errs)
+        errs += self.validate(ctx, obj)
+        return errs

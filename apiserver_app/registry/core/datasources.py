@@ -38,7 +38,7 @@ def prepare(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
 
 
 def validate(
-    spec: Mapping[str, Any], path: str, found: list[FieldError], before: Mapping[str, Any] = {}
+    spec: Mapping[str, Any], path: str, errs: list[FieldError], before: Mapping[str, Any] = {}
 ) -> None:
     """A group that was there before is not looked at again."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
@@ -48,19 +48,19 @@ def validate(
     )
     for field, value in (("dataSource", source), ("dataSourceRef", reference)):
         if value is not None:
-            _validate(value, f"{path}.{field}", known, found)
+            _validate(value, f"{path}.{field}", known, errs)
     namespace = (reference or {}).get("namespace")
     if namespace:
         at = f"{path}.dataSourceRef.namespace"
-        checks.named(namespace, at, names.dns1123_label_errors, found)
+        checks.named(namespace, at, names.dns1123_label_errors, errs)
     if source is None or reference is None:
         return
     shown = errors.GoText(f"{path}.dataSource")  # a path prints itself
     if namespace:
         text = "may not be specified when dataSourceRef.namespace is specified"
-        found.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, shown, text))
     elif any(source.get(part) != reference.get(part) for part in _PARTS):
-        found.append(errors.invalid_value(path, shown, "must match dataSourceRef"))
+        errs.append(errors.invalid_value(path, shown, "must match dataSourceRef"))
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -70,13 +70,13 @@ def _is_new(before: Mapping[str, Any]) -> bool:
     return before.get("dataSource") is None and before.get("dataSourceRef") is None
 
 
-def _validate(value: Mapping[str, Any], path: str, known: bool, found: list[FieldError]) -> None:
+def _validate(value: Mapping[str, Any], path: str, known: bool, errs: list[FieldError]) -> None:
     for part in ("name", "kind"):
         if not value.get(part):
-            found.append(errors.required(f"{path}.{part}"))
+            errs.append(errors.required(f"{path}.{part}"))
     group, kind = value.get("apiGroup") or "", value.get("kind") or ""
     if not group and kind != CLAIM:
         text = f"must be '{CLAIM}' when referencing the default apiGroup"
-        found.append(errors.invalid_value(path, kind, text))
+        errs.append(errors.invalid_value(path, kind, text))
     if group and not known:
-        checks.named(group, f"{path}.apiGroup", names.dns1123_subdomain_errors, found)
+        checks.named(group, f"{path}.apiGroup", names.dns1123_subdomain_errors, errs)

@@ -34,19 +34,19 @@ class EndpointsStrategy(Strategy):
                     gofields.arrange(port, "core.v1.EndpointPort")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         for index, subset in enumerate(obj.get("subsets") or ()):
             path = f"subsets[{index}]"
             if not subset.get("addresses") and not subset.get("notReadyAddresses"):
                 text = "must specify `addresses` or `notReadyAddresses`"
-                found.append(errors.required(path, text))
+                errs.append(errors.required(path, text))
             for field in ("addresses", "notReadyAddresses"):
                 for place, address in enumerate(subset.get(field) or ()):
-                    _address(address, f"{path}.{field}[{place}]", found)
+                    _address(address, f"{path}.{field}[{place}]", errs)
             ports = subset.get("ports") or ()
             for place, port in enumerate(ports):
-                _port(port, len(ports) > 1, f"{path}.ports[{place}]", found)
-        return found
+                _port(port, len(ports) > 1, f"{path}.ports[{place}]", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return [] if obj.get("subsets") == old.get("subsets") else self.validate(ctx, obj)
@@ -54,35 +54,35 @@ class EndpointsStrategy(Strategy):
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         if kinds.minor_of(ctx.version) < _DEPRECATED_SINCE:
             return []
-        told = ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
+        warnings = ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
         managed = (obj["metadata"].get("labels") or {}).get(_MANAGED_BY)
         for index, subset in enumerate(obj.get("subsets") or () if not managed else ()):
             for field in ("addresses", "notReadyAddresses"):
                 for place, address in enumerate(subset.get(field) or ()):
                     at = f"subsets[{index}].{field}[{place}].ip"
-                    addresswarnings.ip(address.get("ip") or "", at, told)
-        return told
+                    addresswarnings.ip(address.get("ip") or "", at, warnings)
+        return warnings
 
 
-def _address(address: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _address(address: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     value = address.get("ip") or ""
-    checks.ip(value, f"{path}.ip", found)
+    checks.ip(value, f"{path}.ip", errs)
     if address.get("hostname"):
-        checks.named(address["hostname"], f"{path}.hostname", names.dns1123_label_errors, found)
+        checks.named(address["hostname"], f"{path}.hostname", names.dns1123_label_errors, errs)
     if address.get("nodeName") is not None:
         at = f"{path}.nodeName"
-        checks.named(address["nodeName"], at, names.dns1123_subdomain_errors, found)
-    checks.special_ip(value, f"{path}.ip", found)
+        checks.named(address["nodeName"], at, names.dns1123_subdomain_errors, errs)
+    checks.special_ip(value, f"{path}.ip", errs)
 
 
-def _port(port: Mapping[str, Any], named: bool, path: str, found: list[FieldError]) -> None:
+def _port(port: Mapping[str, Any], named: bool, path: str, errs: list[FieldError]) -> None:
     name = port.get("name") or ""
     if name:
-        checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+        checks.named(name, f"{path}.name", names.dns1123_label_errors, errs)
     elif named:
-        found.append(errors.required(f"{path}.name"))
-    checks.port_number(port.get("port") or 0, f"{path}.port", found)
-    checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, found)
+        errs.append(errors.required(f"{path}.name"))
+    checks.port_number(port.get("port") or 0, f"{path}.port", errs)
+    checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, errs)
     if port.get("appProtocol") is not None:
         at = f"{path}.appProtocol"
-        checks.named(port["appProtocol"], at, names.qualified_name_errors, found)
+        checks.named(port["appProtocol"], at, names.qualified_name_errors, errs)

@@ -83,20 +83,20 @@ class EventStrategy(Strategy):
         gofields.arrange(obj, "core.v1.Event")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         event = from_events(obj) if self.info.group else obj
-        _legacy(event, found)
+        _legacy(event, errs)
         if self.info.group:
-            _strict(event, found)
-        return found
+            _strict(event, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         event = from_events(obj) if self.info.group else obj
-        _legacy(event, found)
+        _legacy(event, errs)
         if self.info.group:
-            _fixed(event, from_events(old), found)
-        return found
+            _fixed(event, from_events(old), errs)
+        return errs
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         if path.startswith("regarding."):
@@ -143,7 +143,7 @@ def to_events(obj: Object) -> Object:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _legacy(event: Object, found: list[FieldError]) -> None:
+def _legacy(event: Object, errs: list[FieldError]) -> None:
     """What holds whichever API wrote it."""
     namespace = event["metadata"].get("namespace") or ""
     about = (event.get("involvedObject") or {}).get("namespace") or ""
@@ -153,34 +153,34 @@ def _legacy(event: Object, found: list[FieldError]) -> None:
         good = bool(about) or namespace in ("default", "kube-system")
     if not good:
         text = "does not match event.namespace"
-        found.append(errors.invalid_value("involvedObject.namespace", about, text))
+        errs.append(errors.invalid_value("involvedObject.namespace", about, text))
     if event.get("eventTime"):
-        _new_style(event, found)
+        _new_style(event, errs)
     for text in names.dns1123_subdomain_errors(namespace):
-        found.append(errors.invalid_value("namespace", namespace, text))
+        errs.append(errors.invalid_value("namespace", namespace, text))
 
 
-def _strict(event: Object, found: list[FieldError]) -> None:
+def _strict(event: Object, errs: list[FieldError]) -> None:
     """What may be created through events.k8s.io."""
-    _series(event, found)
+    _series(event, errs)
     if not event.get("eventTime"):
-        found.append(errors.required("eventTime"))
+        errs.append(errors.required("eventTime"))
     kind = event.get("type") or ""
     if kind not in ("Normal", "Warning"):
-        found.append(errors.invalid_value("type", "", f"has invalid value: {kind}"))
+        errs.append(errors.invalid_value("type", "", f"has invalid value: {kind}"))
     source = event.get("source") or {}
     for field, value in (
         *((field, event.get(field)) for field in ("firstTimestamp", "lastTimestamp", "count")),
         ("source", source.get("component") or source.get("host")),
     ):
         if value:
-            found.append(errors.invalid_value(field, "", "needs to be unset"))
+            errs.append(errors.invalid_value(field, "", "needs to be unset"))
 
 
-def _fixed(event: Object, before: Object, found: list[FieldError]) -> None:
+def _fixed(event: Object, before: Object, errs: list[FieldError]) -> None:
     """An event goes on as a series; nothing else of it changes."""
     if event.get("series") != before.get("series"):
-        _series(event, found)
+        _series(event, errs)
     for field, path in _FIXED:
         now, then = event.get(field) or None, before.get(field) or None
         if now != then:
@@ -190,31 +190,31 @@ def _fixed(event: Object, before: Object, found: list[FieldError]) -> None:
                 shown = gosyntax.of_words(kind, now, parts)
             elif now is not None:
                 shown = now
-            found.append(errors.invalid_value(path, shown, "field is immutable"))
+            errs.append(errors.invalid_value(path, shown, "field is immutable"))
 
 
-def _series(event: Object, found: list[FieldError]) -> None:
+def _series(event: Object, errs: list[FieldError]) -> None:
     series = event.get("series")
     if series is None:
         return
     if (series.get("count") or 0) < 2:
-        found.append(errors.invalid_value("series.count", "", "should be at least 2"))
+        errs.append(errors.invalid_value("series.count", "", "should be at least 2"))
     if not series.get("lastObservedTime"):
-        found.append(errors.required("series.lastObservedTime"))
+        errs.append(errors.required("series.lastObservedTime"))
 
 
-def _new_style(event: Object, found: list[FieldError]) -> None:
+def _new_style(event: Object, errs: list[FieldError]) -> None:
     controller = event.get("reportingComponent") or ""
     if not controller:
-        found.append(errors.required("reportingController"))
-    checks.named(controller, "reportingController", names.qualified_name_errors, found)
+        errs.append(errors.required("reportingController"))
+    checks.named(controller, "reportingController", names.qualified_name_errors, errs)
     for field in ("reportingInstance", "action", "reason"):
         value = event.get(field) or ""
         if not value:
-            found.append(errors.required(field))
+            errs.append(errors.required(field))
         if names.size(value) > WORD_SIZE:
             text = f"can have at most {WORD_SIZE} characters"
-            found.append(errors.invalid_value(field, "", text))
+            errs.append(errors.invalid_value(field, "", text))
     if names.size(event.get("message") or "") > NOTE_SIZE:
         text = f"can have at most {NOTE_SIZE} characters"
-        found.append(errors.invalid_value("message", "", text))
+        errs.append(errors.invalid_value("message", "", text))

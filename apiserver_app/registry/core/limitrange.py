@@ -66,31 +66,31 @@ class LimitRangeStrategy(Strategy):
             gofields.arrange(item, "core.v1.LimitRangeItem")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         seen: set[str] = set()
         for index, item in enumerate(obj["spec"].get("limits") or ()):
             kind, path = item.get("type") or "", f"spec.limits[{index}]"
-            _type(kind, f"{path}.type", found)
+            _type(kind, f"{path}.type", errs)
             if kind in seen:
-                found.append(errors.duplicate(f"{path}.type", kind))
+                errs.append(errors.duplicate(f"{path}.type", kind))
             seen.add(kind)
-            _item(item, kind, path, found)
-        return found
+            _item(item, kind, path, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return self.validate(ctx, obj)
 
 
-def _type(kind: str, path: str, found: list[FieldError]) -> None:
+def _type(kind: str, path: str, errs: list[FieldError]) -> None:
     wrong = names.qualified_name_errors(kind)
     for text in wrong:
-        found.append(errors.invalid_value(path, kind, text))
+        errs.append(errors.invalid_value(path, kind, text))
     if not wrong and "/" not in kind and kind not in _TYPES:
         text = "must be a standard limit type or fully qualified"
-        found.append(errors.invalid_value(path, kind, text))
+        errs.append(errors.invalid_value(path, kind, text))
 
 
-def _item(item: Mapping[str, Any], kind: str, path: str, found: list[FieldError]) -> None:
+def _item(item: Mapping[str, Any], kind: str, path: str, errs: list[FieldError]) -> None:
     of_pods = kind in ("Pod", "Container")
     rule = resources.container_name if of_pods else resources.resource_name
     fields = ["max", "min"]
@@ -98,39 +98,39 @@ def _item(item: Mapping[str, Any], kind: str, path: str, found: list[FieldError]
         for field in ("default", "defaultRequest"):
             if item.get(field):
                 text = "may not be specified when `type` is 'Pod'"
-                found.append(errors.forbidden_value(f"{path}.{field}", text))
+                errs.append(errors.forbidden_value(f"{path}.{field}", text))
     else:
         fields += ["default", "defaultRequest"]
     fields.append("maxLimitRequestRatio")
     keys: dict[str, None] = {}
     for field in fields:
         for name in item.get(field) or ():
-            rule(name, f"{path}.{field}[{name}]", found)
+            rule(name, f"{path}.{field}[{name}]", errs)
             keys[name] = None
     if kind == "PersistentVolumeClaim" and not any(
         "storage" in (item.get(field) or {}) for field in ("min", "max")
     ):
         text = "either minimum or maximum storage value is required, but neither was provided"
-        found.append(errors.required(f"{path}.limits", text))
+        errs.append(errors.required(f"{path}.limits", text))
     for name in keys:
-        _amounts(item, name, path, found)
+        _amounts(item, name, path, errs)
 
 
-def _amounts(item: Mapping[str, Any], name: str, path: str, found: list[FieldError]) -> None:
+def _amounts(item: Mapping[str, Any], name: str, path: str, errs: list[FieldError]) -> None:
     for greater, smaller, field, sentence in _PAIRS:
         low, high = (item.get(greater) or {}).get(name), (item.get(smaller) or {}).get(name)
         if low is None or high is None or resources.nano(low) <= resources.nano(high):
             continue
         text = sentence.format(resources.canonical(low), resources.canonical(high))
         value = resources.quantity_text(low if field == greater else high)
-        found.append(errors.invalid_value(f"{path}.{field}[{name}]", value, text))
+        errs.append(errors.invalid_value(f"{path}.{field}[{name}]", value, text))
     ratio = (item.get("maxLimitRequestRatio") or {}).get(name)
     if ratio is not None and resources.nano(ratio) < 10**9:
         written = resources.canonical(ratio)
         at = f"{path}.maxLimitRequestRatio[{name}]"
         text = f"ratio {written} is less than 1"
-        found.append(errors.invalid_value(at, resources.quantity_text(ratio), text))
-    _ratio(item, name, f"{path}.maxLimitRequestRatio[{name}]", found)
+        errs.append(errors.invalid_value(at, resources.quantity_text(ratio), text))
+    _ratio(item, name, f"{path}.maxLimitRequestRatio[{name}]", errs)
     limit, request = ((item.get(field) or {}).get(name) for field in ("default", "defaultRequest"))
     if limit is None or request is None or resources.may_overcommit(name):
         return
@@ -140,10 +140,10 @@ def _amounts(item: Mapping[str, Any], name: str, path: str, found: list[FieldErr
             f"{resources.canonical(request)} in {name}"
         )
         at = f"{path}.defaultRequest[{name}]"
-        found.append(errors.invalid_value(at, resources.quantity_text(request), text))
+        errs.append(errors.invalid_value(at, resources.quantity_text(request), text))
 
 
-def _ratio(item: Mapping[str, Any], name: str, path: str, found: list[FieldError]) -> None:
+def _ratio(item: Mapping[str, Any], name: str, path: str, errs: list[FieldError]) -> None:
     """How many times a request its limit may be; not more than the bounds allow."""
     ratio, least, most = (
         (item.get(field) or {}).get(name) for field in ("maxLimitRequestRatio", "min", "max")
@@ -155,4 +155,4 @@ def _ratio(item: Mapping[str, Any], name: str, path: str, found: list[FieldError
         allowed = resources.nano(most) / resources.nano(least)
     if resources.nano(ratio) / 10**9 > allowed:
         text = f"ratio {resources.canonical(ratio)} is greater than max/min = {allowed:f}"
-        found.append(errors.invalid_value(path, resources.quantity_text(ratio), text))
+        errs.append(errors.invalid_value(path, resources.quantity_text(ratio), text))

@@ -45,9 +45,9 @@ class NamespaceStrategy(Strategy):
         _set_label(obj)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        _finalizers(obj, found)
-        return found
+        errs: list[FieldError] = []
+        _finalizers(obj, errs)
+        return errs
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         """Only the metadata changes here; through `/finalize` only the finalizers do."""
@@ -62,10 +62,10 @@ class NamespaceStrategy(Strategy):
         _set_label(obj)
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if ctx.subresource == "finalize":
-            _finalizers(obj, found, indexed=True)
-        return found
+            _finalizers(obj, errs, indexed=True)
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         phase = (obj.get("status") or {}).get("phase") or ""
@@ -88,11 +88,11 @@ def _set_label(obj: Object) -> None:
         obj["metadata"]["labels"] = {**labels, NAME_LABEL: name}
 
 
-def _finalizers(obj: Object, found: list[FieldError], *, indexed: bool = False) -> None:
+def _finalizers(obj: Object, errs: list[FieldError], *, indexed: bool = False) -> None:
     for index, finalizer in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
         path = f"spec.finalizers[{index}]" if indexed else "spec.finalizers"
         for text in names.qualified_name_errors(finalizer):
-            found.append(errors.invalid_value(path, finalizer, text))
+            errs.append(errors.invalid_value(path, finalizer, text))
         if "/" not in finalizer and finalizer not in objectmeta.STANDARD_FINALIZERS:
             text = "name is neither a standard finalizer name nor is it fully qualified"
-            found.append(errors.invalid_value(path, finalizer, text))
+            errs.append(errors.invalid_value(path, finalizer, text))

@@ -61,46 +61,46 @@ class NodeStrategy(Strategy):
         _drop_source(obj["spec"], {})
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         if spec.get("taints"):
-            scheduling.taints(spec["taints"], "metadata.taints", found)
-        _amounts(obj, found)
-        _ranges(spec.get("podCIDRs") or (), found)
-        return found
+            scheduling.taints(spec["taints"], "metadata.taints", errs)
+        _amounts(obj, errs)
+        _ranges(spec.get("podCIDRs") or (), errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        _amounts(obj, found)
-        _addresses(obj, found)
+        errs: list[FieldError] = []
+        _amounts(obj, errs)
+        _addresses(obj, errs)
         spec, before = obj["spec"], old.get("spec") or {}
         if spec is before:
-            return found
+            return errs
         kept = before.get("podCIDRs")
         if spec.get("podCIDRs") != kept:
-            _ranges(spec.get("podCIDRs") or (), found)
+            _ranges(spec.get("podCIDRs") or (), errs)
         if kept and kept != spec.get("podCIDRs"):
             text = 'node updates may not change podCIDR except from "" to valid'
-            found.append(errors.forbidden_value("spec.podCIDRs", text))
+            errs.append(errors.forbidden_value("spec.podCIDRs", text))
         provider = before.get("providerID")
         if provider and provider != spec.get("providerID"):
             text = 'node updates may not change providerID except from "" to valid'
-            found.append(errors.forbidden_value("spec.providerID", text))
+            errs.append(errors.forbidden_value("spec.providerID", text))
         if spec.get("taints") and spec["taints"] != before.get("taints"):
-            scheduling.taints(spec["taints"], "metadata.taints", found)
+            scheduling.taints(spec["taints"], "metadata.taints", errs)
         if spec.get("externalID") != before.get("externalID"):
-            found.append(errors.forbidden_value("spec.externalID", "may not be updated"))
-        return found
+            errs.append(errors.forbidden_value("spec.externalID", "may not be updated"))
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         status, before = obj.get("status") or {}, old.get("status") or {}
         same = all(status.get(field) == before.get(field) for field in ("capacity", "allocatable"))
         if not same:
-            _amounts(obj, found)
+            _amounts(obj, errs)
         if status.get("addresses") != before.get("addresses"):
-            _addresses(obj, found)
-        return found
+            _addresses(obj, errs)
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         told, spec = [], obj["spec"]
@@ -124,23 +124,23 @@ def _drop_source(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
         spec.pop("configSource", None)
 
 
-def _ranges(ranges: Sequence[str], found: list[FieldError]) -> None:
+def _ranges(ranges: Sequence[str], errs: list[FieldError]) -> None:
     for index, value in enumerate(ranges):
-        checks.cidr(value, f"spec.podCIDRs[{index}]", found)
-    checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), found)
+        checks.cidr(value, f"spec.podCIDRs[{index}]", errs)
+    checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), errs)
     for index, value in enumerate(ranges):
         if value in ranges[:index]:
-            found.append(errors.duplicate(f"spec.podCIDRs[{index}]", value))
+            errs.append(errors.duplicate(f"spec.podCIDRs[{index}]", value))
 
 
-def _amounts(obj: Object, found: list[FieldError]) -> None:
+def _amounts(obj: Object, errs: list[FieldError]) -> None:
     status = obj.get("status") or {}
     for kind in ("capacity", "allocatable"):
         for name, value in (status.get(kind) or {}).items():
-            resources.quantity(name, value, f"status.{kind}.{name}", found)
+            resources.quantity(name, value, f"status.{kind}.{name}", errs)
 
 
-def _addresses(obj: Object, found: list[FieldError]) -> None:
+def _addresses(obj: Object, errs: list[FieldError]) -> None:
     seen: set[tuple[str, str]] = set()
     for index, item in enumerate((obj.get("status") or {}).get("addresses") or ()):
         key = (item.get("type") or "", item.get("address") or "")
@@ -149,5 +149,5 @@ def _addresses(obj: Object, found: list[FieldError]) -> None:
                 f"core.NodeAddress{{Type:{errors.go_value(key[0])}, "
                 f"Address:{errors.go_value(key[1])}}}"
             )
-            found.append(errors.duplicate(f"status.addresses[{index}]", shown))
+            errs.append(errors.duplicate(f"status.addresses[{index}]", shown))
         seen.add(key)

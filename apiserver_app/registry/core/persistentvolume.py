@@ -79,15 +79,15 @@ class PersistentVolumeStrategy(Strategy):
             obj["status"]["lastPhaseTransitionTime"] = rfc3339(ctx.now)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        validate_spec(obj["spec"], obj["metadata"].get("name") or "", "spec", found)
-        return found
+        errs: list[FieldError] = []
+        validate_spec(obj["spec"], obj["metadata"].get("name") or "", "spec", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         new, source = _sources(spec), _sources(before)
         # the secret for growing may be named later
         grows = (source.get("csi") or {}).get("controllerExpandSecretRef")
@@ -98,69 +98,69 @@ class PersistentVolumeStrategy(Strategy):
             text = "spec.persistentvolumesource is immutable after creation\n" + godiff.of(
                 source, new, "core.PersistentVolumeSource", ctx.version
             )
-            found.append(errors.forbidden_value("spec.persistentvolumesource", text))
-        objectmeta.immutable(spec.get("volumeMode"), before.get("volumeMode"), "volumeMode", found)
-        _affinity_change(spec.get("nodeAffinity"), before.get("nodeAffinity"), found)
-        persistentvolumeclaim.attributes_change(spec, before, found)
-        return found
+            errs.append(errors.forbidden_value("spec.persistentvolumesource", text))
+        objectmeta.immutable(spec.get("volumeMode"), before.get("volumeMode"), "volumeMode", errs)
+        _affinity_change(spec.get("nodeAffinity"), before.get("nodeAffinity"), errs)
+        persistentvolumeclaim.attributes_change(spec, before, errs)
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told = []
+        warnings = []
         for note, text in _OLD_NOTES.items():
             if note in (obj["metadata"].get("annotations") or {}):
-                told.append(f"metadata.annotations[{note}]: {text}")
+                warnings.append(f"metadata.annotations[{note}]: {text}")
         spec = obj["spec"]
         for kind, text in _OLD_SOURCES.items():
             if spec.get(kind) is not None:
                 word = "storageOS" if kind == "storageos" else kind
-                told.append(f"spec.{word}: {text}")
+                warnings.append(f"spec.{word}: {text}")
         if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
-            told.append(
+            warnings.append(
                 "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
                 "Instead, the recommended approach is to use dynamic provisioning."
             )
         path = "spec.nodeAffinity.required.nodeSelectorTerms"
         required = (spec.get("nodeAffinity") or {}).get("required") or {}
         for index, term in enumerate(required.get("nodeSelectorTerms") or ()):
-            nodewarnings.term(term, f"{path}[{index}]", told)
-        return told
+            nodewarnings.term(term, f"{path}[{index}]", warnings)
+        return warnings
 
 
 def validate_spec(
-    spec: Mapping[str, Any], name: str, path: str, found: list[FieldError], *, inline: bool = False
+    spec: Mapping[str, Any], name: str, path: str, errs: list[FieldError], *, inline: bool = False
 ) -> None:
     """Of the volume `name`; `inline` in an attachment, which has little more than a driver."""
     if inline:
-        _inline(spec, path, found)
+        _inline(spec, path, errs)
     modes = spec.get("accessModes") or ()
     if not modes:
-        found.append(errors.required(f"{path}.accessModes"))
-    persistentvolumeclaim.access_modes(modes, f"{path}.accessModes", found)
+        errs.append(errors.required(f"{path}.accessModes"))
+    persistentvolumeclaim.access_modes(modes, f"{path}.accessModes", errs)
     if not inline:
-        _capacity(spec.get("capacity") or {}, f"{path}.capacity", found)
+        _capacity(spec.get("capacity") or {}, f"{path}.capacity", errs)
         policy = spec.get("persistentVolumeReclaimPolicy")
         if policy and policy not in _RECLAIM:
             at = f"{path}.persistentVolumeReclaimPolicy"
-            found.append(errors.not_supported(at, policy, _RECLAIM))
+            errs.append(errors.not_supported(at, policy, _RECLAIM))
         affinity, at = spec.get("nodeAffinity"), f"{path}.nodeAffinity.required"
         if affinity is not None and affinity.get("required") is None:
-            found.append(errors.required(at, "must specify required node constraints"))
+            errs.append(errors.required(at, "must specify required node constraints"))
         elif affinity is not None:
-            scheduling.node_selector(affinity["required"], at, found)
-    _source(spec, name, path, found)
+            scheduling.node_selector(affinity["required"], at, errs)
+    _source(spec, name, path, errs)
     root = posixpath.normpath((spec.get("hostPath") or {}).get("path") or ".") == "/"
     if root and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         text = "may not be 'recycle' for a hostPath mount of '/'"
-        found.append(errors.forbidden_value(f"{path}.persistentVolumeReclaimPolicy", text))
+        errs.append(errors.forbidden_value(f"{path}.persistentVolumeReclaimPolicy", text))
     if inline:
         return
     if spec.get("storageClassName"):
         value, at = spec["storageClassName"], f"{path}.storageClassName"
-        checks.named(value, at, names.dns1123_subdomain_errors, found)
+        checks.named(value, at, names.dns1123_subdomain_errors, errs)
     mode, modes = spec.get("volumeMode"), persistentvolumeclaim.VOLUME_MODES
     if mode is not None and mode not in modes:
-        found.append(errors.not_supported(f"{path}.volumeMode", mode, modes))
-    _attributes(spec, path, found)
+        errs.append(errors.not_supported(f"{path}.volumeMode", mode, modes))
+    _attributes(spec, path, errs)
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -176,69 +176,69 @@ def _sources(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {kind: spec[kind] for kind in SOURCES if spec.get(kind) is not None}
 
 
-def _inline(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _inline(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     def refuse(field: str, text: str = "may not be specified") -> None:
         text = f"{text} in the context of inline volumes"
-        found.append(errors.forbidden_value(f"{path}.{field}", text))
+        errs.append(errors.forbidden_value(f"{path}.{field}", text))
 
     for field in ("claimRef", "capacity", "nodeAffinity", "storageClassName"):
         if spec.get(field):
             refuse(field)
     if spec.get("csi") is None:
         text = "has to be specified in the context of inline volumes"
-        found.append(errors.required(f"{path}.csi", text))
+        errs.append(errors.required(f"{path}.csi", text))
     if spec.get("persistentVolumeReclaimPolicy") not in (None, "", "Retain"):
         refuse("persistentVolumeReclaimPolicy", "may only be Retain")
     if spec.get("volumeMode") not in (None, "Filesystem"):
         refuse("volumeMode", "may not specify volumeMode other than Filesystem")
 
 
-def _capacity(capacity: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _capacity(capacity: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     if not capacity:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
     if "storage" not in capacity or len(capacity) > 1:
         inner = ", ".join(
             f"{errors.go_value(name)}:{errors.go_value(resources.quantity_text(capacity[name]))}"
             for name in sorted(capacity)
         )
         shown = errors.GoText(f"core.ResourceList{{{inner}}}" if capacity else _NO_AMOUNTS)
-        found.append(errors.not_supported(path, shown, ("storage",)))
+        errs.append(errors.not_supported(path, shown, ("storage",)))
     for name, value in capacity.items():
-        resources.basic(value, f"{path}[{name}]", found)
-        resources.positive(value, f"{path}[{name}]", found)
+        resources.basic(value, f"{path}[{name}]", errs)
+        resources.positive(value, f"{path}[{name}]", errs)
 
 
-def _source(spec: Mapping[str, Any], name: str, path: str, found: list[FieldError]) -> None:
+def _source(spec: Mapping[str, Any], name: str, path: str, errs: list[FieldError]) -> None:
     sources = _sources(spec)
     for index, (kind, source) in enumerate(sources.items()):
         if index and kind != "flexVolume":
             word = "cephFS" if kind == "cephfs" else kind
             text = "may not specify more than 1 volume type"
-            found.append(errors.forbidden_value(f"{path}.{word}", text))
+            errs.append(errors.forbidden_value(f"{path}.{word}", text))
             continue
-        volumesources.check_persistent(kind, source, name, path, found)
+        volumesources.check_persistent(kind, source, name, path, errs)
         if kind == "local" and spec.get("nodeAffinity") is None:
             text = "Local volume requires node affinity"
-            found.append(errors.required(f"{path}.nodeAffinity", text))
+            errs.append(errors.required(f"{path}.nodeAffinity", text))
     if not sources:
-        found.append(errors.required(path, "must specify a volume type"))
+        errs.append(errors.required(path, "must specify a volume type"))
 
 
-def _attributes(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _attributes(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     value, at = spec.get("volumeAttributesClassName"), f"{path}.volumeAttributesClassName"
     if value is None:
         return
     if not value:
-        found.append(errors.required(at, "an empty string is disallowed"))
+        errs.append(errors.required(at, "an empty string is disallowed"))
     else:
-        checks.named(value, at, names.dns1123_subdomain_errors, found)
+        checks.named(value, at, names.dns1123_subdomain_errors, errs)
     if spec.get("csi") is None:
         text = "has to be specified when using volumeAttributesClassName"
-        found.append(errors.required(f"{path}.csi", text))
+        errs.append(errors.required(f"{path}.csi", text))
 
 
 def _affinity_change(
-    now: Mapping[str, Any] | None, then: Mapping[str, Any] | None, found: list[FieldError]
+    now: Mapping[str, Any] | None, then: Mapping[str, Any] | None, errs: list[FieldError]
 ) -> None:
     """It is set once; old labels of zones may be replaced by their successors."""
     if then is None or _modern(now) == _modern(then):
@@ -246,7 +246,7 @@ def _affinity_change(
     pointer = gosyntax.pointer("core.NodeSelector", (now or {}).get("required"))
     shown = errors.GoText(f"core.VolumeNodeAffinity{{Required:{pointer}}}" if now else '"null"')
     text = "field is immutable, except for updating from beta label to GA"
-    found.append(errors.invalid_value("nodeAffinity", shown, text))
+    errs.append(errors.invalid_value("nodeAffinity", shown, text))
 
 
 def _modern(affinity: Mapping[str, Any] | None) -> Any:

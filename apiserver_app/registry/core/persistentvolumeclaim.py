@@ -52,64 +52,64 @@ class PersistentVolumeClaimStrategy(Strategy):
                 status.pop(field, None)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        validate_spec(obj["spec"], "spec", found)
-        return found
+        errs: list[FieldError] = []
+        validate_spec(obj["spec"], "spec", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         notes, before = obj["metadata"].get("annotations"), old["metadata"].get("annotations")
         note, noted = (notes or {}).get(CLASS_NOTE) or "", (before or {}).get(CLASS_NOTE) or ""
         if obj["spec"] == old["spec"] and note == noted:
-            return found
-        validate_spec(obj["spec"], "spec", found, old["spec"])
+            return errs
+        validate_spec(obj["spec"], "spec", errs, old["spec"])
         spec = _as_before(obj, old["spec"], noted)
         if not _moves_from_note(obj["spec"], old["spec"], notes or {}, before or {}):
             at = f"metadata.annotations.{CLASS_NOTE}"
-            objectmeta.immutable(note, noted, at, found)
+            objectmeta.immutable(note, noted, at, errs)
         if spec != old["spec"]:
             text = (
                 "spec is immutable after creation except resources.requests and "
                 "volumeAttributesClassName for bound claims\n"
                 + godiff.of(old["spec"], spec, "core.PersistentVolumeClaimSpec", ctx.version)
             )
-            found.append(errors.forbidden_value("spec", text))
-        _shrinks(obj, old["spec"], found)
+            errs.append(errors.forbidden_value("spec", text))
+        _shrinks(obj, old["spec"], errs)
         mode = obj["spec"].get("volumeMode")
-        objectmeta.immutable(mode, old["spec"].get("volumeMode"), "volumeMode", found)
-        attributes_change(obj["spec"], old["spec"], found, empty=True)
-        return found
+        objectmeta.immutable(mode, old["spec"].get("volumeMode"), "volumeMode", errs)
+        attributes_change(obj["spec"], old["spec"], errs, empty=True)
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         status = obj.get("status") or {}
         for name, value in (status.get("capacity") or {}).items():
-            resources.basic(value, f"status.capacity[{name}]", found)
+            resources.basic(value, f"status.capacity[{name}]", errs)
         path = "status.allocatedResourceStatus"
         for name, word in (status.get("allocatedResourceStatuses") or {}).items():
-            _resource_key(name, path, found)
+            _resource_key(name, path, errs)
             if word not in _RESIZES:
-                found.append(errors.not_supported(path, name, _RESIZES))
+                errs.append(errors.not_supported(path, name, _RESIZES))
         path = "status.allocatedResources"
         for name, value in (status.get("allocatedResources") or {}).items():
-            _resource_key(name, path, found)
-            resources.basic(value, f"{path}[{name}]", found)
-        return found
+            _resource_key(name, path, errs)
+            resources.basic(value, f"{path}[{name}]", errs)
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told = []
+        warnings = []
         if CLASS_NOTE in (obj["metadata"].get("annotations") or {}):
-            told.append(f"metadata.annotations[{CLASS_NOTE}]: {CLASS_NOTE_TEXT}")
-        warn_of_fractions(obj["spec"], "spec", told)
-        return told
+            warnings.append(f"metadata.annotations[{CLASS_NOTE}]: {CLASS_NOTE_TEXT}")
+        warn_of_fractions(obj["spec"], "spec", warnings)
+        return warnings
 
 
-def warn_of_fractions(spec: Mapping[str, Any], path: str, told: list[str]) -> None:
+def warn_of_fractions(spec: Mapping[str, Any], path: str, warnings: list[str]) -> None:
     """Of what a claim asks for, its own or that of a template."""
     amounts = spec.get("resources") or {}
     for kind in ("requests", "limits"):
         at = f"{path}.resources.{kind}"
-        resources.fraction_warning(amounts.get(kind) or {}, "storage", at, told)
+        resources.fraction_warning(amounts.get(kind) or {}, "storage", at, warnings)
 
 
 def default(obj: Object) -> None:
@@ -132,54 +132,54 @@ def default(obj: Object) -> None:
 
 
 def validate_spec(
-    spec: Mapping[str, Any], path: str, found: list[FieldError], before: Mapping[str, Any] = {}
+    spec: Mapping[str, Any], path: str, errs: list[FieldError], before: Mapping[str, Any] = {}
 ) -> None:
     modes = spec.get("accessModes") or ()
     if not modes:
         text = "at least 1 access mode is required"
-        found.append(errors.required(f"{path}.accessModes", text))
-    selectors.validate(spec.get("selector"), f"{path}.selector", found)
-    access_modes(modes, f"{path}.accessModes", found)
+        errs.append(errors.required(f"{path}.accessModes", text))
+    selectors.validate(spec.get("selector"), f"{path}.selector", errs)
+    access_modes(modes, f"{path}.accessModes", errs)
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     if size is None:
-        found.append(errors.required(f"{path}.resources[storage]"))
+        errs.append(errors.required(f"{path}.resources[storage]"))
     else:
-        resources.positive(size, f"{path}.resources[storage]", found)
+        resources.positive(size, f"{path}.resources[storage]", errs)
     for field in ("storageClassName", "volumeAttributesClassName"):
         if spec.get(field):
-            checks.named(spec[field], f"{path}.{field}", names.dns1123_subdomain_errors, found)
+            checks.named(spec[field], f"{path}.{field}", names.dns1123_subdomain_errors, errs)
         if field == "storageClassName":
             mode = spec.get("volumeMode")
             if mode is not None and mode not in VOLUME_MODES:
-                found.append(errors.not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
-            datasources.validate(spec, path, found, before)
+                errs.append(errors.not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
+            datasources.validate(spec, path, errs, before)
 
 
-def validate_template(template: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def validate_template(template: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     """Of a pod's ephemeral volume: labels, annotations and a spec, nothing else."""
-    template_metadata(template.get("metadata") or {}, path, found)
-    validate_spec(template.get("spec") or {}, f"{path}.spec", found)
+    template_metadata(template.get("metadata") or {}, path, errs)
+    validate_spec(template.get("spec") or {}, f"{path}.spec", errs)
 
 
-def template_metadata(metadata: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def template_metadata(metadata: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     """Of anything made from a template: labels and annotations."""
     objectmeta.annotation_errors(
-        metadata.get("annotations") or {}, f"{path}.metadata.annotations", found
+        metadata.get("annotations") or {}, f"{path}.metadata.annotations", errs
     )
-    objectmeta.label_errors(metadata.get("labels") or {}, f"{path}.metadata.labels", found)
+    objectmeta.label_errors(metadata.get("labels") or {}, f"{path}.metadata.labels", errs)
     for field in gofields.order("meta.v1.ObjectMeta"):
         if metadata.get(field) and field not in ("annotations", "labels"):
             word = "uID" if field == "uid" else field
-            found.append(errors.forbidden_value(f"{path}.metadata.{word}", "cannot be set"))
+            errs.append(errors.forbidden_value(f"{path}.metadata.{word}", "cannot be set"))
 
 
-def access_modes(modes: Any, path: str, found: list[FieldError]) -> None:
+def access_modes(modes: Any, path: str, errs: list[FieldError]) -> None:
     for mode in modes:
         if mode not in ACCESS_MODES:
-            found.append(errors.not_supported(path, mode, ACCESS_MODES))
+            errs.append(errors.not_supported(path, mode, ACCESS_MODES))
     if "ReadWriteOncePod" in modes and len(set(modes).intersection(ACCESS_MODES)) > 1:
         text = "may not use ReadWriteOncePod with other access modes"
-        found.append(errors.forbidden_value(path, text))
+        errs.append(errors.forbidden_value(path, text))
 
 
 def has_attributes(ctx: Context) -> bool:
@@ -190,7 +190,7 @@ def has_attributes(ctx: Context) -> bool:
 def attributes_change(
     spec: Mapping[str, Any],
     before: Mapping[str, Any],
-    found: list[FieldError],
+    errs: list[FieldError],
     *,
     empty: bool = False,
 ) -> None:
@@ -200,10 +200,10 @@ def attributes_change(
     if then is None or now == then:
         return
     if now is None:
-        found.append(errors.forbidden_value(path, "update from non-nil value to nil is forbidden"))
+        errs.append(errors.forbidden_value(path, "update from non-nil value to nil is forbidden"))
     elif not now and empty:
         text = "update from non-nil value to an empty string is forbidden"
-        found.append(errors.forbidden_value(path, text))
+        errs.append(errors.forbidden_value(path, text))
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -251,16 +251,16 @@ def _moves_from_note(
     )
 
 
-def _resource_key(name: str, path: str, found: list[FieldError]) -> None:
+def _resource_key(name: str, path: str, errs: list[FieldError]) -> None:
     wrong = names.qualified_name_errors(name)
     for text in wrong:
-        found.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, name, text))
     native = "/" not in name or "kubernetes.io/" in name
     if not wrong and native and name != "storage":
-        found.append(errors.not_supported(path, name, ("storage",)))
+        errs.append(errors.not_supported(path, name, ("storage",)))
 
 
-def _shrinks(obj: Object, before: Mapping[str, Any], found: list[FieldError]) -> None:
+def _shrinks(obj: Object, before: Mapping[str, Any], errs: list[FieldError]) -> None:
     def storage(spec: Mapping[str, Any]) -> int:
         amounts = (spec.get("resources") or {}).get("requests") or {}
         return resources.nano(amounts.get("storage") or 0)
@@ -270,4 +270,4 @@ def _shrinks(obj: Object, before: Mapping[str, Any], found: list[FieldError]) ->
     capacity = ((obj.get("status") or {}).get("capacity") or {}).get("storage") or 0
     if storage(obj["spec"]) <= resources.nano(capacity):
         path, text = "spec.resources.requests.storage", "field can not be less than status.capacity"
-        found.append(errors.forbidden_value(path, text))
+        errs.append(errors.forbidden_value(path, text))

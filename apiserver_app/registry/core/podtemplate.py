@@ -27,14 +27,14 @@ class PodTemplateStrategy(Strategy):
         obj["metadata"]["generation"] = generation
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
+        warnings: list[str] = []
         if old is None or workload.is_new_generation(obj, old):
             template = obj["template"]
             metadata = template.get("metadata") or {}
-            podwarnings.add(template.get("spec") or {}, metadata, "template.spec", told)
-        return told
+            podwarnings.add(template.get("spec") or {}, metadata, "template.spec", warnings)
+        return warnings
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        validation.validate_template(obj["template"], "template", found)
-        return found
+        errs: list[FieldError] = []
+        validation.validate_template(obj["template"], "template", errs)
+        return errs

@@ -35,22 +35,22 @@ class ReplicationControllerStrategy(workload.ReplicaStrategy):
             spec["replicas"] = 1
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
-        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", found)
+        checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
         selector = spec.get("selector") or {}
         if not selector:
-            found.append(errors.required("spec.selector"))
-        checks.not_negative(spec.get("replicas"), "spec.replicas", found)
+            errs.append(errors.required("spec.selector"))
+        checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
         template = spec.get("template")
         if template is None:
-            found.append(errors.required("spec.template"))
-            return found
+            errs.append(errors.required("spec.template"))
+            return errs
         if selector:
-            workload.template_labels({"matchLabels": selector}, template, "spec.template", found)
-        validation.validate_template(template, "spec.template", found)
-        workload.always(template, "spec.template", "ReplicationController", found)
-        return found
+            workload.template_labels({"matchLabels": selector}, template, "spec.template", errs)
+        validation.validate_template(template, "spec.template", errs)
+        workload.always(template, "spec.template", "ReplicationController", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return [] if obj["spec"] == old["spec"] else self.validate(ctx, obj)

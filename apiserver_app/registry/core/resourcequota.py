@@ -42,50 +42,50 @@ class ResourceQuotaStrategy(Strategy):
         obj["status"] = {}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
-        _amounts(spec.get("hard") or {}, "spec.hard", found)
-        _scopes(spec, found)
-        _selector(spec, "spec.scopeSelector.matchExpressions", found)
-        return found
+        _amounts(spec.get("hard") or {}, "spec.hard", errs)
+        _scopes(spec, errs)
+        _selector(spec, "spec.scopeSelector.matchExpressions", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         scopes = obj["spec"].get("scopes") or ()
         if set(scopes) != set(old["spec"].get("scopes") or ()):
             shown = _scopes_text(scopes)
-            found.append(errors.invalid_value("spec.scopes", shown, "field is immutable"))
-        return found
+            errs.append(errors.invalid_value("spec.scopes", shown, "field is immutable"))
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         for field in ("hard", "used"):
-            _amounts((obj.get("status") or {}).get(field) or {}, f"status.{field}", found)
-        return found
+            _amounts((obj.get("status") or {}).get(field) or {}, f"status.{field}", errs)
+        return errs
 
 
-def _amounts(amounts: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _amounts(amounts: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     for name, value in amounts.items():
-        resources.quota_name(name, f"{path}[{name}]", found)
-        resources.quantity(name, value, f"{path}[{name}]", found)
+        resources.quota_name(name, f"{path}[{name}]", errs)
+        resources.quantity(name, value, f"{path}[{name}]", errs)
 
 
-def _scopes(spec: Mapping[str, Any], found: list[FieldError]) -> None:
+def _scopes(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
     scopes = spec.get("scopes") or ()
     if not scopes:
         return
     shown = _scopes_text(scopes)
     for scope in scopes:
         if scope not in _SCOPES:
-            found.append(errors.invalid_value("spec.scopes", shown, "unsupported scope"))
-        _applied(scope, spec, "spec.scopes", shown, found)
+            errs.append(errors.invalid_value("spec.scopes", shown, "unsupported scope"))
+        _applied(scope, spec, "spec.scopes", shown, errs)
     for one, other in _CONFLICTS:
         if one in scopes and other in scopes:
-            found.append(errors.invalid_value("spec.scopes", shown, "conflicting scopes"))
+            errs.append(errors.invalid_value("spec.scopes", shown, "conflicting scopes"))
 
 
 def _applied(
-    scope: str, spec: Mapping[str, Any], path: str, shown: Any, found: list[FieldError]
+    scope: str, spec: Mapping[str, Any], path: str, shown: Any, errs: list[FieldError]
 ) -> None:
     """Most scopes are of pods, and count what pods use."""
     if scope not in _SCOPES or scope == "VolumeAttributesClass":
@@ -94,10 +94,10 @@ def _applied(
     for name in sorted(spec.get("hard") or ()):
         if resources.is_standard_quota(name) and name not in allowed:
             text = "unsupported scope applied to resource"
-            found.append(errors.invalid_value(path, shown, text))
+            errs.append(errors.invalid_value(path, shown, text))
 
 
-def _selector(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _selector(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     rules = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     if not rules:
         return
@@ -105,14 +105,14 @@ def _selector(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> No
     for rule in rules:
         scope = rule.get("scopeName") or ""
         if scope not in _SCOPES:
-            found.append(errors.invalid_value(f"{path}.scopeName", scope, "unsupported scope"))
-        _applied(scope, spec, path, shown, found)
-        _rule(rule, path, found)
+            errs.append(errors.invalid_value(f"{path}.scopeName", scope, "unsupported scope"))
+        _applied(scope, spec, path, shown, errs)
+        _rule(rule, path, errs)
     scopes = {rule.get("scopeName") for rule in rules}
     for one, other in _CONFLICTS:
         if one in scopes and other in scopes:
             text = _scopes_text(spec.get("scopes") or ())
-            found.append(errors.invalid_value(path, text, "conflicting scopes"))
+            errs.append(errors.invalid_value(path, text, "conflicting scopes"))
 
 
 def _rules_text(rules: Sequence[Mapping[str, Any]]) -> str:
@@ -126,7 +126,7 @@ def _rules_text(rules: Sequence[Mapping[str, Any]]) -> str:
     return f"[]core.ScopedResourceSelectorRequirement{{{inner}}}"
 
 
-def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _rule(rule: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     scope, operator = rule.get("scopeName") or "", rule.get("operator") or ""
     values = rule.get("values") or ()
     if scope in _EXISTS_ONLY and operator != "Exists":
@@ -135,22 +135,22 @@ def _rule(rule: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
             "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
             "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
         )
-        found.append(errors.invalid_value(f"{path}.operator", operator, text))
+        errs.append(errors.invalid_value(f"{path}.operator", operator, text))
     if operator in ("In", "NotIn"):
         if not values:
             text = (
                 "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
             )
-            found.append(errors.required(f"{path}.values", text))
+            errs.append(errors.required(f"{path}.values", text))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
             text = (
                 "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
             )
-            found.append(errors.invalid_value(f"{path}.values", list(values), text))
+            errs.append(errors.invalid_value(f"{path}.values", list(values), text))
     else:
         text = "not a valid selector operator"
-        found.append(errors.invalid_value(f"{path}.operator", operator, text))
+        errs.append(errors.invalid_value(f"{path}.operator", operator, text))
 
 
 def _scopes_text(scopes: Any) -> errors.GoText:

@@ -66,32 +66,32 @@ def validate(
     resources: Mapping[str, Any],
     path: str,
     claim_names: set[str],
-    found: list[FieldError],
+    errs: list[FieldError],
     name_rule: Callable[[str, str, list[FieldError]], None] | None = None,
 ) -> None:
     """Limits, requests and claims of a container."""
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     rule = name_rule or container_name
     for name, value in limits.items():
-        rule(name, f"{path}.limits[{name}]", found)
-        quantity(name, value, f"{path}.limits[{name}]", found)
+        rule(name, f"{path}.limits[{name}]", errs)
+        quantity(name, value, f"{path}.limits[{name}]", errs)
     for name, value in requests.items():
-        rule(name, f"{path}.requests[{name}]", found)
-        quantity(name, value, f"{path}.requests[{name}]", found)
-        _against_limit(name, value, limits.get(name), path, found)
+        rule(name, f"{path}.requests[{name}]", errs)
+        quantity(name, value, f"{path}.requests[{name}]", errs)
+        _against_limit(name, value, limits.get(name), path, errs)
     huge = any(name.startswith("hugepages-") for name in (*limits, *requests))
     if huge and not any(name in ("cpu", "memory") for name in (*limits, *requests)):
-        found.append(errors.forbidden_value(path, "HugePages require cpu or memory"))
+        errs.append(errors.forbidden_value(path, "HugePages require cpu or memory"))
     if resources.get("claims"):
-        _claims(resources["claims"], claim_names, f"{path}.claims", found)
+        _claims(resources["claims"], claim_names, f"{path}.claims", errs)
 
 
-def quantity(name: str, value: Any, path: str, found: list[FieldError]) -> None:
+def quantity(name: str, value: Any, path: str, errs: list[FieldError]) -> None:
     amount = nano(value)
     if amount < 0:
-        found.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
+        errs.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
     if (name in _INTEGER or is_extended(name)) and amount % _WHOLE:
-        found.append(errors.invalid_value(path, quantity_text(value), NOT_INTEGER))
+        errs.append(errors.invalid_value(path, quantity_text(value), NOT_INTEGER))
 
 
 def quantity_text(value: Any) -> errors.GoText:
@@ -104,54 +104,54 @@ def quantity_text(value: Any) -> errors.GoText:
     )
 
 
-def positive(value: Any, path: str, found: list[FieldError]) -> None:
+def positive(value: Any, path: str, errs: list[FieldError]) -> None:
     if nano(value) <= 0:
         text = "must be greater than zero"
-        found.append(errors.invalid_value(path, canonical(value), text))
+        errs.append(errors.invalid_value(path, canonical(value), text))
 
 
-def basic(value: Any, path: str, found: list[FieldError]) -> None:
+def basic(value: Any, path: str, errs: list[FieldError]) -> None:
     """An amount that is not negative, as upstream says it of volumes."""
     if nano(value) <= -_WHOLE:
         text = "must be a valid resource quantity"
-        found.append(errors.invalid_value(path, -(-nano(value) // _WHOLE), text))
+        errs.append(errors.invalid_value(path, -(-nano(value) // _WHOLE), text))
 
 
-def fraction_warning(amounts: Mapping[str, Any], name: str, path: str, told: list[str]) -> None:
+def fraction_warning(amounts: Mapping[str, Any], name: str, path: str, warnings: list[str]) -> None:
     """Warns of an amount of bytes that is not a whole number."""
     value = amounts.get(name)
     if value is not None and nano(value) % 10**9:
         text = f'fractional byte value "{canonical(value)}" is invalid, must be an integer'
-        told.append(f"{path}[{name}]: {text}")
+        warnings.append(f"{path}[{name}]: {text}")
 
 
-def resource_name(name: str, path: str, found: list[FieldError]) -> None:
+def resource_name(name: str, path: str, errs: list[FieldError]) -> None:
     wrong = names.qualified_name_errors(name)
     for text in wrong:
-        found.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, name, text))
     if not wrong and "/" not in name and name not in _STANDARD and not _is_prefixed(name):
         text = "must be a standard resource type or fully qualified"
-        found.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, name, text))
 
 
-def container_name(name: str, path: str, found: list[FieldError]) -> None:
+def container_name(name: str, path: str, errs: list[FieldError]) -> None:
     if name in STANDARD_CONTAINER:
         return
-    resource_name(name, path, found)
+    resource_name(name, path, errs)
     if "/" not in name:
         if not name.startswith("hugepages-"):
             text = "must be a standard resource for containers"
-            found.append(errors.invalid_value(path, name, text))
+            errs.append(errors.invalid_value(path, name, text))
     elif not _is_native(name) and not is_extended(name):
         text = "doesn't follow extended resource name standard"
-        found.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, name, text))
 
 
-def quota_name(name: str, path: str, found: list[FieldError]) -> None:
-    resource_name(name, path, found)
+def quota_name(name: str, path: str, errs: list[FieldError]) -> None:
+    resource_name(name, path, errs)
     if "/" not in name and name not in _STANDARD_QUOTA and not _is_prefixed(name):
         text = "must be a standard resource for quota"
-        found.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, name, text))
 
 
 def is_standard_quota(name: str) -> bool:
@@ -212,40 +212,40 @@ def _is_prefixed(name: str) -> bool:
     return name.startswith(("hugepages-", "requests.hugepages-", "limits.hugepages-"))
 
 
-def _against_limit(name: str, value: Any, limit: Any, path: str, found: list[FieldError]) -> None:
+def _against_limit(name: str, value: Any, limit: Any, path: str, errs: list[FieldError]) -> None:
     if limit is None:
         if not may_overcommit(name):
             text = "Limit must be set for non overcommitable resources"
-            found.append(errors.required(f"{path}.limits", text))
+            errs.append(errors.required(f"{path}.limits", text))
         return
     if value == limit:
         return
     asked, allowed = nano(value), nano(limit)
     if asked != allowed and not may_overcommit(name):
         text = f"must be equal to {name} limit of {canonical(limit)}"
-        found.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
+        errs.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
     elif asked > allowed:
         text = f"must be less than or equal to {name} limit of {canonical(limit)}"
-        found.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
+        errs.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
 
 
 def _claims(
     claims: Sequence[Mapping[str, Any]],
     claim_names: set[str],
     path: str,
-    found: list[FieldError],
+    errs: list[FieldError],
 ) -> None:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         name = claim.get("name") or ""
         if not name:
-            found.append(errors.required(f"{path}[{index}]"))
+            errs.append(errors.required(f"{path}[{index}]"))
             continue
         if name in seen:
-            found.append(errors.duplicate(f"{path}[{index}]", name))
+            errs.append(errors.duplicate(f"{path}[{index}]", name))
         seen.add(name)
         if name not in claim_names:
             detail = "must be one of the names in pod.spec.resourceClaims"
             known = ", ".join(sorted(claim_names))
             detail += f": {known}" if known else " which is empty"
-            found.append(FieldError("FieldValueNotFound", f"{path}[{index}]", name, detail))
+            errs.append(FieldError("FieldValueNotFound", f"{path}[{index}]", name, detail))

@@ -42,32 +42,32 @@ class SecretStrategy(Strategy):
         gofields.arrange(obj, "core.v1.Secret")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         data = obj.get("data") or {}
         size = 0
         for key, value in data.items():
-            checks.named(key, f"data[{key}]", checks.config_key_errors, found)
+            checks.named(key, f"data[{key}]", checks.config_key_errors, errs)
             size += decoded_size(value)
         if size > SIZE_LIMIT:
-            found.append(errors.too_long("data", "", SIZE_LIMIT))
+            errs.append(errors.too_long("data", "", SIZE_LIMIT))
         kind = obj.get("type") or ""
         if kind == "kubernetes.io/service-account-token":
             if not annotations_of(obj).get(ACCOUNT_NAME):
-                found.append(errors.required(f"metadata.annotations[{ACCOUNT_NAME}]"))
+                errs.append(errors.required(f"metadata.annotations[{ACCOUNT_NAME}]"))
         elif kind in _JSON_KEYS:
-            _json_key(data, _JSON_KEYS[kind], found)
+            _json_key(data, _JSON_KEYS[kind], errs)
         elif kind == "kubernetes.io/basic-auth":
             if "username" not in data and "password" not in data:
-                found.append(errors.required("data[username]"))
-                found.append(errors.required("data[password]"))
+                errs.append(errors.required("data[username]"))
+                errs.append(errors.required("data[password]"))
         elif kind == "kubernetes.io/ssh-auth":
             if not data.get("ssh-privatekey"):
-                found.append(errors.required("data[ssh-privatekey]"))
+                errs.append(errors.required("data[ssh-privatekey]"))
         elif kind == "kubernetes.io/tls":
             for key in ("tls.crt", "tls.key"):
                 if key not in data:
-                    found.append(errors.required(f"data[{key}]"))
-        return found
+                    errs.append(errors.required(f"data[{key}]"))
+        return errs
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         """The type is kept when the client left it out."""
@@ -75,24 +75,24 @@ class SecretStrategy(Strategy):
             obj["type"] = old.get("type")
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if obj.get("type") != old.get("type"):
             value = obj.get("type") or ""
-            found.append(errors.invalid_value("type", value, "field is immutable"))
-        immutable(obj, old, ("data",), found)
-        found += self.validate(ctx, obj)
-        return found
+            errs.append(errors.invalid_value("type", value, "field is immutable"))
+        immutable(obj, old, ("data",), errs)
+        errs += self.validate(ctx, obj)
+        return errs
 
 
-def immutable(obj: Object, old: Object, fields: Sequence[str], found: list[FieldError]) -> None:
+def immutable(obj: Object, old: Object, fields: Sequence[str], errs: list[FieldError]) -> None:
     """Once `immutable` is set, neither it nor the fields change."""
     if not old.get("immutable"):
         return
     if not obj.get("immutable"):
-        found.append(errors.forbidden_value("immutable", _GONE))
+        errs.append(errors.forbidden_value("immutable", _GONE))
     for field in fields:
         if (obj.get(field) or {}) != (old.get(field) or {}):
-            found.append(errors.forbidden_value(field, _GONE))
+            errs.append(errors.forbidden_value(field, _GONE))
 
 
 def decoded_size(value: str | None) -> int:
@@ -102,9 +102,9 @@ def decoded_size(value: str | None) -> int:
     return len(value) * 3 // 4 - value.endswith("=") - value.endswith("==")
 
 
-def _json_key(data: Object, key: str, found: list[FieldError]) -> None:
+def _json_key(data: Object, key: str, errs: list[FieldError]) -> None:
     if key not in data:
-        found.append(errors.required(f"data[{key}]"))
+        errs.append(errors.required(f"data[{key}]"))
         return
     text = ""
     try:
@@ -113,4 +113,4 @@ def _json_key(data: Object, key: str, found: list[FieldError]) -> None:
     except (ValueError, binascii.Error):
         text = "invalid character in JSON" if data[key] else "unexpected end of JSON input"
     if text:
-        found.append(errors.invalid_value(f"data[{key}]", "<secret contents redacted>", text))
+        errs.append(errors.invalid_value(f"data[{key}]", "<secret contents redacted>", text))

@@ -64,24 +64,24 @@ _INITIATORS = {
 }
 
 
-def check(kind: str, source: Source, path: str, found: list[FieldError]) -> None:
+def check(kind: str, source: Source, path: str, errs: list[FieldError]) -> None:
     """`path` is that of what contains the source."""
     at = f"{path}.{_PATHS.get(kind, kind)}"
     for field in _REQUIRED.get(kind, ()):
         if not source.get(field):
-            found.append(errors.required(f"{at}.{field}"))
+            errs.append(errors.required(f"{at}.{field}"))
     rule = _CHECKS.get(kind)
     if rule is not None:
-        rule(source, at, found)
+        rule(source, at, errs)
 
 
 def check_persistent(
-    kind: str, source: Source, name: str, path: str, found: list[FieldError]
+    kind: str, source: Source, name: str, path: str, errs: list[FieldError]
 ) -> None:
     """The same of a persistent volume called `name`."""
     at = f"{path}.{kind}"
     if kind == "csi":
-        _persistent_csi(source, at, found)
+        _persistent_csi(source, at, errs)
         return
     if kind == "iscsi":
         portal = source.get("targetPortal") or ""
@@ -90,17 +90,17 @@ def check_persistent(
                 "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
                 "if iscsi.initiatorName is specified."
             )
-            found.append(errors.invalid_value(f"{at}.targetportal", portal, text))
-    check(kind, source, path, found)
+            errs.append(errors.invalid_value(f"{at}.targetportal", portal, text))
+    check(kind, source, path, errs)
     secret = source.get("secretRef")
     if secret is not None and kind in ("cinder", "storageos") and not secret.get("namespace"):
-        found.append(errors.required(f"{at}.secretRef.namespace"))
+        errs.append(errors.required(f"{at}.secretRef.namespace"))
     if kind == "iscsi" and secret is not None and not secret.get("name"):
-        found.append(errors.required(f"{at}.secretRef.name"))
+        errs.append(errors.required(f"{at}.secretRef.name"))
     if kind == "azureFile" and source.get("secretNamespace") == "":
-        found.append(errors.required(f"{at}.secretNamespace"))
+        errs.append(errors.required(f"{at}.secretNamespace"))
     if kind == "glusterfs" and source.get("endpointsNamespace") is not None:
-        _endpoints_namespace(source["endpointsNamespace"], f"{at}.endpointsNamespace", found)
+        _endpoints_namespace(source["endpointsNamespace"], f"{at}.endpointsNamespace", errs)
 
 
 def default(kind: str, source: dict[str, Any]) -> None:
@@ -123,152 +123,152 @@ _DEFAULTS: Mapping[str, tuple[tuple[str, Any], ...]] = {
 }  # fmt: skip
 
 
-def _host_path(source: Source, path: str, found: list[FieldError]) -> None:
+def _host_path(source: Source, path: str, errs: list[FieldError]) -> None:
     if not source.get("path"):
-        found.append(errors.required(f"{path}.path"))
+        errs.append(errors.required(f"{path}.path"))
         return
-    checks.no_backsteps(source["path"], f"{path}.path", found)
+    checks.no_backsteps(source["path"], f"{path}.path", errs)
     kind = source.get("type")
     if kind is not None and kind not in HOST_PATH_TYPES:
-        found.append(errors.not_supported(f"{path}.type", kind, HOST_PATH_TYPES))
+        errs.append(errors.not_supported(f"{path}.type", kind, HOST_PATH_TYPES))
 
 
-def _local(source: Source, path: str, found: list[FieldError]) -> None:
+def _local(source: Source, path: str, errs: list[FieldError]) -> None:
     if not source.get("path"):
-        found.append(errors.required(f"{path}.path"))
+        errs.append(errors.required(f"{path}.path"))
     else:
-        checks.no_backsteps(source["path"], f"{path}.path", found)
+        checks.no_backsteps(source["path"], f"{path}.path", errs)
 
 
-def _git_repo(source: Source, path: str, found: list[FieldError]) -> None:
-    checks.local_path(source.get("directory") or "", f"{path}.directory", found)
+def _git_repo(source: Source, path: str, errs: list[FieldError]) -> None:
+    checks.local_path(source.get("directory") or "", f"{path}.directory", errs)
 
 
-def _disk(source: Source, path: str, found: list[FieldError]) -> None:
+def _disk(source: Source, path: str, errs: list[FieldError]) -> None:
     partition = source.get("partition") or 0
     if not 0 <= partition <= 255:
         text = "must be between 1 and 255, inclusive"
-        found.append(errors.invalid_value(f"{path}.partition", partition, text))
+        errs.append(errors.invalid_value(f"{path}.partition", partition, text))
 
 
-def _nfs(source: Source, path: str, found: list[FieldError]) -> None:
+def _nfs(source: Source, path: str, errs: list[FieldError]) -> None:
     if not (source.get("path") or "").startswith("/"):
         text = "must be an absolute path"
-        found.append(errors.invalid_value(f"{path}.path", source.get("path") or "", text))
+        errs.append(errors.invalid_value(f"{path}.path", source.get("path") or "", text))
 
 
-def _iscsi(source: Source, path: str, found: list[FieldError]) -> None:
+def _iscsi(source: Source, path: str, errs: list[FieldError]) -> None:
     if source.get("iqn"):
-        _initiator(source["iqn"], f"{path}.iqn", found)
+        _initiator(source["iqn"], f"{path}.iqn", errs)
     lun = source.get("lun") or 0
     if not 0 <= lun <= 255:
-        found.append(errors.invalid_value(f"{path}.lun", lun, _BYTE))
+        errs.append(errors.invalid_value(f"{path}.lun", lun, _BYTE))
     asks = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
     if asks and source.get("secretRef") is None:
-        found.append(errors.required(f"{path}.secretRef"))
+        errs.append(errors.required(f"{path}.secretRef"))
     if source.get("initiatorName") is not None:
-        _initiator(source["initiatorName"], f"{path}.initiatorname", found)
+        _initiator(source["initiatorName"], f"{path}.initiatorname", errs)
 
 
-def _initiator(value: str, path: str, found: list[FieldError]) -> None:
+def _initiator(value: str, path: str, errs: list[FieldError]) -> None:
     pattern = _INITIATORS.get(value[:3])
     if pattern is None:
         text = f"{_BAD_FORMAT} starting with iqn, eui, or naa"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     elif not pattern.search(value):
-        found.append(errors.invalid_value(path, value, _BAD_FORMAT))
+        errs.append(errors.invalid_value(path, value, _BAD_FORMAT))
 
 
-def _fibre(source: Source, path: str, found: list[FieldError]) -> None:
+def _fibre(source: Source, path: str, errs: list[FieldError]) -> None:
     targets, ids, lun = source.get("targetWWNs"), source.get("wwids"), source.get("lun")
     if not targets and not ids:
         text = "must specify either targetWWNs or wwids, but not both"
-        found.append(errors.required(f"{path}.targetWWNs", text))
+        errs.append(errors.required(f"{path}.targetWWNs", text))
     if targets and ids:
         text = "targetWWNs and wwids can not be specified simultaneously"
-        found.append(errors.invalid_value(f"{path}.targetWWNs", list(targets), text))
+        errs.append(errors.invalid_value(f"{path}.targetWWNs", list(targets), text))
     if targets and lun is None:
         text = "lun is required if targetWWNs is specified"
-        found.append(errors.required(f"{path}.lun", text))
+        errs.append(errors.required(f"{path}.lun", text))
     elif targets and lun is not None and not 0 <= lun <= 255:
-        found.append(errors.invalid_value(f"{path}.lun", lun, _BYTE))
+        errs.append(errors.invalid_value(f"{path}.lun", lun, _BYTE))
 
 
-def _quobyte(source: Source, path: str, found: list[FieldError]) -> None:
+def _quobyte(source: Source, path: str, errs: list[FieldError]) -> None:
     registry = source.get("registry") or ""
     if not registry:
-        found.append(errors.required(f"{path}.registry", _HOST_PORTS))
+        errs.append(errors.required(f"{path}.registry", _HOST_PORTS))
     elif names.size(source.get("tenant") or "") >= 65:
         text = "must be a UUID and may not exceed a length of 64 characters"
-        found.append(errors.required(f"{path}.tenant", text))
+        errs.append(errors.required(f"{path}.tenant", text))
     else:
         for pair in registry.split(","):
             if not _is_host_port(pair):
-                found.append(errors.invalid_value(f"{path}.registry", registry, _HOST_PORTS))
+                errs.append(errors.invalid_value(f"{path}.registry", registry, _HOST_PORTS))
     if not source.get("volume"):
-        found.append(errors.required(f"{path}.volume"))
+        errs.append(errors.required(f"{path}.volume"))
 
 
-def _flocker(source: Source, path: str, found: list[FieldError]) -> None:
+def _flocker(source: Source, path: str, errs: list[FieldError]) -> None:
     name, uuid = source.get("datasetName") or "", source.get("datasetUUID") or ""
     if not name and not uuid:
-        found.append(errors.required(path, "one of datasetName and datasetUUID is required"))
+        errs.append(errors.required(path, "one of datasetName and datasetUUID is required"))
     if name and uuid:
         text = "datasetName and datasetUUID can not be specified simultaneously"
-        found.append(errors.invalid_value(path, "resource", text))
+        errs.append(errors.invalid_value(path, "resource", text))
     if "/" in name:
-        found.append(errors.invalid_value(f"{path}.datasetName", name, "must not contain '/'"))
+        errs.append(errors.invalid_value(f"{path}.datasetName", name, "must not contain '/'"))
 
 
-def _flex(source: Source, path: str, found: list[FieldError]) -> None:
+def _flex(source: Source, path: str, errs: list[FieldError]) -> None:
     for key in source.get("options") or ():
         namespace = f".{key.partition('/')[0].lower()}"
         if namespace.endswith((".kubernetes.io", ".k8s.io")):
             text = "kubernetes.io and k8s.io namespaces are reserved"
-            found.append(errors.invalid_value(f"{path}.options[{key}]", key, text))
+            errs.append(errors.invalid_value(f"{path}.options[{key}]", key, text))
 
 
-def _azure_disk(source: Source, path: str, found: list[FieldError]) -> None:
+def _azure_disk(source: Source, path: str, errs: list[FieldError]) -> None:
     caching, kind, uri = source.get("cachingMode"), source.get("kind"), source.get("diskURI") or ""
     modes, kinds = ("None", "ReadOnly", "ReadWrite"), ("Dedicated", "Managed", "Shared")
     if caching is not None and caching not in modes:
-        found.append(errors.not_supported(f"{path}.cachingMode", caching, modes))
+        errs.append(errors.not_supported(f"{path}.cachingMode", caching, modes))
     if kind is not None and kind not in kinds:
-        found.append(errors.not_supported(f"{path}.kind", kind, kinds))
+        errs.append(errors.not_supported(f"{path}.kind", kind, kinds))
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
-        found.append(errors.not_supported(f"{path}.diskURI", uri, (_MANAGED,)))
+        errs.append(errors.not_supported(f"{path}.diskURI", uri, (_MANAGED,)))
     if kind not in (None, "Managed") and not uri.startswith("https://"):
-        found.append(errors.not_supported(f"{path}.diskURI", uri, (_BLOB,)))
+        errs.append(errors.not_supported(f"{path}.diskURI", uri, (_BLOB,)))
 
 
-def _secret_name(source: Source, path: str, found: list[FieldError]) -> None:
+def _secret_name(source: Source, path: str, errs: list[FieldError]) -> None:
     secret = source.get("secretRef")
     if secret is not None and not secret.get("name"):
-        found.append(errors.required(f"{path}.secretRef.name"))
+        errs.append(errors.required(f"{path}.secretRef.name"))
 
 
-def _storage_os(source: Source, path: str, found: list[FieldError]) -> None:
+def _storage_os(source: Source, path: str, errs: list[FieldError]) -> None:
     for field in ("volumeName", "volumeNamespace"):
         if source.get(field):
-            checks.named(source[field], f"{path}.{field}", names.dns1123_label_errors, found)
-    _secret_name(source, path, found)
+            checks.named(source[field], f"{path}.{field}", names.dns1123_label_errors, errs)
+    _secret_name(source, path, errs)
 
 
-def _csi(source: Source, path: str, found: list[FieldError]) -> None:
-    checks.csi_driver_name(source.get("driver") or "", f"{path}.driver", found)
+def _csi(source: Source, path: str, errs: list[FieldError]) -> None:
+    checks.csi_driver_name(source.get("driver") or "", f"{path}.driver", errs)
     secret = source.get("nodePublishSecretRef")
     if secret is None:
         return
     if not secret.get("name"):
-        found.append(errors.required(f"{path}.nodePublishSecretRef.name"))
+        errs.append(errors.required(f"{path}.nodePublishSecretRef.name"))
     else:
-        checks.named(secret["name"], f"{path}.name", names.dns1123_subdomain_errors, found)
+        checks.named(secret["name"], f"{path}.name", names.dns1123_subdomain_errors, errs)
 
 
-def _persistent_csi(source: Source, path: str, found: list[FieldError]) -> None:
-    checks.csi_driver_name(source.get("driver") or "", f"{path}.driver", found)
+def _persistent_csi(source: Source, path: str, errs: list[FieldError]) -> None:
+    checks.csi_driver_name(source.get("driver") or "", f"{path}.driver", errs)
     if not source.get("volumeHandle"):
-        found.append(errors.required(f"{path}.volumeHandle"))
+        errs.append(errors.required(f"{path}.volumeHandle"))
     rules = (("name", names.dns1123_subdomain_errors), ("namespace", names.dns1123_label_errors))
     for field in _SECRETS:
         secret = source.get(field)
@@ -277,17 +277,17 @@ def _persistent_csi(source: Source, path: str, found: list[FieldError]) -> None:
         for part, rule in rules:
             at = f"{path}.{field}.{part}"
             if not secret.get(part):
-                found.append(errors.required(at))
+                errs.append(errors.required(at))
             else:
-                checks.named(secret[part], at, rule, found)
+                checks.named(secret[part], at, rule, errs)
 
 
-def _endpoints_namespace(value: str, path: str, found: list[FieldError]) -> None:
+def _endpoints_namespace(value: str, path: str, errs: list[FieldError]) -> None:
     if not value:
         text = "if the endpointnamespace is set, it must be a valid namespace name"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     else:
-        checks.named(value, path, names.dns1123_label_errors, found)
+        checks.named(value, path, names.dns1123_label_errors, errs)
 
 
 _CHECKS: Mapping[str, Check] = {

@@ -77,27 +77,27 @@ class WorkloadStrategy(Strategy):
         obj["status"] = {**self.status_zero, **status} if status else dict(self.status_zero)
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         status = obj["status"]
-        checks.not_negatives(status, "status", self.status_numbers, found)
+        checks.not_negatives(status, "status", self.status_numbers, errs)
         for field, limit, text in self.status_limits:
             value = status.get(field) or 0
             if value > (status.get(limit) or 0):
-                found.append(errors.invalid_value(f"status.{field}", value, text))
+                errs.append(errors.invalid_value(f"status.{field}", value, text))
         before = (old.get("status") or {}).get("collisionCount")
         if before is not None and (status.get("collisionCount") or 0) < before:
             value = status.get("collisionCount") or 0
             text = "cannot be decremented"
-            found.append(errors.invalid_value("status.collisionCount", value, text))
-        return found
+            errs.append(errors.invalid_value("status.collisionCount", value, text))
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
+        warnings: list[str] = []
         template = obj["spec"].get("template") or {}
         if old is None or is_new_generation(obj, old):
             metadata = template.get("metadata") or {}
-            podwarnings.add(template.get("spec") or {}, metadata, "spec.template.spec", told)
-        return told
+            podwarnings.add(template.get("spec") or {}, metadata, "spec.template.spec", warnings)
+        return warnings
 
 
 class ReplicaStrategy(WorkloadStrategy):
@@ -140,62 +140,62 @@ def name_warnings(obj: Object, old: Object | None) -> list[str]:
     ]
 
 
-def selector(spec: Mapping[str, Any], path: str, word: str, found: list[FieldError]) -> None:
+def selector(spec: Mapping[str, Any], path: str, word: str, errs: list[FieldError]) -> None:
     """A selector that must be there and not be empty; `word` is what upstream calls the kind."""
     value = spec.get("selector")
     if value is None:
-        found.append(errors.required(f"{path}.selector"))
+        errs.append(errors.required(f"{path}.selector"))
         return
-    selectors.validate(value, f"{path}.selector", found)
+    selectors.validate(value, f"{path}.selector", errs)
     if selectors.is_empty(value):
         text = f"empty selector is invalid for {word}"
-        found.append(errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), text))
+        errs.append(errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), text))
 
 
 def template(
-    spec: Mapping[str, Any], path: str, word: str, found: list[FieldError], refused: str = ""
+    spec: Mapping[str, Any], path: str, word: str, errs: list[FieldError], refused: str = ""
 ) -> None:
     """The template: selected by the selector, valid, restarting always. `word` is the kind's name,
     `refused` what is said of an unreadable selector."""
     value, at = spec.get("selector"), f"{path}.template"
     if not selectors.is_valid(value):
-        found.append(
+        errs.append(
             errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), refused)
         )
         return
     inside = spec.get("template") or {}
-    template_labels(value, inside, at, found)
-    validation.validate_template(inside, at, found)
-    always(inside, at, word, found)
+    template_labels(value, inside, at, errs)
+    validation.validate_template(inside, at, errs)
+    always(inside, at, word, errs)
 
 
 def template_labels(
     value: Mapping[str, Any] | None,
     inside: Mapping[str, Any],
     path: str,
-    found: list[FieldError],
+    errs: list[FieldError],
 ) -> None:
     labels = (inside.get("metadata") or {}).get("labels")
     if not selectors.matches(value, labels):
         text = "`selector` does not match template `labels`"
         shown = gosyntax.string_map(labels)
-        found.append(errors.invalid_value(f"{path}.metadata.labels", shown, text))
+        errs.append(errors.invalid_value(f"{path}.metadata.labels", shown, text))
 
 
-def always(inside: Mapping[str, Any], path: str, word: str, found: list[FieldError]) -> None:
+def always(inside: Mapping[str, Any], path: str, word: str, errs: list[FieldError]) -> None:
     """Pods of a controller that keeps them running have no end of their own."""
     spec = inside.get("spec") or {}
     policy = spec.get("restartPolicy") or ""
     if policy != "Always":
         at = f"{path}.spec.restartPolicy"
-        found.append(errors.not_supported(at, policy, ("Always",)))
+        errs.append(errors.not_supported(at, policy, ("Always",)))
     if spec.get("activeDeadlineSeconds") is not None:
         text = f"activeDeadlineSeconds in {word} is not Supported"
-        found.append(errors.forbidden_value(f"{path}.spec.activeDeadlineSeconds", text))
+        errs.append(errors.forbidden_value(f"{path}.spec.activeDeadlineSeconds", text))
 
 
-def immutable_selector(obj: Object, old: Object, found: list[FieldError]) -> None:
+def immutable_selector(obj: Object, old: Object, errs: list[FieldError]) -> None:
     after, before = obj["spec"].get("selector"), old["spec"].get("selector")
     if after != before:
         shown = gosyntax.label_selector(after)
-        found.append(errors.invalid_value("spec.selector", shown, "field is immutable"))
+        errs.append(errors.invalid_value("spec.selector", shown, "field is immutable"))

@@ -57,114 +57,114 @@ class EndpointSliceStrategy(Strategy):
         metadata["generation"] = (before.get("generation") or 0) + (not same)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         kind = obj.get("addressType") or ""
         endpoints = obj.get("endpoints") or ()
         if not kind:
-            found.append(errors.required("addressType"))
+            errs.append(errors.required("addressType"))
         elif kind not in _TYPES:
-            found.append(errors.not_supported("addressType", kind, _TYPES))
+            errs.append(errors.not_supported("addressType", kind, _TYPES))
         if len(endpoints) > ENDPOINTS_MAX:
-            found.append(errors.too_many("endpoints", len(endpoints), ENDPOINTS_MAX))
+            errs.append(errors.too_many("endpoints", len(endpoints), ENDPOINTS_MAX))
         else:
             for index, endpoint in enumerate(endpoints):
-                _endpoint(endpoint, kind, f"endpoints[{index}]", found)
-        _ports(obj, found)
-        return found
+                _endpoint(endpoint, kind, f"endpoints[{index}]", errs)
+        _ports(obj, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if obj.get("endpoints") != old.get("endpoints") or obj.get("ports") != old.get("ports"):
-            found += self.validate(ctx, obj)
+            errs += self.validate(ctx, obj)
         if obj.get("addressType") != old.get("addressType"):
             value = obj.get("addressType") or ""
-            found.append(errors.invalid_value("addressType", value, "field is immutable"))
-        return found
+            errs.append(errors.invalid_value("addressType", value, "field is immutable"))
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
+        warnings: list[str] = []
         if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) in _MANAGERS:
-            return told
+            return warnings
         for index, endpoint in enumerate(obj.get("endpoints") or ()):
             for place, address in enumerate(endpoint.get("addresses") or ()):
-                addresswarnings.ip(address, f"endpoints[{index}].addresses[{place}]", told)
-        return told
+                addresswarnings.ip(address, f"endpoints[{index}].addresses[{place}]", warnings)
+        return warnings
 
 
-def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, found: list[FieldError]) -> None:
+def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, errs: list[FieldError]) -> None:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         text = "must contain at least 1 address"
-        found.append(errors.required(f"{path}.addresses", text))
+        errs.append(errors.required(f"{path}.addresses", text))
     elif len(addresses) > ADDRESSES_MAX:
-        found.append(errors.too_many(f"{path}.addresses", len(addresses), ADDRESSES_MAX))
+        errs.append(errors.too_many(f"{path}.addresses", len(addresses), ADDRESSES_MAX))
     for index, address in enumerate(addresses):
         at = f"{path}.addresses[{index}]"
         if kind == "FQDN":
-            _full_name(address, at, found)
+            _full_name(address, at, errs)
             continue
-        before = len(found)
+        before = len(errs)
         parsed = checks.parse_ip(address)
         if kind == "IPv4" and (parsed is None or parsed.version != 4):
-            found.append(errors.invalid_value(at, address, "must be a valid IPv4 address"))
+            errs.append(errors.invalid_value(at, address, "must be a valid IPv4 address"))
         if kind == "IPv6" and (parsed is None or parsed.version != 6):
-            found.append(errors.invalid_value(at, address, "must be a valid IPv6 address"))
-        if len(found) == before:
-            checks.special_ip(address, at, found)
+            errs.append(errors.invalid_value(at, address, "must be a valid IPv6 address"))
+        if len(errs) == before:
+            checks.special_ip(address, at, errs)
     node = endpoint.get("nodeName")
     if node is not None:
-        checks.named(node, f"{path}.nodeName", names.dns1123_subdomain_errors, found)
+        checks.named(node, f"{path}.nodeName", names.dns1123_subdomain_errors, errs)
     name = endpoint.get("hostname")
     if name is not None:
-        checks.named(name, f"{path}.hostname", names.dns1123_label_errors, found)
+        checks.named(name, f"{path}.hostname", names.dns1123_label_errors, errs)
     topology = endpoint.get("deprecatedTopology") or {}
     if len(topology) > TOPOLOGY_MAX:
         at = f"{path}.deprecatedTopology"
-        found.append(errors.too_many(at, len(topology), TOPOLOGY_MAX))
-    objectmeta.label_errors(topology, f"{path}.deprecatedTopology", found)
+        errs.append(errors.too_many(at, len(topology), TOPOLOGY_MAX))
+    objectmeta.label_errors(topology, f"{path}.deprecatedTopology", errs)
     zones = (endpoint.get("hints") or {}).get("forZones") or ()
-    _zones(zones, f"{path}.hints.forZones", found)
+    _zones(zones, f"{path}.hints.forZones", errs)
 
 
-def _zones(zones: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+def _zones(zones: Sequence[Mapping[str, Any]], path: str, errs: list[FieldError]) -> None:
     if len(zones) > ZONES_MAX:
-        found.append(errors.too_many(path, len(zones), ZONES_MAX))
+        errs.append(errors.too_many(path, len(zones), ZONES_MAX))
         return
     seen: set[str] = set()
     for index, zone in enumerate(zones):
         name, at = zone.get("name") or "", f"{path}[{index}].name"
         if name in seen:
-            found.append(errors.duplicate(at, name))
+            errs.append(errors.duplicate(at, name))
         seen.add(name)
-        checks.named(name, at, names.label_value_errors, found)
+        checks.named(name, at, names.label_value_errors, errs)
 
 
-def _full_name(value: str, path: str, found: list[FieldError]) -> None:
+def _full_name(value: str, path: str, errs: list[FieldError]) -> None:
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     wrong = names.dns1123_subdomain_errors(value)
     for text in wrong:
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     if not wrong and "." not in value:
         text = "should be a domain with at least two segments separated by dots"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
 
 
-def _ports(obj: Object, found: list[FieldError]) -> None:
+def _ports(obj: Object, errs: list[FieldError]) -> None:
     taken: set[str] = set()
     ports = obj.get("ports") or ()
     if len(ports) > PORTS_MAX:
-        found.append(errors.too_many("ports", len(ports), PORTS_MAX))
+        errs.append(errors.too_many("ports", len(ports), PORTS_MAX))
         return
     for index, port in enumerate(ports):
         name, path = port.get("name") or "", f"ports[{index}]"
         if name:
-            checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+            checks.named(name, f"{path}.name", names.dns1123_label_errors, errs)
         if name in taken:
-            found.append(errors.duplicate(f"{path}.name", name))
+            errs.append(errors.duplicate(f"{path}.name", name))
         taken.add(name)
-        checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, found)
+        checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, errs)
         if port.get("appProtocol") is not None:
             at = f"{path}.appProtocol"
-            checks.named(port["appProtocol"], at, names.qualified_name_errors, found)
+            checks.named(port["appProtocol"], at, names.qualified_name_errors, errs)

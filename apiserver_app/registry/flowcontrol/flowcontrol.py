@@ -57,26 +57,26 @@ class FlowSchemaStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         spec: dict[str, Any] = obj.get("spec") or {}
-        found: list[FieldError] = []
-        _precedence(spec.get("matchingPrecedence") or 0, name_of(obj), found)
+        errs: list[FieldError] = []
+        _precedence(spec.get("matchingPrecedence") or 0, name_of(obj), errs)
         method = spec.get("distinguisherMethod")
         if method is not None and method.get("type") not in _METHODS:
             kind = errors.go_value(method.get("type") or "")
             shown = errors.GoText(f"flowcontrol.FlowDistinguisherMethod{{Type:{kind}}}")
-            found.append(errors.not_supported("spec.distinguisherMethod.type", shown, _METHODS))
+            errs.append(errors.not_supported("spec.distinguisherMethod.type", shown, _METHODS))
         level = (spec.get("priorityLevelConfiguration") or {}).get("name") or ""
         path = "spec.priorityLevelConfiguration.name"
         if not level:
-            found.append(errors.required(path, "must reference a priority level"))
+            errs.append(errors.required(path, "must reference a priority level"))
         else:
-            checks.named(level, path, names.dns1123_subdomain_errors, found)
+            checks.named(level, path, names.dns1123_subdomain_errors, errs)
         for index, rule in enumerate(spec.get("rules") or ()):
-            _rule(rule, f"spec.rules[{index}]", found)
+            _rule(rule, f"spec.rules[{index}]", errs)
         if name_of(obj) in _OWN_SCHEMAS and not _is_own_schema(spec, _OWN_SCHEMAS[name_of(obj)]):
             shown = errors.GoText("flowcontrol.FlowSchemaSpec{...}")
             text = f"spec of '{name_of(obj)}' must equal the fixed value"
-            found.append(errors.invalid_value("spec", shown, text))
-        return found
+            errs.append(errors.invalid_value("spec", shown, text))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return self.validate(ctx, obj)
@@ -113,32 +113,32 @@ class PriorityLevelStrategy(Strategy):
         spec: dict[str, Any] = obj.get("spec") or {}
         name, kind = name_of(obj), spec.get("type") or ""
         limited, exempt = spec.get("limited"), spec.get("exempt")
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if (name == EXEMPT) != (kind == "Exempt"):
             text = "type must be 'Exempt' if and only if name is 'exempt'"
-            found.append(errors.invalid_value("spec.type", kind, text))
+            errs.append(errors.invalid_value("spec.type", kind, text))
         if kind == "Exempt":
             if limited is not None:
-                found.append(errors.forbidden_value("spec.limited", _LIMITED_ONLY))
+                errs.append(errors.forbidden_value("spec.limited", _LIMITED_ONLY))
             if exempt is not None:
-                _shares(exempt, "spec.exempt", found)
+                _shares(exempt, "spec.exempt", errs)
         elif kind != "Limited":
-            found.append(errors.not_supported("spec.type", kind, ("Exempt", "Limited")))
+            errs.append(errors.not_supported("spec.type", kind, ("Exempt", "Limited")))
         else:
             if exempt is not None:
                 text = "must be nil if the type is Limited"
-                found.append(errors.forbidden_value("spec.exempt", text))
+                errs.append(errors.forbidden_value("spec.exempt", text))
             if limited is None:
                 text = "must not be empty when type is Limited"
-                found.append(errors.required("spec.limited", text))
+                errs.append(errors.required("spec.limited", text))
             else:
-                _limited(limited, "spec.limited", found)
+                _limited(limited, "spec.limited", errs)
         is_old = "assuredConcurrencyShares" in (limited or {})
         if name == CATCH_ALL and limited != _CATCH_ALL_LIMITS and not is_old:
             shown = errors.GoText("flowcontrol.PriorityLevelConfigurationSpec{...}")
             text = f"spec of '{name}' must equal the fixed value"
-            found.append(errors.invalid_value("spec", shown, text))
-        return found
+            errs.append(errors.invalid_value("spec", shown, text))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return self.validate(ctx, obj)
@@ -172,107 +172,107 @@ def _is_own_schema(spec: Part, own: tuple[int, str | None, list[str]]) -> bool:
     )
 
 
-def _precedence(value: int, name: str, found: list[FieldError]) -> None:
+def _precedence(value: int, name: str, errs: list[FieldError]) -> None:
     path = "spec.matchingPrecedence"
     if value <= 0:
-        found.append(errors.invalid_value(path, value, "must be a positive value"))
+        errs.append(errors.invalid_value(path, value, "must be a positive value"))
     if value > PRECEDENCE_MAX:
         text = f"must not be greater than {PRECEDENCE_MAX}"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     if value == 1 and name != EXEMPT:
         text = "only the schema named 'exempt' may have matchingPrecedence 1"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
 
 
-def _rule(rule: Part, path: str, found: list[FieldError]) -> None:
+def _rule(rule: Part, path: str, errs: list[FieldError]) -> None:
     subjects = rule.get("subjects") or ()
     if not subjects:
         text = "subjects must contain at least one value"
-        found.append(errors.required(f"{path}.subjects", text))
+        errs.append(errors.required(f"{path}.subjects", text))
     for index, subject in enumerate(subjects):
-        _subject(subject, f"{path}.subjects[{index}]", found)
+        _subject(subject, f"{path}.subjects[{index}]", errs)
     if not rule.get("resourceRules") and not rule.get("nonResourceRules"):
         text = "at least one of resourceRules and nonResourceRules has to be non-empty"
-        found.append(errors.required(path, text))
+        errs.append(errors.required(path, text))
     for index, inner in enumerate(rule.get("resourceRules") or ()):
-        _resource_rule(inner, f"{path}.resourceRules[{index}]", found)
+        _resource_rule(inner, f"{path}.resourceRules[{index}]", errs)
     for index, inner in enumerate(rule.get("nonResourceRules") or ()):
         at = f"{path}.nonResourceRules[{index}]"
-        _verbs(inner.get("verbs") or (), f"{at}.verbs", found)
-        _urls(inner.get("nonResourceURLs") or (), f"{at}.nonResourceURLs", found)
+        _verbs(inner.get("verbs") or (), f"{at}.verbs", errs)
+        _urls(inner.get("nonResourceURLs") or (), f"{at}.nonResourceURLs", errs)
 
 
-def _subject(subject: Part, path: str, found: list[FieldError]) -> None:
+def _subject(subject: Part, path: str, errs: list[FieldError]) -> None:
     kind = subject.get("kind") or ""
     own = _SUBJECTS.get(kind)
     if own is None:
         allowed = tuple(sorted(_SUBJECTS))
-        found.append(errors.not_supported(f"{path}.kind", kind, allowed))
+        errs.append(errors.not_supported(f"{path}.kind", kind, allowed))
         return
     named, at = subject.get(own), f"{path}.{own}"
     if named is None:
-        found.append(errors.required(at, f"{own} is required when subject kind is '{kind}'"))
+        errs.append(errors.required(at, f"{own} is required when subject kind is '{kind}'"))
     elif not named.get("name"):
-        found.append(errors.required(f"{at}.name"))
+        errs.append(errors.required(f"{at}.name"))
     elif kind == "ServiceAccount" and named["name"] != "*":
-        checks.named(named["name"], f"{at}.name", names.dns1123_subdomain_errors, found)
+        checks.named(named["name"], f"{at}.name", names.dns1123_subdomain_errors, errs)
     if named is not None and kind == "ServiceAccount":
         if not named.get("namespace"):
             text = "must specify namespace for service account"
-            found.append(errors.required(f"{at}.namespace", text))
+            errs.append(errors.required(f"{at}.namespace", text))
         else:
             space = named["namespace"]
-            checks.named(space, f"{at}.namespace", names.dns1123_label_errors, found)
+            checks.named(space, f"{at}.namespace", names.dns1123_label_errors, errs)
     for other, field in _SUBJECTS.items():
         if other != kind and subject.get(field) is not None:
             text = f"{field} is forbidden when subject kind is not '{other}'"
-            found.append(errors.forbidden_value(f"{path}.{field}", text))
+            errs.append(errors.forbidden_value(f"{path}.{field}", text))
 
 
-def _resource_rule(rule: Part, path: str, found: list[FieldError]) -> None:
-    _verbs(rule.get("verbs") or (), f"{path}.verbs", found)
+def _resource_rule(rule: Part, path: str, errs: list[FieldError]) -> None:
+    _verbs(rule.get("verbs") or (), f"{path}.verbs", errs)
     for field, empty, word in _LISTS:
         values = rule.get(field) or ()
         if not values:
-            found.append(errors.required(f"{path}.{field}", empty))
+            errs.append(errors.required(f"{path}.{field}", empty))
         else:
-            _everything(values, word, f"{path}.{field}", found)
+            _everything(values, word, f"{path}.{field}", errs)
     spaces, at = rule.get("namespaces") or (), f"{path}.namespaces"
     if not spaces and not rule.get("clusterScope"):
         text = "resource rules that are not cluster scoped must supply at least one namespace"
-        found.append(errors.required(at, text))
-    elif not _everything(spaces, "namespaces", at, found):
+        errs.append(errors.required(at, text))
+    elif not _everything(spaces, "namespaces", at, errs):
         for index, space in enumerate(spaces):
             for text in names.dns1123_label_errors(space):
                 text = f"each member of this list must be '*' or a DNS-1123 label; {text}"
-                found.append(errors.invalid_value(f"{at}[{index}]", space, text))
+                errs.append(errors.invalid_value(f"{at}[{index}]", space, text))
 
 
-def _everything(values: Sequence[str], word: str, path: str, found: list[FieldError]) -> bool:
+def _everything(values: Sequence[str], word: str, path: str, errs: list[FieldError]) -> bool:
     """Whether `*` is among them, beside which nothing else may stand."""
     if "*" not in values:
         return False
     if len(values) > 1:
         text = f"if '*' is present, must not specify other {word}"
-        found.append(errors.invalid_value(path, list(values), text))
+        errs.append(errors.invalid_value(path, list(values), text))
     return True
 
 
-def _verbs(verbs: Sequence[str], path: str, found: list[FieldError]) -> None:
+def _verbs(verbs: Sequence[str], path: str, errs: list[FieldError]) -> None:
     if not verbs:
-        found.append(errors.required(path, "verbs must contain at least one value"))
-    elif not _everything(verbs, "verbs", path, found) and not set(verbs) <= set(_VERBS):
-        found.append(errors.not_supported(path, list(verbs), _VERBS))
+        errs.append(errors.required(path, "verbs must contain at least one value"))
+    elif not _everything(verbs, "verbs", path, errs) and not set(verbs) <= set(_VERBS):
+        errs.append(errors.not_supported(path, list(verbs), _VERBS))
 
 
-def _urls(urls: Sequence[str], path: str, found: list[FieldError]) -> None:
+def _urls(urls: Sequence[str], path: str, errs: list[FieldError]) -> None:
     if not urls:
-        found.append(errors.required(path, "nonResourceURLs must contain at least one value"))
-    elif not _everything(urls, "non-resource URLs", path, found):
+        errs.append(errors.required(path, "nonResourceURLs must contain at least one value"))
+    elif not _everything(urls, "non-resource URLs", path, errs):
         for index, url in enumerate(urls):
             text = _url_error(url)
             if text:
-                found.append(errors.invalid_value(f"{path}[{index}]", url, text))
+                errs.append(errors.invalid_value(f"{path}[{index}]", url, text))
 
 
 def _url_error(url: str) -> str:
@@ -290,23 +290,23 @@ def _url_error(url: str) -> str:
     return ""
 
 
-def _shares(part: Part, path: str, found: list[FieldError]) -> None:
+def _shares(part: Part, path: str, errs: list[FieldError]) -> None:
     """How much of the server's concurrency, and how much of that may be lent."""
     shares, lends = part.get("nominalConcurrencyShares", 0), part.get("lendablePercent", 0)
     if shares < 0:
         text = "must be a non-negative integer"
-        found.append(errors.invalid_value(f"{path}.nominalConcurrencyShares", shares, text))
+        errs.append(errors.invalid_value(f"{path}.nominalConcurrencyShares", shares, text))
     if not 0 <= lends <= 100:
         text = "must be between 0 and 100, inclusive"
-        found.append(errors.invalid_value(f"{path}.lendablePercent", lends, text))
+        errs.append(errors.invalid_value(f"{path}.lendablePercent", lends, text))
 
 
-def _limited(limited: Part, path: str, found: list[FieldError]) -> None:
-    _shares(limited, path, found)
+def _limited(limited: Part, path: str, errs: list[FieldError]) -> None:
+    _shares(limited, path, errs)
     borrows = limited.get("borrowingLimitPercent")
     if borrows is not None and borrows < 0:
         text = "if specified, must be a non-negative integer"
-        found.append(errors.invalid_value(f"{path}.borrowingLimitPercent", borrows, text))
+        errs.append(errors.invalid_value(f"{path}.borrowingLimitPercent", borrows, text))
     response = limited.get("limitResponse") or {}
     kind, queuing, path = (
         response.get("type") or "",
@@ -316,49 +316,49 @@ def _limited(limited: Part, path: str, found: list[FieldError]) -> None:
     if kind == "Reject":
         if queuing is not None:
             text = "must be nil if limited.limitResponse.type is not Limited"
-            found.append(errors.forbidden_value(f"{path}.queuing", text))
+            errs.append(errors.forbidden_value(f"{path}.queuing", text))
     elif kind != "Queue":
-        found.append(errors.not_supported(f"{path}.type", kind, ("Queue", "Reject")))
+        errs.append(errors.not_supported(f"{path}.type", kind, ("Queue", "Reject")))
     elif queuing is None:
         text = "must not be empty if limited.limitResponse.type is Limited"
-        found.append(errors.required(f"{path}.queuing", text))
+        errs.append(errors.required(f"{path}.queuing", text))
     else:
-        _queuing(queuing, f"{path}.queuing", found)
+        _queuing(queuing, f"{path}.queuing", errs)
 
 
-def _queuing(queuing: Part, path: str, found: list[FieldError]) -> None:
+def _queuing(queuing: Part, path: str, errs: list[FieldError]) -> None:
     length = queuing.get("queueLengthLimit", LENGTH)
     queues, hand = queuing.get("queues", QUEUES), queuing.get("handSize", HAND)
     if length <= 0:
         at = f"{path}.queueLengthLimit"
-        found.append(errors.invalid_value(at, length, "must be positive"))
+        errs.append(errors.invalid_value(at, length, "must be positive"))
     if queues <= 0:
-        found.append(errors.invalid_value(f"{path}.queues", queues, "must be positive"))
+        errs.append(errors.invalid_value(f"{path}.queues", queues, "must be positive"))
     elif queues > QUEUES_MAX:
         text = f"must not be greater than {QUEUES_MAX}"
-        found.append(errors.invalid_value(f"{path}.queues", queues, text))
+        errs.append(errors.invalid_value(f"{path}.queues", queues, text))
     at = f"{path}.handSize"
     if hand <= 0:
-        found.append(errors.invalid_value(at, hand, "must be positive"))
+        errs.append(errors.invalid_value(at, hand, "must be positive"))
     elif hand > queues:
         text = f"should not be greater than queues ({queues})"
-        found.append(errors.invalid_value(at, hand, text))
+        errs.append(errors.invalid_value(at, hand, text))
     elif math.ceil(math.log2(queues) * hand) > HASH_BITS_MAX:
         text = (
             f"required entropy bits of deckSize {queues} and handSize {hand} should not be "
             f"greater than {HASH_BITS_MAX}"
         )
-        found.append(errors.invalid_value(at, hand, text))
+        errs.append(errors.invalid_value(at, hand, text))
 
 
 def _conditions(obj: Object) -> list[FieldError]:
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     seen: set[str] = set()
     for index, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
         kind, path = condition.get("type") or "", f"status.conditions[{index}].type"
         if kind in seen:
-            found.append(errors.duplicate(path, kind))
+            errs.append(errors.duplicate(path, kind))
         seen.add(kind)
         if not kind:
-            found.append(errors.required(path, "must not be empty"))
-    return found
+            errs.append(errors.required(path, "must not be empty"))
+    return errs

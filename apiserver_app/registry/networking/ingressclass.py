@@ -30,38 +30,38 @@ class IngressClassStrategy(Strategy):
             parameters["scope"] = "Cluster"
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj.get("spec") or {}
         controller = spec.get("controller") or ""
         if not controller:
-            found.append(errors.required("spec.controller"))
+            errs.append(errors.required("spec.controller"))
         else:
             if names.size(controller) > CONTROLLER_LENGTH:
-                found.append(errors.too_long("spec.controller", "", CONTROLLER_LENGTH))
-            checks.domain_prefixed_path(controller, "spec.controller", found)
+                errs.append(errors.too_long("spec.controller", "", CONTROLLER_LENGTH))
+            checks.domain_prefixed_path(controller, "spec.controller", errs)
         if spec.get("parameters") is not None:
-            _parameters(spec["parameters"], "spec.parameters", found)
-        return found
+            _parameters(spec["parameters"], "spec.parameters", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         value = (obj.get("spec") or {}).get("controller") or ""
         if value != ((old.get("spec") or {}).get("controller") or ""):
-            found.append(errors.invalid_value("spec.controller", value, "field is immutable"))
-        return found + self.validate(ctx, obj)
+            errs.append(errors.invalid_value("spec.controller", value, "field is immutable"))
+        return errs + self.validate(ctx, obj)
 
 
-def _parameters(value: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
-    ingress.local_reference(value, path, found)
+def _parameters(value: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
+    ingress.local_reference(value, path, errs)
     scope, namespace = value.get("scope"), value.get("namespace")
     at = f"{path}.namespace"
     if scope not in _SCOPES:
-        found.append(errors.not_supported(f"{path}.scope", scope or "", _SCOPES))
+        errs.append(errors.not_supported(f"{path}.scope", scope or "", _SCOPES))
     elif scope == "Cluster":
         if namespace is not None:
             text = "`parameters.scope` is set to 'Cluster'"
-            found.append(errors.forbidden_value(at, text))
+            errs.append(errors.forbidden_value(at, text))
     elif namespace is None:
-        found.append(errors.required(at, "`parameters.scope` is set to 'Namespace'"))
+        errs.append(errors.required(at, "`parameters.scope` is set to 'Namespace'"))
     else:
-        checks.named(namespace, at, names.dns1123_label_errors, found)
+        checks.named(namespace, at, names.dns1123_label_errors, errs)

@@ -40,93 +40,93 @@ class NetworkPolicyStrategy(Strategy):
         gofields.arrange(spec, "networking.v1.NetworkPolicySpec")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
-        selectors.validate(spec.get("podSelector"), "spec.podSelector", found)
+        selectors.validate(spec.get("podSelector"), "spec.podSelector", errs)
         for direction, side in (("ingress", "from"), ("egress", "to")):
             for index, rule in enumerate(spec.get(direction) or ()):
                 path = f"spec.{direction}[{index}]"
                 for place, port in enumerate(rule.get("ports") or ()):
-                    _port(port, f"{path}.ports[{place}]", found)
+                    _port(port, f"{path}.ports[{place}]", errs)
                 for place, peer in enumerate(rule.get(side) or ()):
-                    _peer(peer, f"{path}.{side}[{place}]", found)
+                    _peer(peer, f"{path}.{side}[{place}]", errs)
         types = spec.get("policyTypes") or ()
         if len(types) > 2:
             text = "may not specify more than two policyTypes"
             words = ", ".join(map(errors.go_value, types))
             shown = errors.GoText(f"[]networking.PolicyType{{{words}}}")
-            found.append(errors.invalid_value("spec.policyTypes", shown, text))
-            return found
+            errs.append(errors.invalid_value("spec.policyTypes", shown, text))
+            return errs
         for index, kind in enumerate(types):
             if kind not in ("Ingress", "Egress"):
                 path = f"spec.policyTypes[{index}]"
-                found.append(errors.not_supported(path, kind, ("Ingress", "Egress")))
-        return found
+                errs.append(errors.not_supported(path, kind, ("Ingress", "Egress")))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return [] if obj["spec"] == old["spec"] else self.validate(ctx, obj)
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
+        warnings: list[str] = []
         for direction, side in (("ingress", "from"), ("egress", "to")):
             for index, rule in enumerate(obj["spec"].get(direction) or ()):
                 for place, peer in enumerate(rule.get(side) or ()):
                     path = f"spec.{direction}[{index}].{side}[{place}].ipBlock"
                     block = peer.get("ipBlock") or {}
-                    addresswarnings.cidr(block.get("cidr") or "", f"{path}.cidr", told)
+                    addresswarnings.cidr(block.get("cidr") or "", f"{path}.cidr", warnings)
                     for number, part in enumerate(block.get("except") or ()):
-                        addresswarnings.cidr(part, f"{path}.except[{number}]", told)
-        return told
+                        addresswarnings.cidr(part, f"{path}.except[{number}]", warnings)
+        return warnings
 
 
-def _port(port: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _port(port: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     protocol, number = port.get("protocol"), port.get("port")
     if protocol is not None and protocol not in _PROTOCOLS:
-        found.append(errors.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
+        errs.append(errors.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
     end, at = port.get("endPort"), f"{path}.endPort"
     if number is None:
         if end is not None:
             text = "may not be specified when `port` is not specified"
-            found.append(errors.invalid_value(at, end, text))
+            errs.append(errors.invalid_value(at, end, text))
     elif isinstance(number, str):
         if end is not None:
             text = "may not be specified when `port` is non-numeric"
-            found.append(errors.invalid_value(at, end, text))
-        checks.named(number, f"{path}.port", checks.port_name_errors, found)
+            errs.append(errors.invalid_value(at, end, text))
+        checks.named(number, f"{path}.port", checks.port_name_errors, errs)
     else:
-        checks.port_number(number, f"{path}.port", found)
+        checks.port_number(number, f"{path}.port", errs)
         if end is not None:
             if end < number:
                 text = "must be greater than or equal to `port`"
-                found.append(errors.invalid_value(at, end, text))
-            checks.port_number(end, at, found)
+                errs.append(errors.invalid_value(at, end, text))
+            checks.port_number(end, at, errs)
 
 
-def _peer(peer: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _peer(peer: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     for field in _SELECTORS:
-        selectors.validate(peer.get(field), f"{path}.{field}", found)
+        selectors.validate(peer.get(field), f"{path}.{field}", errs)
     block = peer.get("ipBlock")
     if block is not None:
-        _block(block, f"{path}.ipBlock", found)
+        _block(block, f"{path}.ipBlock", errs)
     has_selector = any(peer.get(field) is not None for field in _SELECTORS)
     if block is None and not has_selector:
-        found.append(errors.required(path, "must specify a peer"))
+        errs.append(errors.required(path, "must specify a peer"))
     elif block is not None and has_selector:
         text = "may not specify both ipBlock and another peer"
-        found.append(errors.forbidden_value(path, text))
+        errs.append(errors.forbidden_value(path, text))
 
 
-def _block(block: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _block(block: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     whole = block.get("cidr") or ""
     if not whole:
-        found.append(errors.required(f"{path}.cidr"))
+        errs.append(errors.required(f"{path}.cidr"))
         return
-    before = len(found)
-    checks.cidr(whole, f"{path}.cidr", found)
-    if len(found) != before:
+    before = len(errs)
+    checks.cidr(whole, f"{path}.cidr", errs)
+    if len(errs) != before:
         return
     for index, part in enumerate(block.get("except") or ()):
-        at, before = f"{path}.except[{index}]", len(found)
-        checks.cidr(part, at, found)
-        if len(found) == before and not checks.strict_subnet(part, whole):
-            found.append(errors.invalid_value(at, part, "must be a strict subset of `cidr`"))
+        at, before = f"{path}.except[{index}]", len(errs)
+        checks.cidr(part, at, errs)
+        if len(errs) == before and not checks.strict_subnet(part, whole):
+            errs.append(errors.invalid_value(at, part, "must be a strict subset of `cidr`"))

@@ -46,25 +46,25 @@ class ServiceCIDRStrategy(Strategy):
         obj["status"] = {}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        _ranges(obj["spec"].get("cidrs") or (), found)
-        return found
+        errs: list[FieldError] = []
+        _ranges(obj["spec"].get("cidrs") or (), errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         now, before = obj["spec"].get("cidrs") or [], old["spec"].get("cidrs") or []
         if len(now) == len(before):
             for index, (new, value) in enumerate(zip(now, before, strict=True)):
                 if new != value:
                     path = f"{_PATH}[{index}]"
-                    found.append(errors.invalid_value(path, new, _IMMUTABLE))
+                    errs.append(errors.invalid_value(path, new, _IMMUTABLE))
         elif len(before) == 1 and len(now) == 2:
             if now[0] != before[0]:
-                found.append(errors.invalid_value(f"{_PATH}[0]", now[0], _IMMUTABLE))
-            _ranges(now, found)
+                errs.append(errors.invalid_value(f"{_PATH}[0]", now[0], _IMMUTABLE))
+            _ranges(now, errs)
         else:
-            found.append(errors.invalid_value(_PATH, list(now), _IMMUTABLE))
-        return found
+            errs.append(errors.invalid_value(_PATH, list(now), _IMMUTABLE))
+        return errs
 
 
 class IPAddressStrategy(Strategy):
@@ -76,19 +76,19 @@ class IPAddressStrategy(Strategy):
             obj["spec"] = {}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         parent, path = obj["spec"].get("parentRef"), "spec.parentRef"
         if parent is None:
             return [errors.required(path)]
         if parent.get("group"):
-            checks.named(parent["group"], f"{path}.group", names.dns1123_subdomain_errors, found)
+            checks.named(parent["group"], f"{path}.group", names.dns1123_subdomain_errors, errs)
         for field in ("resource", "name", "namespace"):
             value = parent.get(field) or ""
             if not value and field != "namespace":
-                found.append(errors.required(f"{path}.{field}"))
+                errs.append(errors.required(f"{path}.{field}"))
             for text in objectmeta.path_segment(value, False) if value else ():
-                found.append(errors.invalid_value(f"{path}.{field}", value, text))
-        return found
+                errs.append(errors.invalid_value(f"{path}.{field}", value, text))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         parent = obj["spec"].get("parentRef")
@@ -102,18 +102,18 @@ class IPAddressStrategy(Strategy):
         return [errors.invalid_value("spec.parentRef", shown, _IMMUTABLE)]
 
 
-def _ranges(values: Sequence[str], found: list[FieldError]) -> None:
+def _ranges(values: Sequence[str], errs: list[FieldError]) -> None:
     if not values:
-        found.append(errors.required(_PATH, "at least one CIDR required"))
+        errs.append(errors.required(_PATH, "at least one CIDR required"))
         return
     if len(values) > 2:
         words = ", ".join(map(errors.go_value, values))
         shown = errors.GoText(f"networking.ServiceCIDRSpec{{CIDRs:[]string{{{words}}}}}")
-        found.append(errors.invalid_value(_PATH, shown, "may only hold up to 2 values"))
+        errs.append(errors.invalid_value(_PATH, shown, "may only hold up to 2 values"))
         return
     families = []
     for index, value in enumerate(values):
-        family = _range_family(value, f"{_PATH}[{index}]", found)
+        family = _range_family(value, f"{_PATH}[{index}]", errs)
         if family:
             families.append(family)
     if len(families) == 2 and families[0] == families[1]:
@@ -121,14 +121,14 @@ def _ranges(values: Sequence[str], found: list[FieldError]) -> None:
             "may specify no more than one IP for each IP family, "
             "i.e 192.168.0.0/24 and 2001:db8::/64"
         )
-        found.append(errors.invalid_value(_PATH, list(values), text))
+        errs.append(errors.invalid_value(_PATH, list(values), text))
 
 
-def _range_family(value: str, path: str, found: list[FieldError]) -> int:
+def _range_family(value: str, path: str, errs: list[FieldError]) -> int:
     """4 or 6 where it is a CIDR, 0 otherwise; one that is written otherwise is told of."""
-    before = len(found)
-    checks.cidr(value, path, found)
-    if len(found) != before:
+    before = len(errs)
+    checks.cidr(value, path, errs)
+    if len(errs) != before:
         return 0
     host, _, bits = value.partition("/")
     address = checks.parse_ip(host)
@@ -144,5 +144,5 @@ def _range_family(value: str, path: str, found: list[FieldError]) -> int:
     elif str(network) != value:
         text = f'must be in canonical form ("{network}")'
     if text:
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     return network.version

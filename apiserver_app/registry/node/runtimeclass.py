@@ -29,26 +29,26 @@ class RuntimeClassStrategy(Strategy):
             resources.canonicalize(amounts)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        checks.named(obj.get("handler") or "", "handler", names.dns1123_label_errors, found)
+        errs: list[FieldError] = []
+        checks.named(obj.get("handler") or "", "handler", names.dns1123_label_errors, errs)
         overhead, scheduling = obj.get("overhead"), obj.get("scheduling")
         if overhead is not None:
             limits = {"limits": overhead.get("podFixed") or {}}
-            resources.validate(limits, "overhead", set(), found)
+            resources.validate(limits, "overhead", set(), errs)
         if scheduling is not None:
             if scheduling.get("nodeSelector") is not None:
                 path = "scheduling.nodeSelector"
-                objectmeta.label_errors(scheduling["nodeSelector"], path, found)
+                objectmeta.label_errors(scheduling["nodeSelector"], path, errs)
             tolerations, at = scheduling.get("tolerations") or (), "scheduling.tolerations"
-            podscheduling.tolerations(tolerations, at, found)
+            podscheduling.tolerations(tolerations, at, errs)
             seen: set[str] = set()
             for index, item in enumerate(tolerations):
                 key = json.dumps([item.get(name) for name in _LIST_KEYS])
                 if key in seen:
                     shown = errors.GoText(_toleration(item))
-                    found.append(errors.duplicate(f"{at}[{index}]", shown))
+                    errs.append(errors.duplicate(f"{at}[{index}]", shown))
                 seen.add(key)
-        return found
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         handler = obj.get("handler") or ""
@@ -57,10 +57,10 @@ class RuntimeClassStrategy(Strategy):
         return [errors.invalid_value("handler", handler, "field is immutable")]
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
+        warnings: list[str] = []
         labels = (obj.get("scheduling") or {}).get("nodeSelector") or ()
-        nodewarnings.unnamed(labels, "scheduling.nodeSelector", told)
-        return told
+        nodewarnings.unnamed(labels, "scheduling.nodeSelector", warnings)
+        return warnings
 
 
 _LIST_KEYS = ("key", "operator", "value", "effect")

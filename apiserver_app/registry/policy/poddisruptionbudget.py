@@ -35,7 +35,7 @@ class PodDisruptionBudgetStrategy(Strategy):
         obj["status"] = {**_ZERO, **(obj.get("status") or {})}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and most is not None:
@@ -49,20 +49,20 @@ class PodDisruptionBudgetStrategy(Strategy):
                 f"{gosyntax.pointer('policy.UnhealthyPodEvictionPolicyType', chosen)}}}"
             )
             text = "minAvailable and maxUnavailable cannot be both set"
-            found.append(errors.invalid_value("spec", shown, text))
+            errs.append(errors.invalid_value("spec", shown, text))
         for field, value in (("minAvailable", least), ("maxUnavailable", most)):
             if value is not None:
-                checks.int_or_percent(value, f"spec.{field}", found)
-                checks.not_above_100_percent(value, f"spec.{field}", found)
-        selectors.validate(spec.get("selector"), "spec.selector", found)
+                checks.int_or_percent(value, f"spec.{field}", errs)
+                checks.not_above_100_percent(value, f"spec.{field}", errs)
+        selectors.validate(spec.get("selector"), "spec.selector", errs)
         policy = spec.get("unhealthyPodEvictionPolicy")
         if policy is not None and policy not in _POLICIES:
             path = "spec.unhealthyPodEvictionPolicy"
-            found.append(errors.not_supported(path, policy, _POLICIES))
-        return found
+            errs.append(errors.not_supported(path, policy, _POLICIES))
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        conditions.validate(obj["status"].get("conditions") or (), "status.conditions", found)
-        checks.not_negatives(obj["status"], "status", tuple(_ZERO), found)
-        return found
+        errs: list[FieldError] = []
+        conditions.validate(obj["status"].get("conditions") or (), "status.conditions", errs)
+        checks.not_negatives(obj["status"], "status", tuple(_ZERO), errs)
+        return errs

@@ -25,47 +25,47 @@ class RoleStrategy(Strategy):
         obj.setdefault("rules", None)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         for index, rule in enumerate(obj.get("rules") or ()):
-            _rule(rule, self.info.namespaced, f"rules[{index}]", found)
+            _rule(rule, self.info.namespaced, f"rules[{index}]", errs)
         rule = obj.get("aggregationRule")
         if rule is not None:
-            _aggregation(rule.get("clusterRoleSelectors") or (), found)
-        return found
+            _aggregation(rule.get("clusterRoleSelectors") or (), errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return self.validate(ctx, obj)
 
 
-def _aggregation(items: Sequence[Mapping[str, Any]], found: list[FieldError]) -> None:
+def _aggregation(items: Sequence[Mapping[str, Any]], errs: list[FieldError]) -> None:
     path = "aggregationRule.clusterRoleSelectors"
     if not items:
         text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        found.append(errors.required(path, text))
+        errs.append(errors.required(path, text))
     for index, one in enumerate(items):
-        before = len(found)
-        selectors.validate(one, f"{path}[{index}]", found)
-        if len(found) != before:
+        before = len(errs)
+        selectors.validate(one, f"{path}[{index}]", errs)
+        if len(errs) != before:
             text = "invalid label selector."
-            found.append(errors.invalid_value(f"{path}[{index}]", None, text))
+            errs.append(errors.invalid_value(f"{path}[{index}]", None, text))
 
 
-def _rule(rule: Mapping[str, Any], namespaced: bool, path: str, found: list[FieldError]) -> None:
+def _rule(rule: Mapping[str, Any], namespaced: bool, path: str, errs: list[FieldError]) -> None:
     if not rule.get("verbs"):
         text = "verbs must contain at least one value"
-        found.append(errors.required(f"{path}.verbs", text))
+        errs.append(errors.required(f"{path}.verbs", text))
     urls = rule.get("nonResourceURLs")
     if urls:
         if namespaced:
             text = "namespaced rules cannot apply to non-resource URLs"
-            found.append(errors.invalid_value(f"{path}.nonResourceURLs", list(urls), text))
+            errs.append(errors.invalid_value(f"{path}.nonResourceURLs", list(urls), text))
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
             text = "rules cannot apply to both regular resources and non-resource URLs"
-            found.append(errors.invalid_value(f"{path}.nonResourceURLs", list(urls), text))
+            errs.append(errors.invalid_value(f"{path}.nonResourceURLs", list(urls), text))
         return
     if not rule.get("apiGroups"):
         text = "resource rules must supply at least one api group"
-        found.append(errors.required(f"{path}.apiGroups", text))
+        errs.append(errors.required(f"{path}.apiGroups", text))
     if not rule.get("resources"):
         text = "resource rules must supply at least one resource"
-        found.append(errors.required(f"{path}.resources", text))
+        errs.append(errors.required(f"{path}.resources", text))

@@ -37,27 +37,27 @@ class RoleBindingStrategy(Strategy):
                 gofields.arrange(subject, "rbac.v1.Subject")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         role = obj["roleRef"]
         if role.get("apiGroup") != GROUP:
             value = role.get("apiGroup") or ""
-            found.append(errors.not_supported("roleRef.apiGroup", value, (GROUP,)))
+            errs.append(errors.not_supported("roleRef.apiGroup", value, (GROUP,)))
         kinds = ("Role", "ClusterRole") if self.info.namespaced else ("ClusterRole",)
         kind = role.get("kind") or ""
         if kind not in kinds:
-            found.append(errors.not_supported("roleRef.kind", kind, kinds))
+            errs.append(errors.not_supported("roleRef.kind", kind, kinds))
         name = role.get("name") or ""
         if not name:
-            found.append(errors.required("roleRef.name"))
+            errs.append(errors.required("roleRef.name"))
         else:
             for text in objectmeta.path_segment(name, False):
-                found.append(errors.invalid_value("roleRef.name", name, text))
+                errs.append(errors.invalid_value("roleRef.name", name, text))
         for index, subject in enumerate(obj.get("subjects") or ()):
-            _subject(subject, self.info.namespaced, f"subjects[{index}]", found)
-        return found
+            _subject(subject, self.info.namespaced, f"subjects[{index}]", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         role = obj["roleRef"]
         if role != old.get("roleRef"):
             parts = ", ".join(
@@ -65,27 +65,27 @@ class RoleBindingStrategy(Strategy):
                 for title, field in (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
             )
             shown = errors.GoText(f"rbac.RoleRef{{{parts}}}")
-            found.append(errors.invalid_value("roleRef", shown, "cannot change roleRef"))
-        return found
+            errs.append(errors.invalid_value("roleRef", shown, "cannot change roleRef"))
+        return errs
 
 
 def _subject(
-    subject: Mapping[str, Any], namespaced: bool, path: str, found: list[FieldError]
+    subject: Mapping[str, Any], namespaced: bool, path: str, errs: list[FieldError]
 ) -> None:
     kind, name = subject.get("kind") or "", subject.get("name") or ""
     group = subject.get("apiGroup") or ""
     if not name:
-        found.append(errors.required(f"{path}.name"))
+        errs.append(errors.required(f"{path}.name"))
     if kind == "ServiceAccount":
         if name:
-            checks.named(name, f"{path}.name", names.dns1123_subdomain_errors, found)
+            checks.named(name, f"{path}.name", names.dns1123_subdomain_errors, errs)
         if group:
-            found.append(errors.not_supported(f"{path}.apiGroup", group, ("",)))
+            errs.append(errors.not_supported(f"{path}.apiGroup", group, ("",)))
         if not namespaced and not subject.get("namespace"):
-            found.append(errors.required(f"{path}.namespace"))
+            errs.append(errors.required(f"{path}.namespace"))
     elif kind in ("User", "Group"):
         if group != GROUP:
-            found.append(errors.not_supported(f"{path}.apiGroup", group, (GROUP,)))
+            errs.append(errors.not_supported(f"{path}.apiGroup", group, (GROUP,)))
     else:
         kinds = ("ServiceAccount", "User", "Group")
-        found.append(errors.not_supported(f"{path}.kind", kind, kinds))
+        errs.append(errors.not_supported(f"{path}.kind", kind, kinds))

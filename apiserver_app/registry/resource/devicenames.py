@@ -35,80 +35,80 @@ _IDENTIFIER_TEXT = names.pattern_text(
 _OMITTED = "<value omitted>"
 
 
-def within(values: Sequence[Any], most: int, path: str, found: list[FieldError]) -> bool:
+def within(values: Sequence[Any], most: int, path: str, errs: list[FieldError]) -> bool:
     """Whether there are few enough; what is in too long a list is not looked at."""
     if len(values) > most:
-        found.append(errors.too_many(path, len(values), most))
+        errs.append(errors.too_many(path, len(values), most))
     return len(values) <= most
 
 
-def distinct(keys: Sequence[str], path: str, found: list[FieldError]) -> None:
+def distinct(keys: Sequence[str], path: str, errs: list[FieldError]) -> None:
     seen: set[str] = set()
     for index, key in enumerate(keys):
         if key in seen:
-            found.append(errors.duplicate(f"{path}[{index}]", key))
+            errs.append(errors.duplicate(f"{path}[{index}]", key))
         seen.add(key)
 
 
-def pool(value: str, path: str, found: list[FieldError]) -> None:
+def pool(value: str, path: str, errs: list[FieldError]) -> None:
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     if names.size(value) > POOL_MAX:
-        found.append(errors.too_long(path, "", POOL_MAX))
+        errs.append(errors.too_long(path, "", POOL_MAX))
     for part in value.split("/"):
-        checks.named(part, path, names.dns1123_subdomain_errors, found)
+        checks.named(part, path, names.dns1123_subdomain_errors, errs)
 
 
-def device_class(value: str, path: str, found: list[FieldError]) -> None:
+def device_class(value: str, path: str, errs: list[FieldError]) -> None:
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
     else:
-        checks.named(value, path, names.dns1123_subdomain_errors, found)
+        checks.named(value, path, names.dns1123_subdomain_errors, errs)
 
 
-def qualified(value: str, path: str, found: list[FieldError], *, fully: bool = False) -> None:
+def qualified(value: str, path: str, errs: list[FieldError], *, fully: bool = False) -> None:
     """`domain/name` of an attribute; the domain of a driver's own may be left out."""
     domain, slash, name = value.partition("/")
     if not slash:
-        _identifier(value, path, found)
+        _identifier(value, path, errs)
         if fully:
             text = "a fully qualified name must be a domain and a name separated by a slash"
-            found.append(errors.invalid_value(path, value, text))
+            errs.append(errors.invalid_value(path, value, text))
         return
     if not domain:
-        found.append(errors.invalid_value(path, "", "the domain must not be empty"))
+        errs.append(errors.invalid_value(path, "", "the domain must not be empty"))
     else:
-        checks.csi_driver_name(domain, path, found)
+        checks.csi_driver_name(domain, path, errs)
     if not name:
-        found.append(errors.invalid_value(path, "", "the name must not be empty"))
+        errs.append(errors.invalid_value(path, "", "the name must not be empty"))
     else:
-        _identifier(name, path, found)
+        _identifier(name, path, errs)
 
 
-def _identifier(value: str, path: str, found: list[FieldError]) -> None:
+def _identifier(value: str, path: str, errs: list[FieldError]) -> None:
     if names.size(value) > NAME_MAX:
-        found.append(errors.too_long(path, "", NAME_MAX))
+        errs.append(errors.too_long(path, "", NAME_MAX))
     if not _is_identifier(value):
-        found.append(errors.invalid_value(path, value, _IDENTIFIER_TEXT))
+        errs.append(errors.invalid_value(path, value, _IDENTIFIER_TEXT))
 
 
 def selectors(
-    values: Sequence[Mapping[str, Any]], path: str, version: str, found: list[FieldError]
+    values: Sequence[Mapping[str, Any]], path: str, version: str, errs: list[FieldError]
 ) -> None:
     """Expressions over a device, each of which has to be true."""
-    if not within(values, LIST_MAX, path, found):
+    if not within(values, LIST_MAX, path, errs):
         return
     for index, value in enumerate(values):
         at = f"{path}[{index}].cel"
         if value.get("cel") is None:
-            found.append(errors.required(at))
+            errs.append(errors.required(at))
             continue
         text = value["cel"].get("expression") or ""
         if names.size(text) > EXPRESSION_MAX:
-            found.append(errors.too_long(f"{at}.expression", "", EXPRESSION_MAX))
+            errs.append(errors.too_long(f"{at}.expression", "", EXPRESSION_MAX))
         elif wrong := _wrong(text, version):
-            found.append(errors.invalid_value(f"{at}.expression", text, wrong))
+            errs.append(errors.invalid_value(f"{at}.expression", text, wrong))
 
 
 @functools.lru_cache(maxsize=256)
@@ -133,18 +133,18 @@ def _wrong(expression: str, version: str) -> str:
     return ""
 
 
-def opaque(config: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def opaque(config: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     """Settings that only a driver reads."""
     inside, path = config.get("opaque"), f"{path}.opaque"
     if inside is None:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
-    checks.csi_driver_name(inside.get("driver") or "", f"{path}.driver", found)
+    checks.csi_driver_name(inside.get("driver") or "", f"{path}.driver", errs)
     value, at = inside.get("parameters"), f"{path}.parameters"
     if value is None:
-        found.append(errors.required(at))
+        errs.append(errors.required(at))
     elif len(orjson.dumps(value)) > PARAMETERS_MAX:
-        found.append(errors.too_long(at, "", PARAMETERS_MAX))
+        errs.append(errors.too_long(at, "", PARAMETERS_MAX))
     elif not isinstance(value, dict):
         text = "must be a valid JSON object"
-        found.append(errors.invalid_value(at, _OMITTED, text))
+        errs.append(errors.invalid_value(at, _OMITTED, text))

@@ -51,25 +51,25 @@ class ResourceClaimStrategy(Strategy):
         _drop(obj["spec"], kinds.minor_of(ctx.version))
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = self._later(obj).get("spec") or {}
-        _claim(spec.get("devices") or {}, "spec.devices", ctx.version, found)
-        return found
+        _claim(spec.get("devices") or {}, "spec.devices", ctx.version, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return _fixed(obj, old, "resource.ResourceClaimSpec")
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         known = _known((self._later(obj).get("spec") or {}).get("devices") or {})
         status, before = obj.get("status") or {}, old.get("status") or {}
         users = status.get("reservedFor") or ()
-        _users(users, "status.reservedFor", found)
+        _users(users, "status.reservedFor", errs)
         allocation = status.get("allocation")
-        _devices(status.get("devices") or (), allocation, found)
+        _devices(status.get("devices") or (), allocation, errs)
         if users and allocation is None:
             text = "may not be specified when `allocated` is not set"
-            found.append(errors.forbidden_value("status.reservedFor", text))
+            errs.append(errors.forbidden_value("status.reservedFor", text))
         elif is_deleting(obj) and any(
             one not in (before.get("reservedFor") or ()) for one in users
         ):
@@ -77,14 +77,14 @@ class ResourceClaimStrategy(Strategy):
                 "new entries may not be added while `deallocationRequested` or "
                 "`deletionTimestamp` are set"
             )
-            found.append(errors.forbidden_value("status.reservedFor", text))
+            errs.append(errors.forbidden_value("status.reservedFor", text))
         then = before.get("allocation")
         if allocation is not None and then is not None:
             shown = errors.GoText("resource.AllocationResult{...}")
-            objectmeta.immutable(allocation, then, "status.allocation", found, shown)
+            objectmeta.immutable(allocation, then, "status.allocation", errs, shown)
         elif allocation is not None:
-            _allocation(allocation, "status.allocation", known, found)
-        return found
+            _allocation(allocation, "status.allocation", known, errs)
+        return errs
 
     def _later(self, obj: Object) -> Object:
         return deviceversions.newer(obj, "") if self.info.version == "v1beta1" else obj
@@ -101,13 +101,13 @@ class ResourceClaimTemplateStrategy(Strategy):
         _drop(obj["spec"]["spec"], kinds.minor_of(ctx.version))
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         later = deviceversions.newer(obj, "") if self.info.version == "v1beta1" else obj
         inside = later["spec"]
-        persistentvolumeclaim.template_metadata(inside.get("metadata") or {}, "spec", found)
+        persistentvolumeclaim.template_metadata(inside.get("metadata") or {}, "spec", errs)
         devices = (inside.get("spec") or {}).get("devices") or {}
-        _claim(devices, "spec.spec.devices", ctx.version, found)
-        return found
+        _claim(devices, "spec.spec.devices", ctx.version, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return _fixed(obj, old, "resource.ResourceClaimTemplateSpec")
@@ -145,10 +145,10 @@ def _drop(spec: dict[str, Any], minor: int) -> None:
 
 
 def _fixed(obj: Object, old: Object, kind: str) -> list[FieldError]:
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     shown = errors.GoText(f"{kind}{{...}}")
-    objectmeta.immutable(obj.get("spec"), old.get("spec"), "spec", found, shown)
-    return found
+    objectmeta.immutable(obj.get("spec"), old.get("spec"), "spec", errs, shown)
+    return errs
 
 
 def _known(devices: Part) -> dict[str, set[str]]:
@@ -159,135 +159,133 @@ def _known(devices: Part) -> dict[str, set[str]]:
     }
 
 
-def _claim(devices: Part, path: str, version: str, found: list[FieldError]) -> None:
+def _claim(devices: Part, path: str, version: str, errs: list[FieldError]) -> None:
     known = _known(devices)
     requests, at = devices.get("requests") or (), f"{path}.requests"
-    if devicenames.within(requests, devicenames.LIST_MAX, at, found):
+    if devicenames.within(requests, devicenames.LIST_MAX, at, errs):
         for index, request in enumerate(requests):
-            _request(request, f"{at}[{index}]", version, found)
-        devicenames.distinct([one.get("name") or "" for one in requests], at, found)
+            _request(request, f"{at}[{index}]", version, errs)
+        devicenames.distinct([one.get("name") or "" for one in requests], at, errs)
     constraints, at = devices.get("constraints") or (), f"{path}.constraints"
-    if devicenames.within(constraints, devicenames.LIST_MAX, at, found):
+    if devicenames.within(constraints, devicenames.LIST_MAX, at, errs):
         for index, constraint in enumerate(constraints):
-            _references(constraint, f"{at}[{index}]", known, found)
+            _references(constraint, f"{at}[{index}]", known, errs)
             name, field = constraint.get("matchAttribute"), f"{at}[{index}].matchAttribute"
             if name is None:
-                found.append(errors.required(field))
+                errs.append(errors.required(field))
             else:
-                devicenames.qualified(name, field, found, fully=True)
+                devicenames.qualified(name, field, errs, fully=True)
     configs, at = devices.get("config") or (), f"{path}.config"
-    if devicenames.within(configs, devicenames.LIST_MAX, at, found):
+    if devicenames.within(configs, devicenames.LIST_MAX, at, errs):
         for index, config in enumerate(configs):
-            _references(config, f"{at}[{index}]", known, found)
-            devicenames.opaque(config, f"{at}[{index}]", found)
+            _references(config, f"{at}[{index}]", known, errs)
+            devicenames.opaque(config, f"{at}[{index}]", errs)
 
 
-def _request(request: Part, path: str, version: str, found: list[FieldError]) -> None:
+def _request(request: Part, path: str, version: str, errs: list[FieldError]) -> None:
     name, exactly = request.get("name") or "", request.get("exactly")
-    checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+    checks.named(name, f"{path}.name", names.dns1123_label_errors, errs)
     options, at = request.get("firstAvailable") or (), f"{path}.firstAvailable"
     if options and exactly is not None:
         text = f"{_ONE}, but multiple fields are set"
-        found.append(errors.invalid_value(path, None, text))
+        errs.append(errors.invalid_value(path, None, text))
     elif exactly is not None:
-        _exact(exactly, f"{path}.exactly", version, found)
+        _exact(exactly, f"{path}.exactly", version, errs)
     elif not options:
-        found.append(errors.required(path, _ONE))
-    elif devicenames.within(options, ALTERNATIVES_MAX, at, found):
+        errs.append(errors.required(path, _ONE))
+    elif devicenames.within(options, ALTERNATIVES_MAX, at, errs):
         for index, one in enumerate(options):
             inner = one.get("name") or ""
-            checks.named(inner, f"{at}[{index}].name", names.dns1123_label_errors, found)
-            _exact(one, f"{at}[{index}]", version, found)
-        devicenames.distinct([one.get("name") or "" for one in options], at, found)
+            checks.named(inner, f"{at}[{index}].name", names.dns1123_label_errors, errs)
+            _exact(one, f"{at}[{index}]", version, errs)
+        devicenames.distinct([one.get("name") or "" for one in options], at, errs)
 
 
-def _exact(request: Part, path: str, version: str, found: list[FieldError]) -> None:
+def _exact(request: Part, path: str, version: str, errs: list[FieldError]) -> None:
     name = request.get("deviceClassName") or ""
-    devicenames.device_class(name, f"{path}.deviceClassName", found)
+    devicenames.device_class(name, f"{path}.deviceClassName", errs)
     selectors = request.get("selectors") or ()
-    devicenames.selectors(selectors, f"{path}.selectors", version, found)
+    devicenames.selectors(selectors, f"{path}.selectors", version, errs)
     mode, count = request.get("allocationMode") or "", request.get("count") or 0
     if mode == "All" and count:
         text = "must not be specified when allocationMode is 'All'"
-        found.append(errors.invalid_value(f"{path}.count", count, text))
+        errs.append(errors.invalid_value(f"{path}.count", count, text))
     elif mode == "ExactCount" and count <= 0:
-        found.append(errors.invalid_value(f"{path}.count", count, "must be greater than zero"))
+        errs.append(errors.invalid_value(f"{path}.count", count, "must be greater than zero"))
     elif mode not in _MODES:
-        found.append(errors.not_supported(f"{path}.allocationMode", mode, _MODES))
+        errs.append(errors.not_supported(f"{path}.allocationMode", mode, _MODES))
 
 
 def _references(
-    part: Part, path: str, known: Mapping[str, set[str]], found: list[FieldError]
+    part: Part, path: str, known: Mapping[str, set[str]], errs: list[FieldError]
 ) -> None:
     requests, at = part.get("requests") or (), f"{path}.requests"
-    if devicenames.within(requests, devicenames.LIST_MAX, at, found):
+    if devicenames.within(requests, devicenames.LIST_MAX, at, errs):
         for index, name in enumerate(requests):
-            _reference(name, f"{at}[{index}]", known, found)
-        devicenames.distinct(requests, at, found)
+            _reference(name, f"{at}[{index}]", known, errs)
+        devicenames.distinct(requests, at, errs)
 
 
-def _reference(
-    name: str, path: str, known: Mapping[str, set[str]], found: list[FieldError]
-) -> None:
+def _reference(name: str, path: str, known: Mapping[str, set[str]], errs: list[FieldError]) -> None:
     request, slash, option = name.partition("/")
     if "/" in option:
-        found.append(errors.invalid_value(path, name, _NAMED))
+        errs.append(errors.invalid_value(path, name, _NAMED))
         return
     for part in (request, option) if slash else (request,):
-        checks.named(part, path, names.dns1123_label_errors, found)
+        checks.named(part, path, names.dns1123_label_errors, errs)
     if request not in known or (slash and option not in known[request]):
-        found.append(errors.invalid_value(path, name, _NAMED))
+        errs.append(errors.invalid_value(path, name, _NAMED))
 
 
-def _users(users: Sequence[Part], path: str, found: list[FieldError]) -> None:
-    if not devicenames.within(users, USERS_MAX, path, found):
+def _users(users: Sequence[Part], path: str, errs: list[FieldError]) -> None:
+    if not devicenames.within(users, USERS_MAX, path, errs):
         return
     for index, user in enumerate(users):
         for field in ("resource", "name", "uid"):
             if not user.get(field):
-                found.append(errors.required(f"{path}[{index}].{field}"))
-    devicenames.distinct([user.get("uid") or "" for user in users], path, found)
+                errs.append(errors.required(f"{path}[{index}].{field}"))
+    devicenames.distinct([user.get("uid") or "" for user in users], path, errs)
 
 
 def _allocation(
-    allocation: Part, path: str, known: Mapping[str, set[str]], found: list[FieldError]
+    allocation: Part, path: str, known: Mapping[str, set[str]], errs: list[FieldError]
 ) -> None:
     devices = allocation.get("devices") or {}
     results, at = devices.get("results") or (), f"{path}.devices.results"
-    if devicenames.within(results, devicenames.LIST_MAX, at, found):
+    if devicenames.within(results, devicenames.LIST_MAX, at, errs):
         for index, result in enumerate(results):
             here = f"{at}[{index}]"
-            _reference(result.get("request") or "", f"{here}.request", known, found)
-            _device(result, here, found)
+            _reference(result.get("request") or "", f"{here}.request", known, errs)
+            _device(result, here, errs)
     configs, at = devices.get("config") or (), f"{path}.devices.config"
-    if devicenames.within(configs, 2 * devicenames.LIST_MAX, at, found):
+    if devicenames.within(configs, 2 * devicenames.LIST_MAX, at, errs):
         for index, config in enumerate(configs):
             here, allowed = f"{at}[{index}]", ("FromClaim", "FromClass")
-            checks.one_of(config.get("source"), f"{here}.source", allowed, found)
-            _references(config, here, known, found)
-            devicenames.opaque(config, here, found)
+            checks.one_of(config.get("source"), f"{here}.source", allowed, errs)
+            _references(config, here, known, errs)
+            devicenames.opaque(config, here, errs)
     if allocation.get("nodeSelector") is not None:
-        scheduling.node_selector(allocation["nodeSelector"], f"{path}.nodeSelector", found)
+        scheduling.node_selector(allocation["nodeSelector"], f"{path}.nodeSelector", errs)
 
 
-def _device(device: Part, path: str, found: list[FieldError]) -> None:
+def _device(device: Part, path: str, errs: list[FieldError]) -> None:
     """Which device it is: of a driver, in a pool, by name."""
-    checks.csi_driver_name(device.get("driver") or "", f"{path}.driver", found)
-    devicenames.pool(device.get("pool") or "", f"{path}.pool", found)
+    checks.csi_driver_name(device.get("driver") or "", f"{path}.driver", errs)
+    devicenames.pool(device.get("pool") or "", f"{path}.pool", errs)
     name = device.get("device") or ""
-    checks.named(name, f"{path}.device", names.dns1123_label_errors, found)
+    checks.named(name, f"{path}.device", names.dns1123_label_errors, errs)
 
 
-def _devices(devices: Sequence[Part], allocation: Part | None, found: list[FieldError]) -> None:
+def _devices(devices: Sequence[Part], allocation: Part | None, errs: list[FieldError]) -> None:
     """What drivers tell of the devices that were allocated."""
     results = ((allocation or {}).get("devices") or {}).get("results") or ()
     parts = ("driver", "pool", "device")
     allocated = [tuple(result.get(part) for part in parts) for result in results]
     for index, device in enumerate(devices):
         path = f"status.devices[{index}]"
-        _device(device, path, found)
+        _device(device, path, errs)
         words = tuple(device.get(part) for part in parts)
         if words not in allocated:
             shown = errors.GoText("/".join(str(word or "") for word in words))
             text = "must be an allocated device in the claim"
-            found.append(errors.invalid_value(path, shown, text))
+            errs.append(errors.invalid_value(path, shown, text))

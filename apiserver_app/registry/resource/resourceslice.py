@@ -45,14 +45,14 @@ class DeviceClassStrategy(Strategy):
             obj["spec"] = {}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
-        devicenames.selectors(spec.get("selectors") or (), "spec.selectors", ctx.version, found)
+        devicenames.selectors(spec.get("selectors") or (), "spec.selectors", ctx.version, errs)
         configs = spec.get("config") or ()
-        if devicenames.within(configs, devicenames.LIST_MAX, "spec.config", found):
+        if devicenames.within(configs, devicenames.LIST_MAX, "spec.config", errs):
             for index, config in enumerate(configs):
-                devicenames.opaque(config, f"spec.config[{index}]", found)
-        return found
+                devicenames.opaque(config, f"spec.config[{index}]", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         return [] if obj["spec"] == old["spec"] else self.validate(ctx, obj)
@@ -68,31 +68,31 @@ class ResourceSliceStrategy(Strategy):
             obj["spec"] = {}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         later = deviceversions.newer(obj, "") if self.info.version == "v1beta1" else obj
         spec = later["spec"]
-        checks.csi_driver_name(spec.get("driver") or "", "spec.driver", found)
-        _pool(spec.get("pool") or {}, "spec.pool", found)
-        _where(spec, "spec", found)
+        checks.csi_driver_name(spec.get("driver") or "", "spec.driver", errs)
+        _pool(spec.get("pool") or {}, "spec.pool", errs)
+        _where(spec, "spec", errs)
         devices = spec.get("devices") or ()
-        if devicenames.within(devices, DEVICES_MAX, "spec.devices", found):
+        if devicenames.within(devices, DEVICES_MAX, "spec.devices", errs):
             for index, device in enumerate(devices):
-                _device(device, f"spec.devices[{index}]", found)
+                _device(device, f"spec.devices[{index}]", errs)
             keys = [device.get("name") or "" for device in devices]
-            devicenames.distinct(keys, "spec.devices", found)
-        return found
+            devicenames.distinct(keys, "spec.devices", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
             return []
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         spec, before = obj["spec"], old["spec"]
         now, then = ((one.get("pool") or {}).get("name") or "" for one in (spec, before))
-        objectmeta.immutable(now, then, "spec.pool.name", found)
+        objectmeta.immutable(now, then, "spec.pool.name", errs)
         for field in ("driver", "nodeName"):
             now, then = (one.get(field) or "" for one in (spec, before))
-            objectmeta.immutable(now, then, f"spec.{field}", found)
-        return found
+            objectmeta.immutable(now, then, f"spec.{field}", errs)
+        return errs
 
     def field_refusal(self, path: str) -> str:
         if path == "metadata.name" or path in self.selectable:
@@ -101,79 +101,79 @@ class ResourceSliceStrategy(Strategy):
         return f"field label not supported for {kind}: {path}"
 
 
-def _pool(pool: Part, path: str, found: list[FieldError]) -> None:
-    devicenames.pool(pool.get("name") or "", f"{path}.name", found)
+def _pool(pool: Part, path: str, errs: list[FieldError]) -> None:
+    devicenames.pool(pool.get("name") or "", f"{path}.name", errs)
     count, generation = pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
     if count <= 0:
         at, text = f"{path}.resourceSliceCount", "must be greater than zero"
-        found.append(errors.invalid_value(at, count, text))
+        errs.append(errors.invalid_value(at, count, text))
     if generation < 0:
         at, text = f"{path}.generation", "must be greater than or equal to zero"
-        found.append(errors.invalid_value(at, generation, text))
+        errs.append(errors.invalid_value(at, generation, text))
 
 
-def _where(spec: Part, path: str, found: list[FieldError]) -> None:
+def _where(spec: Part, path: str, errs: list[FieldError]) -> None:
     """On which nodes the devices are: one way of saying so."""
     given = []
     node = spec.get("nodeName")
     if node:
         given.append("nodeName")
-        checks.named(node, f"{path}.nodeName", names.dns1123_subdomain_errors, found)
+        checks.named(node, f"{path}.nodeName", names.dns1123_subdomain_errors, errs)
     elif node is not None:
         text = "must be either unset or set to a non-empty string"
-        found.append(errors.invalid_value(f"{path}.nodeName", node, text))
+        errs.append(errors.invalid_value(f"{path}.nodeName", node, text))
     selector = spec.get("nodeSelector")
     if selector is not None:
         given.append("nodeSelector")
-        scheduling.node_selector(selector, f"{path}.nodeSelector", found)
+        scheduling.node_selector(selector, f"{path}.nodeSelector", errs)
         terms = selector.get("nodeSelectorTerms") or ()
         if len(terms) != 1:
             at, text = f"{path}.nodeSelector.nodeSelectorTerms", "must have exactly one node " \
                        "selector term"  # fmt: skip
             shown = errors.GoText("[]core.NodeSelectorTerm{...}")
-            found.append(errors.invalid_value(at, shown, text))
+            errs.append(errors.invalid_value(at, shown, text))
     for field in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(field):
             given.append(field)
         elif spec.get(field) is not None:
             text = "must be either unset or set to true"
-            found.append(errors.invalid_value(f"{path}.{field}", False, text))
+            errs.append(errors.invalid_value(f"{path}.{field}", False, text))
     if not given:
-        found.append(errors.required(path, _ONE))
+        errs.append(errors.required(path, _ONE))
     elif len(given) > 1:
         fields = "{" + ", ".join(f"`{name}`" for name in given) + "}"
         text = f"{_ONE}, but multiple fields are set"
-        found.append(errors.invalid_value(path, fields, text))
+        errs.append(errors.invalid_value(path, fields, text))
 
 
-def _device(device: Part, path: str, found: list[FieldError]) -> None:
+def _device(device: Part, path: str, errs: list[FieldError]) -> None:
     name = device.get("name") or ""
-    checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+    checks.named(name, f"{path}.name", names.dns1123_label_errors, errs)
     attributes, capacity = device.get("attributes") or {}, device.get("capacity") or {}
     count = len(attributes) + len(capacity)
     if count > ATTRIBUTES_MAX:
         text = f"the total number of attributes and capacities must not exceed {ATTRIBUTES_MAX}"
-        found.append(errors.invalid_value(path, count, text))
+        errs.append(errors.invalid_value(path, count, text))
     for key, value in attributes.items():
-        devicenames.qualified(key, f"{path}.attributes", found)
-        _attribute(value or {}, f"{path}.attributes[{key}]", found)
+        devicenames.qualified(key, f"{path}.attributes", errs)
+        _attribute(value or {}, f"{path}.attributes[{key}]", errs)
     for key in capacity:
-        devicenames.qualified(key, f"{path}.capacity", found)
+        devicenames.qualified(key, f"{path}.capacity", errs)
 
 
-def _attribute(value: Part, path: str, found: list[FieldError]) -> None:
+def _attribute(value: Part, path: str, errs: list[FieldError]) -> None:
     text = value.get("string")
     if text is not None and names.size(text) > VALUE_MAX:
-        found.append(errors.too_long(f"{path}.string", "", VALUE_MAX))
+        errs.append(errors.too_long(f"{path}.string", "", VALUE_MAX))
     version = value.get("version")
     if version is not None:
         at = f"{path}.version"
         if not _is_version(version):
             why = "must be a string compatible with semver.org spec 2.0.0"
-            found.append(errors.invalid_value(at, version, why))
+            errs.append(errors.invalid_value(at, version, why))
         if names.size(version) > VALUE_MAX:
-            found.append(errors.too_long(at, "", VALUE_MAX))
+            errs.append(errors.too_long(at, "", VALUE_MAX))
     given = [kind for kind in _VALUES if value.get(kind) is not None]
     if len(given) != 1:
         shown: Any = errors.GoText("resource.DeviceAttribute{...}") if given else ""
-        found.append(errors.invalid_value(path, shown, "exactly one value must be specified"))
+        errs.append(errors.invalid_value(path, shown, "exactly one value must be specified"))

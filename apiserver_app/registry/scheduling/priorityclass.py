@@ -31,29 +31,29 @@ class PriorityClassStrategy(Strategy):
         obj["metadata"]["generation"] = 1
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         name, value = name_of(obj), obj.get("value") or 0
         if name.startswith("system-"):
             if name not in SYSTEM_CLASSES:
                 why = f"{name} is not a known system priority class"
-                found.append(errors.forbidden_value("metadata.name", _RESERVED + why))
+                errs.append(errors.forbidden_value("metadata.name", _RESERVED + why))
             elif SYSTEM_CLASSES[name] != value:
                 why = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
-                found.append(errors.forbidden_value("metadata.name", _RESERVED + why))
+                errs.append(errors.forbidden_value("metadata.name", _RESERVED + why))
         elif value > HIGHEST_USER_PRIORITY:
             text = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-            found.append(errors.forbidden_value("value", text))
+            errs.append(errors.forbidden_value("value", text))
         policy = obj.get("preemptionPolicy")
         if policy not in ("PreemptLowerPriority", "Never"):
             allowed = ("PreemptLowerPriority", "Never")
-            found.append(errors.not_supported("preemptionPolicy", policy, allowed))
-        return found
+            errs.append(errors.not_supported("preemptionPolicy", policy, allowed))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if obj.get("value") != old.get("value"):
-            found.append(errors.forbidden_value("value", "may not be changed in an update."))
+            errs.append(errors.forbidden_value("value", "may not be changed in an update."))
         if obj.get("preemptionPolicy") != old.get("preemptionPolicy"):
             value = obj.get("preemptionPolicy")
-            found.append(errors.invalid_value("preemptionPolicy", value, "field is immutable"))
-        return found
+            errs.append(errors.invalid_value("preemptionPolicy", value, "field is immutable"))
+        return errs

@@ -55,34 +55,34 @@ class CSIDriverStrategy(Strategy):
         super().prepare_for_update(ctx, obj, old)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         policy = spec.get("fsGroupPolicy")
         if policy not in _GROUP_POLICIES:
-            found.append(errors.not_supported("spec.fsGroupPolicy", policy, _GROUP_POLICIES))
-        _tokens(spec.get("tokenRequests") or (), "spec.tokenRequests", found)
+            errs.append(errors.not_supported("spec.fsGroupPolicy", policy, _GROUP_POLICIES))
+        _tokens(spec.get("tokenRequests") or (), "spec.tokenRequests", errs)
         for mode in spec.get("volumeLifecycleModes") or ():
             if mode not in _MODES:
-                found.append(errors.not_supported("spec.volumeLifecycleModes", mode, _MODES))
+                errs.append(errors.not_supported("spec.volumeLifecycleModes", mode, _MODES))
         seconds = spec.get(_PERIOD)
         if seconds is not None and seconds < UPDATE_SECONDS_MIN:
             path = f"spec.{_PERIOD}"
             text = f"must be greater than or equal to {UPDATE_SECONDS_MIN} seconds"
-            found.append(errors.invalid_value(path, seconds, text))
-        return found
+            errs.append(errors.invalid_value(path, seconds, text))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         spec, before, text = obj["spec"], old["spec"], "field is immutable"
         if spec.get("attachRequired") != before.get("attachRequired"):
             value = spec.get("attachRequired")
-            found.append(errors.invalid_value("spec.attachedRequired", value, text))
+            errs.append(errors.invalid_value("spec.attachedRequired", value, text))
         modes = spec.get("volumeLifecycleModes") or []
         if modes != before.get("volumeLifecycleModes"):
             words = ", ".join(map(errors.go_value, modes))
             shown = errors.GoText(f"[]storage.VolumeLifecycleMode{{{words}}}")
-            found.append(errors.invalid_value("spec.volumeLifecycleModes", shown, text))
-        return found
+            errs.append(errors.invalid_value("spec.volumeLifecycleModes", shown, text))
+        return errs
 
 
 def _drop_period(ctx: Context, spec: dict[str, Any]) -> None:
@@ -90,12 +90,12 @@ def _drop_period(ctx: Context, spec: dict[str, Any]) -> None:
         spec.pop(_PERIOD, None)
 
 
-def _tokens(requests: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+def _tokens(requests: Sequence[Mapping[str, Any]], path: str, errs: list[FieldError]) -> None:
     seen: set[str] = set()
     for index, request in enumerate(requests):
         audience, seconds = request.get("audience") or "", request.get("expirationSeconds")
         if audience in seen:
-            found.append(errors.duplicate(f"{path}[{index}].audience", audience))
+            errs.append(errors.duplicate(f"{path}[{index}].audience", audience))
             continue
         seen.add(audience)
         at = f"{path}[{index}].expirationSeconds"
@@ -103,7 +103,7 @@ def _tokens(requests: Sequence[Mapping[str, Any]], path: str, found: list[FieldE
             continue
         if seconds < TOKEN_SECONDS_MIN:
             text = "may not specify a duration less than 10 minutes"
-            found.append(errors.invalid_value(at, seconds, text))
+            errs.append(errors.invalid_value(at, seconds, text))
         if seconds > 1 << 32:
             text = "may not specify a duration larger than 2^32 seconds"
-            found.append(errors.invalid_value(at, seconds, text))
+            errs.append(errors.invalid_value(at, seconds, text))

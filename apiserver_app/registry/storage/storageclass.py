@@ -28,102 +28,102 @@ class StorageClassStrategy(Strategy):
             obj["volumeBindingMode"] = "Immediate"
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         provisioner = obj.get("provisioner") or ""
         if not provisioner:
-            found.append(errors.required("provisioner", provisioner))
+            errs.append(errors.required("provisioner", provisioner))
         else:
             lower = provisioner.lower()
-            checks.named(lower, "provisioner", names.qualified_name_errors, found)
-        parameters(obj.get("parameters") or {}, "parameters", found)
+            checks.named(lower, "provisioner", names.qualified_name_errors, errs)
+        parameters(obj.get("parameters") or {}, "parameters", errs)
         policy, mode = obj.get("reclaimPolicy"), obj.get("volumeBindingMode")
         if policy not in ("Delete", "Retain"):
-            found.append(errors.not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
+            errs.append(errors.not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
         allowed = ("Immediate", "WaitForFirstConsumer")
         if mode is None:
-            found.append(errors.required("volumeBindingMode"))
+            errs.append(errors.required("volumeBindingMode"))
         elif mode not in allowed:
-            found.append(errors.not_supported("volumeBindingMode", mode, allowed))
+            errs.append(errors.not_supported("volumeBindingMode", mode, allowed))
         known: list[dict[str, set[str]]] = []
         for index, term in enumerate(obj.get("allowedTopologies") or ()):
             rules = term.get("matchLabelExpressions") or ()
             path = f"allowedTopologies[{index}].matchLabelExpressions"
-            _topology(rules, path, found)
+            _topology(rules, path, errs)
             places = {rule.get("key") or "": set(rule.get("values") or ()) for rule in rules}
             if places in known:
-                found.append(errors.duplicate(path, ""))
+                errs.append(errors.duplicate(path, ""))
             known.append(places)
-        return found
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         for field in _FIXED:
             if (obj.get(field) or None) != (old.get(field) or None):
                 text = f"updates to {field} are forbidden."
-                found.append(errors.forbidden_value(field, text))
+                errs.append(errors.forbidden_value(field, text))
         if obj.get("volumeBindingMode") != old.get("volumeBindingMode"):
             value = obj.get("volumeBindingMode")
-            found.append(errors.invalid_value("volumeBindingMode", value, "field is immutable"))
-        return found
+            errs.append(errors.invalid_value("volumeBindingMode", value, "field is immutable"))
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
+        warnings: list[str] = []
         for index, term in enumerate(obj.get("allowedTopologies") or ()):
             for place, rule in enumerate(term.get("matchLabelExpressions") or ()):
                 path = f"allowedTopologies[{index}].matchLabelExpressions[{place}]"
-                nodewarnings.unnamed((rule.get("key") or "",), path, told)
-        return told
+                nodewarnings.unnamed((rule.get("key") or "",), path, warnings)
+        return warnings
 
 
 class VolumeAttributesClassStrategy(Strategy):
     """What volumes of a driver may be like; fixed once created."""
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         driver = obj.get("driverName") or ""
         if not driver:
-            found.append(errors.required("driverName"))
+            errs.append(errors.required("driverName"))
         else:
-            checks.named(driver.lower(), "driverName", names.qualified_name_errors, found)
+            checks.named(driver.lower(), "driverName", names.qualified_name_errors, errs)
         values = obj.get("parameters") or {}
-        parameters(values, "parameters", found)
+        parameters(values, "parameters", errs)
         if not values:
             text = "must contain at least one key/value pair"
-            found.append(errors.required("parameters", text))
-        return found
+            errs.append(errors.required("parameters", text))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         for field in ("driverName", "parameters"):
             if (obj.get(field) or None) != (old.get(field) or None):
                 text = f"updates to {field} are forbidden."
-                found.append(errors.forbidden_value(field, text))
-        return [*found, *self.validate(ctx, obj)]
+                errs.append(errors.forbidden_value(field, text))
+        return [*errs, *self.validate(ctx, obj)]
 
 
-def parameters(values: Mapping[str, str], path: str, found: list[FieldError]) -> None:
+def parameters(values: Mapping[str, str], path: str, errs: list[FieldError]) -> None:
     if len(values) > PARAMETERS_MAX:
-        found.append(errors.too_long(path, "", PARAMETERS_MAX))
+        errs.append(errors.too_long(path, "", PARAMETERS_MAX))
         return
     for key in values:
         if not key:
-            found.append(errors.invalid_value(path, "", "field can not be empty."))
+            errs.append(errors.invalid_value(path, "", "field can not be empty."))
     if sum(names.size(key) + names.size(value) for key, value in values.items()) > PARAMETERS_SIZE:
-        found.append(errors.too_long(path, "", PARAMETERS_SIZE))
+        errs.append(errors.too_long(path, "", PARAMETERS_SIZE))
 
 
-def _topology(rules: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+def _topology(rules: Sequence[Mapping[str, Any]], path: str, errs: list[FieldError]) -> None:
     taken: set[str] = set()
     for index, rule in enumerate(rules):
         key, values, at = rule.get("key") or "", rule.get("values") or (), f"{path}[{index}]"
         if not values:
-            found.append(errors.required(f"{at}.values"))
+            errs.append(errors.required(f"{at}.values"))
         seen: set[str] = set()
         for place, value in enumerate(values):
             if value in seen:
-                found.append(errors.duplicate(f"{at}.values[{place}]", value))
+                errs.append(errors.duplicate(f"{at}.values[{place}]", value))
             seen.add(value)
-        checks.named(key, f"{at}.key", names.qualified_name_errors, found)
+        checks.named(key, f"{at}.key", names.qualified_name_errors, errs)
         if key in taken:
-            found.append(errors.duplicate(f"{at}.key", key))
+            errs.append(errors.duplicate(f"{at}.key", key))
         taken.add(key)

@@ -41,40 +41,40 @@ class VolumeAttachmentStrategy(Strategy):
         obj["status"] = {"attached": False}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec = obj["spec"]
         attacher, source = spec.get("attacher") or "", spec.get("source") or {}
         if not attacher:
-            found.append(errors.required("spec.attacher"))
+            errs.append(errors.required("spec.attacher"))
         name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
         if name is None and inline is None:
-            found.append(errors.required("spec.source", _ONE_SOURCE))
+            errs.append(errors.required("spec.source", _ONE_SOURCE))
         elif name is not None and inline is not None:
-            found.append(errors.forbidden_value("spec.source", _ONE_SOURCE))
+            errs.append(errors.forbidden_value("spec.source", _ONE_SOURCE))
         elif name == "":
             text = "must specify non empty persistentVolumeName"
-            found.append(errors.required("spec.source.persistentVolumeName", text))
+            errs.append(errors.required("spec.source.persistentVolumeName", text))
         if inline is not None and name is None:
             path = "spec.source.inlineVolumeSpec"
-            persistentvolume.validate_spec(inline, "", path, found, inline=True)
+            persistentvolume.validate_spec(inline, "", path, errs, inline=True)
         node = spec.get("nodeName") or ""
-        checks.named(node, "spec.nodeName", names.dns1123_subdomain_errors, found)
-        checks.csi_driver_name(attacher, "spec.attacher", found)
+        checks.named(node, "spec.nodeName", names.dns1123_subdomain_errors, errs)
+        checks.csi_driver_name(attacher, "spec.attacher", errs)
         if name is not None:
             path = "spec.source.persistentVolumeName"
-            checks.named(name, path, names.dns1123_subdomain_errors, found)
-        return found
+            checks.named(name, path, names.dns1123_subdomain_errors, errs)
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         status = obj.get("status") or {}
         metadata = status.get("attachmentMetadata") or {}
         size = sum(names.size(key) + names.size(value) for key, value in metadata.items())
         if size > METADATA_SIZE:
-            found.append(errors.too_long("status.attachmentMetadata", "", METADATA_SIZE))
+            errs.append(errors.too_long("status.attachmentMetadata", "", METADATA_SIZE))
         for field in ("attachError", "detachError"):
-            _failure(status.get(field) or {}, f"status.{field}", found)
-        return found
+            _failure(status.get(field) or {}, f"status.{field}", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
@@ -108,14 +108,14 @@ class CSINodeStrategy(Strategy):
             gofields.arrange(driver, "storage.v1.CSINodeDriver")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         seen: set[str] = set()
         for index, driver in enumerate(obj["spec"].get("drivers") or ()):
-            _driver(driver, seen, f"spec.drivers[{index}]", found)
-        return found
+            _driver(driver, seen, f"spec.drivers[{index}]", errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found = self.validate(ctx, obj)
+        errs = self.validate(ctx, obj)
         now = {driver.get("name"): driver for driver in obj["spec"].get("drivers") or ()}
         is_open = kinds.minor_of(ctx.version) >= _ALLOCATABLE_CHANGES_SINCE
         fixed = ("name", "nodeID", "topologyKeys", *(() if is_open else ("allocatable",)))
@@ -123,68 +123,68 @@ class CSINodeStrategy(Strategy):
             after = now.get(before.get("name"))
             if after is not None and any(after.get(name) != before.get(name) for name in fixed):
                 shown = errors.GoText(_driver_text(after))
-                found.append(errors.invalid_value("spec.drivers", shown, _IMMUTABLE))
-        return found
+                errs.append(errors.invalid_value("spec.drivers", shown, _IMMUTABLE))
+        return errs
 
 
 class CSIStorageCapacityStrategy(Strategy):
     unconditional_update = False
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        selectors.validate(obj.get("nodeTopology"), "nodeTopology", found)
+        errs: list[FieldError] = []
+        selectors.validate(obj.get("nodeTopology"), "nodeTopology", errs)
         value = obj.get("storageClassName") or ""
-        checks.named(value, "storageClassName", names.dns1123_subdomain_errors, found)
+        checks.named(value, "storageClassName", names.dns1123_subdomain_errors, errs)
         capacity = obj.get("capacity")
         if capacity is not None and amounts.nano(capacity) < 0:
             shown = amounts.canonical(capacity)
-            found.append(errors.invalid_value("capacity", shown, checks.NOT_NEGATIVE))
-        return found
+            errs.append(errors.invalid_value("capacity", shown, checks.NOT_NEGATIVE))
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if obj.get("nodeTopology") != old.get("nodeTopology"):
             shown = gosyntax.label_selector(obj.get("nodeTopology"))
-            found.append(errors.invalid_value("nodeTopology", shown, _IMMUTABLE))
+            errs.append(errors.invalid_value("nodeTopology", shown, _IMMUTABLE))
         value = obj.get("storageClassName") or ""
         if value != (old.get("storageClassName") or ""):
-            found.append(errors.invalid_value("storageClassName", value, _IMMUTABLE))
-        return found
+            errs.append(errors.invalid_value("storageClassName", value, _IMMUTABLE))
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
-        nodewarnings.selector(obj.get("nodeTopology"), "nodeTopology", told)
-        return told
+        warnings: list[str] = []
+        nodewarnings.selector(obj.get("nodeTopology"), "nodeTopology", warnings)
+        return warnings
 
 
-def _failure(error: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _failure(error: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     """Why a volume is not attached, or still is."""
     if names.size(error.get("message") or "") > ERROR_SIZE:
         # the limit that upstream names is the other one
-        found.append(errors.too_long(f"{path}.message", "", METADATA_SIZE))
+        errs.append(errors.too_long(f"{path}.message", "", METADATA_SIZE))
 
 
-def _driver(driver: Mapping[str, Any], seen: set[str], path: str, found: list[FieldError]) -> None:
+def _driver(driver: Mapping[str, Any], seen: set[str], path: str, errs: list[FieldError]) -> None:
     name, identity = driver.get("name") or "", driver.get("nodeID") or ""
-    checks.csi_driver_name(name, f"{path}.name", found)
+    checks.csi_driver_name(name, f"{path}.name", errs)
     if not identity:
-        found.append(errors.required(f"{path}.nodeID"))
+        errs.append(errors.required(f"{path}.nodeID"))
     if names.size(identity) > NODE_ID_LENGTH:
         text = f"must be {NODE_ID_LENGTH} characters or less"
-        found.append(errors.invalid_value(f"{path}.nodeID", identity, text))
+        errs.append(errors.invalid_value(f"{path}.nodeID", identity, text))
     count = (driver.get("allocatable") or {}).get("count")
-    checks.not_negative(count, f"{path}.allocatable.count", found)
+    checks.not_negative(count, f"{path}.allocatable.count", errs)
     if name in seen:
-        found.append(errors.duplicate(f"{path}.name", name))
+        errs.append(errors.duplicate(f"{path}.name", name))
     seen.add(name)
     keys: set[str] = set()
     for key in driver.get("topologyKeys") or ():
         if not key:
-            found.append(errors.required(path))
+            errs.append(errors.required(path))
         if key in keys:
-            found.append(errors.duplicate(path, key))
+            errs.append(errors.duplicate(path, key))
         keys.add(key)
-        checks.named(key, path, names.qualified_name_errors, found)
+        checks.named(key, path, names.qualified_name_errors, errs)
 
 
 def _driver_text(driver: Mapping[str, Any]) -> str:

@@ -15,20 +15,20 @@ from apiserver_app.registry.validation import checks
 _FUTURE = "will be considered invalid in a future Kubernetes release"
 
 
-def ip(value: str, path: str, told: list[str]) -> None:
+def ip(value: str, path: str, warnings: list[str]) -> None:
     address = checks.parse_ip(value)
     if address is None:
         return
     plain = _unmapped(address)
     if plain is not address or (address.version == 4 and str(address) != value):
-        told.append(f'{path}: non-standard IP address "{value}" {_FUTURE}: use "{plain}"')
+        warnings.append(f'{path}: non-standard IP address "{value}" {_FUTURE}: use "{plain}"')
     elif str(address) != value:
-        told.append(
+        warnings.append(
             f'{path}: IPv6 address "{value}" should be in RFC 5952 canonical format ("{address}")'
         )
 
 
-def cidr(value: str, path: str, told: list[str]) -> None:
+def cidr(value: str, path: str, warnings: list[str]) -> None:
     host, _, bits = value.partition("/")
     address = checks.parse_ip(host)
     if address is None or not names.is_number(bits) or int(bits) > address.max_prefixlen:
@@ -37,18 +37,18 @@ def cidr(value: str, path: str, told: list[str]) -> None:
     if plain is not address:
         size = max(size - 96, 0)
     network = ipaddress.ip_network(f"{plain}/{size}", strict=False)
-    size_before = len(told)
+    size_before = len(warnings)
     if network.network_address != plain:
         alone = f"{plain}/{plain.max_prefixlen}"
-        told.append(
+        warnings.append(
             f'{path}: CIDR value "{value}" is ambiguous in this context '
             f'(should be "{network}" or "{alone}"?)'
         )
     strict = plain is address and str(size) == bits
     if not strict or (address.version == 4 and str(address) != host):
-        told.append(f'{path}: non-standard CIDR value "{value}" {_FUTURE}: use "{network}"')
-    elif len(told) == size_before and str(network) != value:
-        told.append(
+        warnings.append(f'{path}: non-standard CIDR value "{value}" {_FUTURE}: use "{network}"')
+    elif len(warnings) == size_before and str(network) != value:
+        warnings.append(
             f'{path}: IPv6 CIDR value "{value}" should be in RFC 5952 canonical format '
             f'("{network}")'
         )

@@ -52,48 +52,48 @@ _HEADER_TEXT = names.pattern_text(
 )
 
 
-def not_negative(value: int | None, path: str, found: list[FieldError]) -> None:
+def not_negative(value: int | None, path: str, errs: list[FieldError]) -> None:
     if value is not None and value < 0:
-        found.append(errors.invalid_value(path, value, NOT_NEGATIVE))
+        errs.append(errors.invalid_value(path, value, NOT_NEGATIVE))
 
 
 def not_negatives(
-    obj: dict[str, Any], path: str, fields: Sequence[str], found: list[FieldError]
+    obj: dict[str, Any], path: str, fields: Sequence[str], errs: list[FieldError]
 ) -> None:
     """The same for several fields of one object."""
     for field in fields:
         value = obj.get(field)
         if value is not None and value < 0:
-            found.append(errors.invalid_value(f"{path}.{field}", value, NOT_NEGATIVE))
+            errs.append(errors.invalid_value(f"{path}.{field}", value, NOT_NEGATIVE))
 
 
-def one_of(value: Any, path: str, allowed: Sequence[str], found: list[FieldError]) -> None:
+def one_of(value: Any, path: str, allowed: Sequence[str], errs: list[FieldError]) -> None:
     """Required, and one of the words, in the order upstream lists them."""
     if value in allowed:
         return
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
     else:
-        found.append(errors.not_supported(path, value, allowed))
+        errs.append(errors.not_supported(path, value, allowed))
 
 
-def named(value: str, path: str, rule: Callable[[str], list[str]], found: list[FieldError]) -> None:
+def named(value: str, path: str, rule: Callable[[str], list[str]], errs: list[FieldError]) -> None:
     """`rule` is one of machinery.names."""
     for text in rule(value):
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
 
 
-def label_name(value: str, path: str, found: list[FieldError]) -> None:
+def label_name(value: str, path: str, errs: list[FieldError]) -> None:
     """A DNS label that must be there."""
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
     else:
-        named(value, path, names.dns1123_label_errors, found)
+        named(value, path, names.dns1123_label_errors, errs)
 
 
-def port_number(value: Any, path: str, found: list[FieldError]) -> None:
+def port_number(value: Any, path: str, errs: list[FieldError]) -> None:
     if not isinstance(value, int) or not 1 <= value <= 65535:
-        found.append(errors.invalid_value(path, value or 0, PORT_RANGE))
+        errs.append(errors.invalid_value(path, value or 0, PORT_RANGE))
 
 
 def port_name_errors(value: str) -> list[str]:
@@ -112,12 +112,12 @@ def port_name_errors(value: str) -> list[str]:
     return found
 
 
-def port(value: Any, path: str, found: list[FieldError]) -> None:
+def port(value: Any, path: str, errs: list[FieldError]) -> None:
     """A port's number or its name. A missing one is the number 0."""
     if isinstance(value, str):
-        named(value, path, port_name_errors, found)
+        named(value, path, port_name_errors, errs)
     else:
-        port_number(value or 0, path, found)
+        port_number(value or 0, path, errs)
 
 
 def config_key_errors(value: str) -> list[str]:
@@ -150,17 +150,17 @@ def header_errors(value: str) -> list[str]:
     return [] if _is_header(value) else [_HEADER_TEXT]
 
 
-def int_or_percent(value: Any, path: str, found: list[FieldError]) -> None:
+def int_or_percent(value: Any, path: str, errs: list[FieldError]) -> None:
     if isinstance(value, str):
         if not _is_percent(value):
-            found.append(errors.invalid_value(path, int_or_string_text(value), _PERCENT_TEXT))
+            errs.append(errors.invalid_value(path, int_or_string_text(value), _PERCENT_TEXT))
     elif value is not None and value < 0:
-        found.append(errors.invalid_value(path, value, NOT_NEGATIVE))
+        errs.append(errors.invalid_value(path, value, NOT_NEGATIVE))
 
 
-def not_above_100_percent(value: Any, path: str, found: list[FieldError]) -> None:
+def not_above_100_percent(value: Any, path: str, errs: list[FieldError]) -> None:
     if isinstance(value, str) and _is_percent(value) and int(value[:-1]) > 100:
-        found.append(
+        errs.append(
             errors.invalid_value(path, int_or_string_text(value), "must not be greater than 100%")
         )
 
@@ -183,23 +183,23 @@ def int_or_string_text(value: Any) -> errors.GoText:
     return errors.GoText(f'intstr.IntOrString{{Type:0, IntVal:{value or 0}, StrVal:""}}')
 
 
-def ip(value: str, path: str, found: list[FieldError]) -> None:
+def ip(value: str, path: str, errs: list[FieldError]) -> None:
     if parse_ip(value) is None:
-        found.append(
+        errs.append(
             errors.invalid_value(
                 path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
             )
         )
 
 
-def cidr(value: str, path: str, found: list[FieldError]) -> None:
+def cidr(value: str, path: str, errs: list[FieldError]) -> None:
     try:
         ipaddress.ip_network(_plain(value), strict=False)
         good = "/" in value
     except ValueError:
         good = False
     if not good:
-        found.append(
+        errs.append(
             errors.invalid_value(
                 path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
             )
@@ -225,28 +225,28 @@ def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None
         return None
 
 
-def special_ip(value: str, path: str, found: list[FieldError]) -> None:
+def special_ip(value: str, path: str, errs: list[FieldError]) -> None:
     """Addresses that make no sense as an endpoint."""
     address = parse_ip(value)
     if address is None:
-        found.append(errors.invalid_value(path, value, "must be a valid IP address"))
+        errs.append(errors.invalid_value(path, value, "must be a valid IP address"))
         return
     if address.is_unspecified:
         text = f"may not be unspecified ({value})"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     if address.is_loopback:
         text = "may not be in the loopback range (127.0.0.0/8, ::1/128)"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     if address.is_link_local:
         text = "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
     if address in _LINK_LOCAL_MULTICAST[address.version]:
         text = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
 
 
 def ip_list(
-    values: Sequence[str], path: str, what: str, shown: Any, found: list[FieldError]
+    values: Sequence[str], path: str, what: str, shown: Any, errs: list[FieldError]
 ) -> None:
     """At most one of each family, none twice; `what` is `IP` or `CIDR`."""
     if len(values) < 2:
@@ -254,51 +254,51 @@ def ip_list(
     families = {6 if ":" in value else 4 for value in values}
     if len(families) != 2 or len(values) > 2:
         text = f"may specify no more than one {what} for each IP family"
-        found.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, shown, text))
 
 
-def local_path(value: str, path: str, found: list[FieldError]) -> None:
+def local_path(value: str, path: str, errs: list[FieldError]) -> None:
     """Relative, and never upwards."""
     if value.startswith("/"):
-        found.append(errors.invalid_value(path, value, "must be a relative path"))
-    no_backsteps(value, path, found)
+        errs.append(errors.invalid_value(path, value, "must be a relative path"))
+    no_backsteps(value, path, errs)
 
 
-def no_backsteps(value: str, path: str, found: list[FieldError]) -> None:
+def no_backsteps(value: str, path: str, errs: list[FieldError]) -> None:
     if ".." in value and ".." in value.split("/"):
-        found.append(errors.invalid_value(path, value, "must not contain '..'"))
+        errs.append(errors.invalid_value(path, value, "must not contain '..'"))
 
 
-def local_unreserved_path(value: str, path: str, found: list[FieldError]) -> None:
-    local_path(value, path, found)
+def local_unreserved_path(value: str, path: str, errs: list[FieldError]) -> None:
+    local_path(value, path, errs)
     if value.startswith("..") and not value.startswith("../"):
-        found.append(errors.invalid_value(path, value, "must not start with '..'"))
+        errs.append(errors.invalid_value(path, value, "must not start with '..'"))
 
 
-def csi_driver_name(value: str, path: str, found: list[FieldError]) -> None:
+def csi_driver_name(value: str, path: str, errs: list[FieldError]) -> None:
     """The name of a CSI driver, or of a driver of devices."""
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
     if names.size(value) > DRIVER_NAME_LENGTH_MAX:
-        found.append(errors.too_long(path, "", DRIVER_NAME_LENGTH_MAX))
+        errs.append(errors.too_long(path, "", DRIVER_NAME_LENGTH_MAX))
     for text in names.dns1123_subdomain_errors(value.lower()):
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
 
 
-def domain_prefixed_path(value: str, path: str, found: list[FieldError]) -> None:
+def domain_prefixed_path(value: str, path: str, errs: list[FieldError]) -> None:
     """`acme.io/foo`."""
     if not value:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     host, _, rest = value.partition("/")
     if not host or not rest:
         text = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
         return
-    named(host, path, names.dns1123_subdomain_errors, found)
+    named(host, path, names.dns1123_subdomain_errors, errs)
     if not _is_http_path(rest):
         text = names.pattern_text("Invalid path", r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
-        found.append(errors.invalid_value(path, rest, text))
+        errs.append(errors.invalid_value(path, rest, text))
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -31,33 +31,33 @@ _REASON_TEXT = names.pattern_text(
 )
 
 
-def validate(given: Sequence[Mapping[str, Any]], path: str, found: list[FieldError]) -> None:
+def validate(given: Sequence[Mapping[str, Any]], path: str, errs: list[FieldError]) -> None:
     seen: set[str] = set()
     for index, condition in enumerate(given):
         kind = condition.get("type") or ""
         if kind in seen:
-            found.append(errors.duplicate(f"{path}[{index}]", kind))
+            errs.append(errors.duplicate(f"{path}[{index}]", kind))
         seen.add(kind)
-        _condition(condition, f"{path}[{index}]", found)
+        _condition(condition, f"{path}[{index}]", errs)
 
 
-def _condition(condition: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def _condition(condition: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     kind, reason = condition.get("type") or "", condition.get("reason") or ""
     if not kind:
-        found.append(errors.required(f"{path}.type", "is required"))
+        errs.append(errors.required(f"{path}.type", "is required"))
     else:
-        checks.named(kind, f"{path}.type", names.qualified_name_errors, found)
-    checks.one_of(condition.get("status"), f"{path}.status", _STATUSES, found)
+        checks.named(kind, f"{path}.type", names.qualified_name_errors, errs)
+    checks.one_of(condition.get("status"), f"{path}.status", _STATUSES, errs)
     generation = condition.get("observedGeneration") or 0
     if generation < 0:
         text = "must be greater than or equal to zero"
-        found.append(errors.invalid_value(f"{path}.observedGeneration", generation, text))
+        errs.append(errors.invalid_value(f"{path}.observedGeneration", generation, text))
     if not condition.get("lastTransitionTime"):
-        found.append(errors.required(f"{path}.lastTransitionTime"))
+        errs.append(errors.required(f"{path}.lastTransitionTime"))
     if not reason:
-        found.append(errors.required(f"{path}.reason"))
+        errs.append(errors.required(f"{path}.reason"))
     elif not _is_reason(reason):
-        found.append(errors.invalid_value(f"{path}.reason", reason, _REASON_TEXT))
+        errs.append(errors.invalid_value(f"{path}.reason", reason, _REASON_TEXT))
     for field, limit in (("reason", REASON_LENGTH), ("message", MESSAGE_LENGTH)):
         if names.size(condition.get(field) or "") > limit:
-            found.append(errors.too_long(f"{path}.{field}", "", limit))
+            errs.append(errors.too_long(f"{path}.{field}", "", limit))

@@ -30,37 +30,37 @@ _OLD_LABELS = {
 }
 
 
-def keys(labels: Iterable[str], path: str, told: list[str]) -> None:
+def keys(labels: Iterable[str], path: str, warnings: list[str]) -> None:
     """A map of labels, such as a node selector."""
     for key in labels:
         if key in _OLD_LABELS:
-            told.append(f"{path}[{key}]: {_OLD_LABELS[key]}")
+            warnings.append(f"{path}[{key}]: {_OLD_LABELS[key]}")
 
 
-def unnamed(labels: Iterable[str], path: str, told: list[str]) -> None:
+def unnamed(labels: Iterable[str], path: str, warnings: list[str]) -> None:
     """The same where upstream does not say which key it was."""
-    told.extend(f"{path}: {_OLD_LABELS[key]}" for key in labels if key in _OLD_LABELS)
+    warnings.extend(f"{path}: {_OLD_LABELS[key]}" for key in labels if key in _OLD_LABELS)
 
 
-def key(label: str, path: str, told: list[str]) -> None:
+def key(label: str, path: str, warnings: list[str]) -> None:
     """A field that is a label's key."""
     if label in _OLD_LABELS:
-        told.append(f"{path}: {label} is {_OLD_LABELS[label]}")
+        warnings.append(f"{path}: {label} is {_OLD_LABELS[label]}")
 
 
-def term(value: Mapping[str, Any], path: str, told: list[str], *, values: bool = False) -> None:
+def term(value: Mapping[str, Any], path: str, warnings: list[str], *, values: bool = False) -> None:
     """One term of a node selector; preferences may have values that no label has."""
     for index, rule in enumerate(value.get("matchExpressions") or ()):
         at = f"{path}.matchExpressions[{index}]"
-        key(rule.get("key") or "", f"{at}.key", told)
+        key(rule.get("key") or "", f"{at}.key", warnings)
         for place, word in enumerate(rule.get("values") or () if values else ()):
             for text in names.label_value_errors(word):
-                told.append(f"{at}.values[{place}]: {word} is invalid, {text}")
+                warnings.append(f"{at}.values[{place}]: {word} is invalid, {text}")
 
 
-def selector(value: Mapping[str, Any] | None, path: str, told: list[str]) -> None:
+def selector(value: Mapping[str, Any] | None, path: str, warnings: list[str]) -> None:
     """A label selector over nodes."""
     if value:
-        term(value, path, told)
+        term(value, path, warnings)
         for label in value.get("matchLabels") or ():
-            unnamed((label,), f"{path}.matchLabels.{label}", told)
+            unnamed((label,), f"{path}.matchLabels.{label}", warnings)

@@ -64,94 +64,94 @@ def path_segment(name: str, prefix: bool) -> list[str]:
 def validate_object_meta(obj: Object, namespaced: bool, name_rule: NameRule) -> list[FieldError]:
     """Everything a create must satisfy."""
     metadata = obj["metadata"]
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     generate = metadata.get("generateName")
     if generate:
         for text in name_rule(generate, True):
-            found.append(errors.invalid_value("metadata.generateName", generate, text))
+            errs.append(errors.invalid_value("metadata.generateName", generate, text))
     name = metadata.get("name")
     if not name:
-        found.append(errors.required("metadata.name", "name or generateName is required"))
+        errs.append(errors.required("metadata.name", "name or generateName is required"))
     else:
         for text in name_rule(name, False):
-            found.append(errors.invalid_value("metadata.name", name, text))
+            errs.append(errors.invalid_value("metadata.name", name, text))
     namespace = metadata.get("namespace")
     if namespaced:
         if not namespace:
-            found.append(errors.required("metadata.namespace"))
+            errs.append(errors.required("metadata.namespace"))
         else:
             for text in names.dns1123_label_errors(namespace):
-                found.append(errors.invalid_value("metadata.namespace", namespace, text))
+                errs.append(errors.invalid_value("metadata.namespace", namespace, text))
     elif namespace:
-        found.append(errors.forbidden_value("metadata.namespace", "not allowed on this type"))
-    _common(metadata, found)
+        errs.append(errors.forbidden_value("metadata.namespace", "not allowed on this type"))
+    _common(metadata, errs)
     if metadata.get("finalizers"):
-        _finalizers(metadata["finalizers"], found)
-        _finalizer_words(metadata["finalizers"], found)
-    return found
+        _finalizers(metadata["finalizers"], errs)
+        _finalizer_words(metadata["finalizers"], errs)
+    return errs
 
 
 def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
     """Everything an update must satisfy. Parts that are the old ones are not looked at again."""
     after, before = new["metadata"], old["metadata"]
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     if before.get("deletionTimestamp"):
-        _no_new_finalizers(after.get("finalizers") or (), before.get("finalizers") or (), found)
+        _no_new_finalizers(after.get("finalizers") or (), before.get("finalizers") or (), errs)
     if not after.get("resourceVersion"):
-        found.append(
+        errs.append(
             errors.invalid_value("metadata.resourceVersion", "", "must be specified for an update")
         )
     generation = after.get("generation") or 0
     if generation < (before.get("generation") or 0):
-        found.append(
+        errs.append(
             errors.invalid_value("metadata.generation", generation, "must not be decremented")
         )
     for field in _IMMUTABLE_FIELDS:
         value = after.get(field)
         if value != before.get(field):
             shown = value if value is not None else _zero(field)
-            found.append(errors.invalid_value(f"metadata.{field}", shown, IMMUTABLE))
+            errs.append(errors.invalid_value(f"metadata.{field}", shown, IMMUTABLE))
     changed = {
         key: value
         for key, value in after.items()
         if value and key in _CHECKED and value != before.get(key)
     }
     if changed:
-        _common(changed, found)
+        _common(changed, errs)
         if "finalizers" in changed:
-            _finalizer_words(changed["finalizers"], found)
-    return found
+            _finalizer_words(changed["finalizers"], errs)
+    return errs
 
 
-def label_errors(labels: Mapping[str, str], path: str, found: list[FieldError]) -> None:
+def label_errors(labels: Mapping[str, str], path: str, errs: list[FieldError]) -> None:
     """Keys are qualified names, values label values; both are told of at the map's path."""
     for key, value in labels.items():
-        if errors.are_enough(found):
+        if errors.are_enough(errs):
             return
         if not _is_plain_key(key):
             for text in names.qualified_name_errors(key):
-                found.append(errors.invalid_value(path, key, text))
+                errs.append(errors.invalid_value(path, key, text))
         for text in names.label_value_errors(value):
-            found.append(errors.invalid_value(path, value, text))
+            errs.append(errors.invalid_value(path, value, text))
 
 
-def annotation_errors(annotations: Mapping[str, str], path: str, found: list[FieldError]) -> None:
+def annotation_errors(annotations: Mapping[str, str], path: str, errs: list[FieldError]) -> None:
     size = 0
     for key, value in annotations.items():
-        if errors.are_enough(found):
+        if errors.are_enough(errs):
             return
         if not _is_plain_key(key):
             for text in names.qualified_name_errors(key.lower()):
-                found.append(errors.invalid_value(path, key, text))
+                errs.append(errors.invalid_value(path, key, text))
         size += names.size(key) + names.size(value)
     if size > ANNOTATIONS_SIZE:
-        found.append(errors.too_long(path, "", ANNOTATIONS_SIZE))
+        errs.append(errors.too_long(path, "", ANNOTATIONS_SIZE))
 
 
-def immutable(new: Any, old: Any, path: str, found: list[FieldError], shown: Any = None) -> None:
+def immutable(new: Any, old: Any, path: str, errs: list[FieldError], shown: Any = None) -> None:
     """`shown` is the new value as upstream prints it, where that is not the value itself."""
     if new is not old and new != old:
-        found.append(errors.invalid_value(path, new if shown is None else shown, IMMUTABLE))
+        errs.append(errors.invalid_value(path, new if shown is None else shown, IMMUTABLE))
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -175,35 +175,35 @@ def _zero(field: str) -> Any:
     return "" if field in ("name", "namespace", "uid") else None
 
 
-def _common(metadata: Mapping[str, Any], found: list[FieldError]) -> None:
+def _common(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
     generation = metadata.get("generation")
     if generation and generation < 0:
-        found.append(errors.invalid_value("metadata.generation", generation, NOT_NEGATIVE))
+        errs.append(errors.invalid_value("metadata.generation", generation, NOT_NEGATIVE))
     labels = metadata.get("labels")
     if labels:
-        label_errors(labels, "metadata.labels", found)
+        label_errors(labels, "metadata.labels", errs)
     annotations = metadata.get("annotations")
     if annotations:
-        annotation_errors(annotations, "metadata.annotations", found)
+        annotation_errors(annotations, "metadata.annotations", errs)
     owners = metadata.get("ownerReferences")
     if owners:
-        _owners(owners, found)
+        _owners(owners, errs)
     managed = metadata.get("managedFields")
     if managed:
-        _managed_fields(managed, found)
+        _managed_fields(managed, errs)
 
 
-def _owners(owners: Sequence[Object], found: list[FieldError]) -> None:
+def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
     controller, shown = "", errors.GoText()
     for index, owner in enumerate(owners):
-        if errors.are_enough(found):
+        if errors.are_enough(errs):
             return
         version = owner.get("apiVersion") or ""
         kind, name = owner.get("kind") or "", owner.get("name") or ""
         if not (version and kind and name and owner.get("uid")) or version.count("/") > 1:
-            _owner(owner, f"metadata.ownerReferences[{index}]", found)
+            _owner(owner, f"metadata.ownerReferences[{index}]", errs)
         if version == "v1" and kind == "Event":
-            found.append(
+            errs.append(
                 errors.invalid_value(
                     f"metadata.ownerReferences[{index}]",
                     _owner_text(owner),
@@ -213,7 +213,7 @@ def _owners(owners: Sequence[Object], found: list[FieldError]) -> None:
         if owner.get("controller"):
             if controller:
                 shown = shown or _owners_text(owners)
-                found.append(
+                errs.append(
                     errors.invalid_value(
                         "metadata.ownerReferences",
                         shown,
@@ -225,16 +225,16 @@ def _owners(owners: Sequence[Object], found: list[FieldError]) -> None:
                 controller = f"{kind}/{name}"
 
 
-def _owner(owner: Object, path: str, found: list[FieldError]) -> None:
+def _owner(owner: Object, path: str, errs: list[FieldError]) -> None:
     version = owner.get("apiVersion") or ""
     _, slash, number = version.partition("/")
     if not version or "/" in number or (slash and not number):
-        found.append(
+        errs.append(
             errors.invalid_value(f"{path}.apiVersion", version, "version must not be empty")
         )
     for field in ("kind", "name", "uid"):
         if not owner.get(field):
-            found.append(errors.invalid_value(f"{path}.{field}", "", f"{field} must not be empty"))
+            errs.append(errors.invalid_value(f"{path}.{field}", "", f"{field} must not be empty"))
 
 
 def _owner_text(owner: Object) -> errors.GoText:
@@ -260,12 +260,12 @@ def _owners_text(owners: Sequence[Object]) -> errors.GoText:
     return errors.GoText(f"[]v1.OwnerReference{{{', '.join(map(_owner_text, owners))}}}")
 
 
-def _finalizers(finalizers: Sequence[str], found: list[FieldError]) -> None:
+def _finalizers(finalizers: Sequence[str], errs: list[FieldError]) -> None:
     for finalizer in finalizers:
         for text in names.qualified_name_errors(finalizer):
-            found.append(errors.invalid_value("metadata.finalizers", finalizer, text))
+            errs.append(errors.invalid_value("metadata.finalizers", finalizer, text))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
-        found.append(
+        errs.append(
             errors.invalid_value(
                 "metadata.finalizers",
                 list(finalizers),
@@ -274,10 +274,10 @@ def _finalizers(finalizers: Sequence[str], found: list[FieldError]) -> None:
         )
 
 
-def _finalizer_words(finalizers: Sequence[str], found: list[FieldError]) -> None:
+def _finalizer_words(finalizers: Sequence[str], errs: list[FieldError]) -> None:
     for index, finalizer in enumerate(finalizers):
         if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
-            found.append(
+            errs.append(
                 errors.invalid_value(
                     f"metadata.finalizers[{index}]",
                     finalizer,
@@ -286,12 +286,10 @@ def _finalizer_words(finalizers: Sequence[str], found: list[FieldError]) -> None
             )
 
 
-def _no_new_finalizers(
-    after: Sequence[str], before: Sequence[str], found: list[FieldError]
-) -> None:
+def _no_new_finalizers(after: Sequence[str], before: Sequence[str], errs: list[FieldError]) -> None:
     added = sorted(set(after) - set(before))
     if added:
-        found.append(
+        errs.append(
             errors.forbidden_value(
                 "metadata.finalizers",
                 "no new finalizers can be added if the object is being deleted, "
@@ -300,11 +298,11 @@ def _no_new_finalizers(
         )
 
 
-def _managed_fields(managed: Sequence[Object], found: list[FieldError]) -> None:
+def _managed_fields(managed: Sequence[Object], errs: list[FieldError]) -> None:
     for index, entry in enumerate(managed):
         operation = entry.get("operation")
         if operation not in ("Apply", "Update"):
-            found.append(
+            errs.append(
                 errors.invalid_value(
                     f"metadata.managedFields[{index}].operation",
                     operation or "",
@@ -313,7 +311,7 @@ def _managed_fields(managed: Sequence[Object], found: list[FieldError]) -> None:
             )
         fields_type = entry.get("fieldsType")
         if fields_type and fields_type != "FieldsV1":
-            found.append(
+            errs.append(
                 errors.invalid_value(
                     f"metadata.managedFields[{index}].fieldsType",
                     fields_type,
@@ -323,7 +321,7 @@ def _managed_fields(managed: Sequence[Object], found: list[FieldError]) -> None:
         manager = entry.get("manager") or ""
         if len(manager) > FIELD_MANAGER_LENGTH:
             path = f"metadata.managedFields[{index}].manager"
-            found.append(errors.too_long(path, manager, FIELD_MANAGER_LENGTH))
+            errs.append(errors.too_long(path, manager, FIELD_MANAGER_LENGTH))
         if len(entry.get("subresource") or "") > SUBRESOURCE_LENGTH:
             path = f"metadata.managedFields[{index}].subresource"
-            found.append(errors.too_long(path, "", SUBRESOURCE_LENGTH))
+            errs.append(errors.too_long(path, "", SUBRESOURCE_LENGTH))

@@ -17,14 +17,14 @@ from apiserver_app.registry.validation import objectmeta
 Selector = Mapping[str, Any]
 
 
-def validate(selector: Selector | None, path: str, found: list[FieldError]) -> None:
+def validate(selector: Selector | None, path: str, errs: list[FieldError]) -> None:
     if not selector:
         return
     labels = selector.get("matchLabels")
     if labels:
-        objectmeta.label_errors(labels, f"{path}.matchLabels", found)
+        objectmeta.label_errors(labels, f"{path}.matchLabels", errs)
     for index, requirement in enumerate(selector.get("matchExpressions") or ()):
-        _requirement(requirement, f"{path}.matchExpressions[{index}]", found)
+        _requirement(requirement, f"{path}.matchExpressions[{index}]", errs)
 
 
 def is_empty(selector: Selector) -> bool:
@@ -47,30 +47,30 @@ def matches(selector: Selector | None, labels: Mapping[str, str] | None) -> bool
 
 def is_valid(selector: Selector | None) -> bool:
     """Whether upstream could compile it; if not, the labels are not compared."""
-    found: list[FieldError] = []
-    validate(selector, "", found)
-    return not found
+    errs: list[FieldError] = []
+    validate(selector, "", errs)
+    return not errs
 
 
-def _requirement(requirement: Selector, path: str, found: list[FieldError]) -> None:
+def _requirement(requirement: Selector, path: str, errs: list[FieldError]) -> None:
     operator = requirement.get("operator") or ""
     values = requirement.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
             text = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(errors.required(f"{path}.values", text))
+            errs.append(errors.required(f"{path}.values", text))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
             text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(errors.forbidden_value(f"{path}.values", text))
+            errs.append(errors.forbidden_value(f"{path}.values", text))
     else:
         text = "not a valid selector operator"
-        found.append(errors.invalid_value(f"{path}.operator", operator, text))
+        errs.append(errors.invalid_value(f"{path}.operator", operator, text))
     for text in names.qualified_name_errors(requirement.get("key") or ""):
-        found.append(errors.invalid_value(f"{path}.key", requirement.get("key") or "", text))
+        errs.append(errors.invalid_value(f"{path}.key", requirement.get("key") or "", text))
     for index, value in enumerate(values):
         for text in names.label_value_errors(value):
-            found.append(errors.invalid_value(f"{path}.values[{index}]", value, text))
+            errs.append(errors.invalid_value(f"{path}.values[{index}]", value, text))
 
 
 def _holds(requirement: Selector, labels: Mapping[str, str]) -> bool:

@@ -28,10 +28,10 @@ _OPERATORS = ("In", "NotIn")
 _STATUSES = ("False", "True", "Unknown")
 
 
-def failure(spec: Spec, path: str, found: list[FieldError]) -> None:
+def failure(spec: Spec, path: str, errs: list[FieldError]) -> None:
     rules = spec["podFailurePolicy"].get("rules") or ()
     if len(rules) > FAILURE_RULES_MAX:
-        found.append(errors.too_many(path, len(rules), FAILURE_RULES_MAX))
+        errs.append(errors.too_many(path, len(rules), FAILURE_RULES_MAX))
     inside = (spec.get("template") or {}).get("spec") or {}
     containers = {
         container.get("name")
@@ -40,35 +40,35 @@ def failure(spec: Spec, path: str, found: list[FieldError]) -> None:
     }
     for index, rule in enumerate(rules):
         at = f"{path}[{index}]"
-        _action(spec, rule.get("action") or "", f"{at}.action", found)
+        _action(spec, rule.get("action") or "", f"{at}.action", errs)
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
         if codes is not None:
-            _exit_codes(codes, containers, f"{at}.onExitCodes", found)
+            _exit_codes(codes, containers, f"{at}.onExitCodes", errs)
         if conditions:
-            _conditions(conditions, f"{at}.onPodConditions", found)
+            _conditions(conditions, f"{at}.onPodConditions", errs)
         if codes is not None and conditions:
             text = "specifying both OnExitCodes and OnPodConditions is not supported"
-            found.append(errors.invalid_value(at, errors.OMITTED, text))
+            errs.append(errors.invalid_value(at, errors.OMITTED, text))
         if codes is None and not conditions:
             text = "specifying one of OnExitCodes and OnPodConditions is required"
-            found.append(errors.invalid_value(at, errors.OMITTED, text))
+            errs.append(errors.invalid_value(at, errors.OMITTED, text))
 
 
-def success(spec: Spec, path: str, found: list[FieldError]) -> None:
+def success(spec: Spec, path: str, errs: list[FieldError]) -> None:
     policy = spec["successPolicy"]
     rules = policy.get("rules") or ()
     if spec.get("completionMode") != "Indexed":
         inner = ", ".join("batch.SuccessPolicyRule{...}" for _ in rules)
         shown = errors.GoText(f"batch.SuccessPolicy{{Rules:[]batch.SuccessPolicyRule{{{inner}}}}}")
-        found.append(errors.invalid_value(path, shown, "requires indexed completion mode"))
+        errs.append(errors.invalid_value(path, shown, "requires indexed completion mode"))
         return
     if not rules:
         text = "at least one rules must be specified when the successPolicy is specified"
-        found.append(errors.required(f"{path}.rules", text))
+        errs.append(errors.required(f"{path}.rules", text))
     if len(rules) > SUCCESS_RULES_MAX:
-        found.append(errors.too_many(f"{path}.rules", len(rules), SUCCESS_RULES_MAX))
+        errs.append(errors.too_many(f"{path}.rules", len(rules), SUCCESS_RULES_MAX))
     for index, rule in enumerate(rules):
-        _success_rule(rule, spec.get("completions") or 0, f"{path}.rules[{index}]", found)
+        _success_rule(rule, spec.get("completions") or 0, f"{path}.rules[{index}]", errs)
 
 
 def indexes_error(text: str, completions: int) -> tuple[int, str]:
@@ -104,85 +104,85 @@ def overlap_error(completed: str, failed: str, completions: int) -> str:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _action(spec: Spec, action: str, path: str, found: list[FieldError]) -> None:
+def _action(spec: Spec, action: str, path: str, errs: list[FieldError]) -> None:
     if not action:
-        found.append(errors.required(path, f"valid values: {_quoted(_ACTIONS)}"))
+        errs.append(errors.required(path, f"valid values: {_quoted(_ACTIONS)}"))
     elif action == "FailIndex":
         if spec.get("backoffLimitPerIndex") is None:
             text = "requires the backoffLimitPerIndex to be set"
-            found.append(errors.invalid_value(path, action, text))
+            errs.append(errors.invalid_value(path, action, text))
     elif action not in _ACTIONS:
-        found.append(errors.not_supported(path, action, _ACTIONS))
+        errs.append(errors.not_supported(path, action, _ACTIONS))
 
 
-def _conditions(patterns: Sequence[Spec], path: str, found: list[FieldError]) -> None:
+def _conditions(patterns: Sequence[Spec], path: str, errs: list[FieldError]) -> None:
     if len(patterns) > PATTERNS_MAX:
-        found.append(errors.too_many(path, len(patterns), PATTERNS_MAX))
+        errs.append(errors.too_many(path, len(patterns), PATTERNS_MAX))
     for index, pattern in enumerate(patterns):
         at = f"{path}[{index}]"
         kind, status = pattern.get("type") or "", pattern.get("status") or ""
-        checks.named(kind, f"{at}.type", names.qualified_name_errors, found)
+        checks.named(kind, f"{at}.type", names.qualified_name_errors, errs)
         if not status:
-            found.append(errors.required(f"{at}.status", f"valid values: {_quoted(_STATUSES)}"))
+            errs.append(errors.required(f"{at}.status", f"valid values: {_quoted(_STATUSES)}"))
         elif status not in _STATUSES:
-            found.append(errors.not_supported(f"{at}.status", status, _STATUSES))
+            errs.append(errors.not_supported(f"{at}.status", status, _STATUSES))
 
 
-def _exit_codes(codes: Spec, containers: set[Any], path: str, found: list[FieldError]) -> None:
+def _exit_codes(codes: Spec, containers: set[Any], path: str, errs: list[FieldError]) -> None:
     operator, name = codes.get("operator") or "", codes.get("containerName")
     if not operator:
-        found.append(errors.required(f"{path}.operator", f"valid values: {_quoted(_OPERATORS)}"))
+        errs.append(errors.required(f"{path}.operator", f"valid values: {_quoted(_OPERATORS)}"))
     elif operator not in _OPERATORS:
-        found.append(errors.not_supported(f"{path}.operator", operator, _OPERATORS))
+        errs.append(errors.not_supported(f"{path}.operator", operator, _OPERATORS))
     if name is not None and name not in containers:
         text = "must be one of the container or initContainer names in the pod template"
-        found.append(errors.invalid_value(f"{path}.containerName", name, text))
+        errs.append(errors.invalid_value(f"{path}.containerName", name, text))
     values, at = codes.get("values") or [], f"{path}.values"
     if not values:
         shown = errors.GoText("[]int32{}" if codes.get("values") is not None else "[]int32(nil)")
-        found.append(errors.invalid_value(at, shown, "at least one value is required"))
+        errs.append(errors.invalid_value(at, shown, "at least one value is required"))
     elif len(values) > EXIT_CODES_MAX:
-        found.append(errors.too_many(at, len(values), EXIT_CODES_MAX))
+        errs.append(errors.too_many(at, len(values), EXIT_CODES_MAX))
     seen: set[int] = set()
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
             text = "must not be 0 for the In operator"
-            found.append(errors.invalid_value(f"{at}[{index}]", value, text))
+            errs.append(errors.invalid_value(f"{at}[{index}]", value, text))
         if value in seen:
-            found.append(errors.duplicate(f"{at}[{index}]", value))
+            errs.append(errors.duplicate(f"{at}[{index}]", value))
         seen.add(value)
     if any(before > after for before, after in itertools.pairwise(values)):
         shown = errors.GoText(f"[]int32{{{', '.join(map(str, values))}}}")
-        found.append(errors.invalid_value(at, shown, "must be ordered"))
+        errs.append(errors.invalid_value(at, shown, "must be ordered"))
 
 
-def _success_rule(rule: Spec, completions: int, path: str, found: list[FieldError]) -> None:
+def _success_rule(rule: Spec, completions: int, path: str, errs: list[FieldError]) -> None:
     count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
     if count is None and indexes is None:
         text = "at least one of succeededCount or succeededIndexes must be specified"
-        found.append(errors.required(path, text))
+        errs.append(errors.required(path, text))
     total = 0
     if indexes is not None:
         at = f"{path}.succeededIndexes"
         if names.size(indexes) > INDEXES_SIZE:
-            found.append(errors.too_long(at, indexes, INDEXES_SIZE))
+            errs.append(errors.too_long(at, indexes, INDEXES_SIZE))
         total, wrong = indexes_error(indexes, completions)
         if wrong:
             text = f"error parsing succeededIndexes: {wrong}"
-            found.append(errors.invalid_value(at, indexes, text))
+            errs.append(errors.invalid_value(at, indexes, text))
     if count is None:
         return
     at = f"{path}.succeededCount"
-    checks.not_negative(count, at, found)
+    checks.not_negative(count, at, errs)
     if count > completions:
         text = f"must be less than or equal to {completions} (the number of specified completions)"
-        found.append(errors.invalid_value(at, count, text))
+        errs.append(errors.invalid_value(at, count, text))
     if indexes is not None and count > total:
         text = (
             f"must be less than or equal to {total} "
             "(the number of indexes in the specified succeededIndexes field)"
         )
-        found.append(errors.invalid_value(at, count, text))
+        errs.append(errors.invalid_value(at, count, text))
 
 
 def _interval(text: str, completions: int) -> tuple[int, int, str]:

@@ -28,39 +28,39 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-def with_selector(spec: Spec, path: str, found: list[FieldError]) -> None:
+def with_selector(spec: Spec, path: str, errs: list[FieldError]) -> None:
     """A Job's spec."""
-    validate(spec, path, found)
+    validate(spec, path, errs)
     selector = spec.get("selector")
     if selector is None:
-        found.append(errors.required(f"{path}.selector"))
+        errs.append(errors.required(f"{path}.selector"))
     else:
-        selectors.validate(selector, f"{path}.selector", found)
+        selectors.validate(selector, f"{path}.selector", errs)
     if selectors.is_valid(selector):
         template = spec.get("template") or {}
-        workload.template_labels(selector, template, f"{path}.template", found)
+        workload.template_labels(selector, template, f"{path}.template", errs)
 
 
-def validate(spec: Spec, path: str, found: list[FieldError]) -> None:
+def validate(spec: Spec, path: str, errs: list[FieldError]) -> None:
     """What a Job and a CronJob's template share."""
-    checks.not_negatives(dict(spec), path, _NUMBERS, found)
+    checks.not_negatives(dict(spec), path, _NUMBERS, errs)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         text = "when maxFailedIndexes is specified"
-        found.append(errors.required(f"{path}.backoffLimitPerIndex", text))
+        errs.append(errors.required(f"{path}.backoffLimitPerIndex", text))
     if spec.get("managedBy") is not None:
-        checks.domain_prefixed_path(spec["managedBy"], f"{path}.managedBy", found)
+        checks.domain_prefixed_path(spec["managedBy"], f"{path}.managedBy", errs)
         if names.size(spec["managedBy"]) > MANAGED_BY_LENGTH:
             value = spec["managedBy"]
-            found.append(errors.too_long(f"{path}.managedBy", value, MANAGED_BY_LENGTH))
-    _mode(spec, path, found)
+            errs.append(errors.too_long(f"{path}.managedBy", value, MANAGED_BY_LENGTH))
+    _mode(spec, path, errs)
     if spec.get("podFailurePolicy") is not None:
-        policies.failure(spec, f"{path}.podFailurePolicy.rules", found)
+        policies.failure(spec, f"{path}.podFailurePolicy.rules", errs)
     if spec.get("successPolicy") is not None:
-        policies.success(spec, f"{path}.successPolicy", found)
-    _replacement(spec, path, found)
+        policies.success(spec, f"{path}.successPolicy", errs)
+    _replacement(spec, path, errs)
     template = spec.get("template") or {}
-    validation.validate_template(template, f"{path}.template", found)
-    _restart_policy(spec, template, f"{path}.template.spec.restartPolicy", found)
+    validation.validate_template(template, f"{path}.template", errs)
+    _restart_policy(spec, template, f"{path}.template.spec.restartPolicy", errs)
 
 
 def warnings(spec: Spec, path: str) -> list[str]:
@@ -81,39 +81,39 @@ def warnings(spec: Spec, path: str) -> list[str]:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _mode(spec: Spec, path: str, found: list[FieldError]) -> None:
+def _mode(spec: Spec, path: str, errs: list[FieldError]) -> None:
     mode = spec.get("completionMode")
     if mode is not None and mode not in ("NonIndexed", "Indexed"):
         allowed = ("NonIndexed", "Indexed")
-        found.append(errors.not_supported(f"{path}.completionMode", mode, allowed))
+        errs.append(errors.not_supported(f"{path}.completionMode", mode, allowed))
     if mode == "Indexed":
         if spec.get("completions") is None:
             text = "when completion mode is Indexed"
-            found.append(errors.required(f"{path}.completions", text))
+            errs.append(errors.required(f"{path}.completions", text))
         parallelism = spec.get("parallelism") or 0
         if parallelism > _PARALLELISM_LIMIT:
             text = (
                 f"must be less than or equal to {_PARALLELISM_LIMIT} "
                 "when completion mode is Indexed"
             )
-            found.append(errors.invalid_value(f"{path}.parallelism", parallelism, text))
+            errs.append(errors.invalid_value(f"{path}.parallelism", parallelism, text))
         most, completions = spec.get("maxFailedIndexes"), spec.get("completions")
         if most is not None and completions is not None and most > completions:
             text = "must be less than or equal to completions"
-            found.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
+            errs.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
         if most is not None and most > _MANY:
             text = f"must be less than or equal to {_MANY}"
-            found.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
+            errs.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
         if (completions or 0) > _MANY and spec.get("backoffLimitPerIndex") is not None:
-            _many(parallelism, most, path, found)
+            _many(parallelism, most, path, errs)
         return
     for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
         if spec.get(field) is not None:
             text = "requires indexed completion mode"
-            found.append(errors.invalid_value(f"{path}.{field}", spec[field], text))
+            errs.append(errors.invalid_value(f"{path}.{field}", spec[field], text))
 
 
-def _many(parallelism: int, most: int | None, path: str, found: list[FieldError]) -> None:
+def _many(parallelism: int, most: int | None, path: str, errs: list[FieldError]) -> None:
     """Of a job with very many indexes and a limit for each."""
     text = (
         f"must be less than or equal to {_MANY_PARALLEL} when completions are above {_MANY} "
@@ -121,31 +121,31 @@ def _many(parallelism: int, most: int | None, path: str, found: list[FieldError]
     )
     if most is None:
         why = f"must be specified when completions is above {_MANY}"
-        found.append(errors.required(f"{path}.maxFailedIndexes", why))
+        errs.append(errors.required(f"{path}.maxFailedIndexes", why))
     if parallelism > _MANY_PARALLEL:
-        found.append(errors.invalid_value(f"{path}.parallelism", parallelism, text))
+        errs.append(errors.invalid_value(f"{path}.parallelism", parallelism, text))
     if most is not None and most > _MANY_PARALLEL:
-        found.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
+        errs.append(errors.invalid_value(f"{path}.maxFailedIndexes", most, text))
 
 
-def _replacement(spec: Spec, path: str, found: list[FieldError]) -> None:
+def _replacement(spec: Spec, path: str, errs: list[FieldError]) -> None:
     policy, at = spec.get("podReplacementPolicy"), f"{path}.podReplacementPolicy"
     if policy is None:
         return
     if spec.get("podFailurePolicy") is not None:
         if policy != "Failed":
-            found.append(errors.not_supported(at, policy, ("Failed",)))
+            errs.append(errors.not_supported(at, policy, ("Failed",)))
     elif policy not in ("Failed", "TerminatingOrFailed"):
-        found.append(errors.not_supported(at, policy, ("Failed", "TerminatingOrFailed")))
+        errs.append(errors.not_supported(at, policy, ("Failed", "TerminatingOrFailed")))
 
 
-def _restart_policy(spec: Spec, template: Spec, path: str, found: list[FieldError]) -> None:
+def _restart_policy(spec: Spec, template: Spec, path: str, errs: list[FieldError]) -> None:
     policy = (template.get("spec") or {}).get("restartPolicy") or ""
     if policy in ("", "Always"):
         text = 'valid values: "OnFailure", "Never"'
-        found.append(errors.required(path, text))
+        errs.append(errors.required(path, text))
     elif policy not in ("OnFailure", "Never"):
-        found.append(errors.not_supported(path, policy, ("OnFailure", "Never")))
+        errs.append(errors.not_supported(path, policy, ("OnFailure", "Never")))
     elif spec.get("podFailurePolicy") is not None and policy != "Never":
         text = 'only "Never" is supported when podFailurePolicy is specified'
-        found.append(errors.invalid_value(path, policy, text))
+        errs.append(errors.invalid_value(path, policy, text))

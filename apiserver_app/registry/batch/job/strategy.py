@@ -46,43 +46,43 @@ class JobStrategy(workload.WorkloadStrategy):
             _generate_selector(obj)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         if not obj["spec"].get("manualSelector"):
-            _generated(obj, found)
-        rules.with_selector(obj["spec"], "spec", found)
-        _pod_names(obj, found)
-        return found
+            _generated(obj, errs)
+        rules.with_selector(obj["spec"], "spec", errs)
+        _pod_names(obj, errs)
+        return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
-        found: list[FieldError] = []
-        rules.with_selector(spec, "spec", found)
-        _completions(spec, before, found)
-        workload.immutable_selector(obj, old, found)
+        errs: list[FieldError] = []
+        rules.with_selector(spec, "spec", errs)
+        _completions(spec, before, errs)
+        workload.immutable_selector(obj, old, errs)
         if _settled(spec, old) != _settled(before, old):
             shown = errors.GoText("core.PodTemplateSpec{...}")
             text = "field is immutable"
-            found.append(errors.invalid_value("spec.template", shown, text))
+            errs.append(errors.invalid_value("spec.template", shown, text))
         for field in _FIXED:
             if spec.get(field) != before.get(field):
                 value = spec.get(field)
-                found.append(errors.invalid_value(f"spec.{field}", value, "field is immutable"))
-        return found
+                errs.append(errors.invalid_value(f"spec.{field}", value, "field is immutable"))
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        status.validate(obj, old, found)
-        return found
+        errs: list[FieldError] = []
+        status.validate(obj, old, errs)
+        return errs
 
     def field_refusal(self, path: str) -> str:
         why = super().field_refusal(path)
         return f"field label {errors.go_value(path)} not supported for Job" if why else ""
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told = rules.warnings(obj["spec"], "spec")
-        return [*workload.name_warnings(obj, old), *told, *super().warnings(ctx, obj, old)]
+        warnings = rules.warnings(obj["spec"], "spec")
+        return [*workload.name_warnings(obj, old), *warnings, *super().warnings(ctx, obj, old)]
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         if path == "status.successful":
@@ -131,7 +131,7 @@ def _generate_selector(obj: Object) -> None:
     gofields.arrange(spec, "batch.v1.JobSpec")
 
 
-def _generated(obj: Object, found: list[FieldError]) -> None:
+def _generated(obj: Object, errs: list[FieldError]) -> None:
     """What the server made must still be there, unless the client makes it itself: a manifest
     that was copied from another job's still has that one's."""
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
@@ -141,28 +141,28 @@ def _generated(obj: Object, found: list[FieldError]) -> None:
     for key, wanted in made.items():
         text, path = f"must be '{wanted}'", f"spec.template.metadata.labels[{key}]"
         if key not in labels:
-            found.append(errors.required(path, text))
+            errs.append(errors.required(path, text))
         elif labels[key] != wanted:
-            found.append(errors.invalid_value(path, dict(labels), text))
+            errs.append(errors.invalid_value(path, dict(labels), text))
     selector = obj["spec"].get("selector")
     if selectors.is_valid(selector) and not selectors.matches(selector, made):
         shown = gosyntax.label_selector(selector)
         text = "`selector` not auto-generated"
-        found.append(errors.invalid_value("spec.selector", shown, text))
+        errs.append(errors.invalid_value("spec.selector", shown, text))
 
 
-def _pod_names(obj: Object, found: list[FieldError]) -> None:
+def _pod_names(obj: Object, errs: list[FieldError]) -> None:
     spec, name = obj["spec"], obj["metadata"].get("name") or ""
     completions = spec.get("completions") or 0
     if spec.get("completionMode") == "Indexed" and completions > 0:
         hostname = f"{name}-{completions - 1}"
         if names.dns1123_label_errors(hostname):
             text = f"will not able to create pod with invalid DNS label: {hostname}"
-            found.append(errors.invalid_value("metadata.name", name, text))
+            errs.append(errors.invalid_value("metadata.name", name, text))
 
 
 def _completions(
-    spec: Mapping[str, Any], before: Mapping[str, Any], found: list[FieldError]
+    spec: Mapping[str, Any], before: Mapping[str, Any], errs: list[FieldError]
 ) -> None:
     new, old = spec.get("completions"), before.get("completions")
     if new == old:
@@ -170,10 +170,10 @@ def _completions(
     if spec.get("completionMode") == "Indexed" and new is None:
         return
     if spec.get("completionMode") != "Indexed":
-        found.append(errors.invalid_value("spec.completions", new, "field is immutable"))
+        errs.append(errors.invalid_value("spec.completions", new, "field is immutable"))
     elif new != spec.get("parallelism"):
         text = "can only be modified in tandem with spec.parallelism"
-        found.append(errors.invalid_value("spec.completions", new, text))
+        errs.append(errors.invalid_value("spec.completions", new, text))
 
 
 def _settled(spec: Mapping[str, Any], old: Object) -> Any:

@@ -58,9 +58,9 @@ class Surroundings:
 
 
 def regular(containers: Sequence[Container] | None, path: str, within: Surroundings) -> None:
-    found = within.found
+    errs = within.found
     if not containers:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     taken: set[str] = set()
     has_host_ports = False
@@ -69,15 +69,15 @@ def regular(containers: Sequence[Container] | None, path: str, within: Surroundi
         _common(container, at, within)
         name = container.get("name") or ""
         if name in taken:
-            found.append(errors.duplicate(f"{at}.name", name))
+            errs.append(errors.duplicate(f"{at}.name", name))
         taken.add(name)
         _hooks_and_probes(container, at, within)
         if container.get("restartPolicy") is not None:
             text = "may not be set for non-init containers"
-            found.append(errors.forbidden_value(f"{at}.restartPolicy", text))
+            errs.append(errors.forbidden_value(f"{at}.restartPolicy", text))
         has_host_ports = has_host_ports or "ports" in container
     if has_host_ports:
-        _host_ports(containers, path, found)
+        _host_ports(containers, path, errs)
 
 
 def init(
@@ -86,27 +86,27 @@ def init(
     path: str,
     within: Surroundings,
 ) -> None:
-    found = within.found
+    errs = within.found
     taken = {container.get("name") for container in regulars}
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
         _common(container, at, within)
         policy = container.get("restartPolicy")
         if policy is not None and policy != "Always":
-            found.append(errors.not_supported(f"{at}.restartPolicy", policy, ("Always",)))
+            errs.append(errors.not_supported(f"{at}.restartPolicy", policy, ("Always",)))
         name = container.get("name")
         if name in taken:
-            found.append(errors.duplicate(f"{at}.name", name))
+            errs.append(errors.duplicate(f"{at}.name", name))
         elif name:
             taken.add(name)
         if "ports" in container:
-            _host_ports([container], path, found)
+            _host_ports([container], path, errs)
         if policy == "Always":
             _hooks_and_probes(container, at, within)
             continue
         for field in ("lifecycle", *_PROBES):
             if container.get(field) is not None:
-                found.append(errors.forbidden_value(f"{at}.{field}", _ONLY_SIDECARS))
+                errs.append(errors.forbidden_value(f"{at}.{field}", _ONLY_SIDECARS))
 
 
 def ephemeral(
@@ -115,83 +115,81 @@ def ephemeral(
     path: str,
     within: Surroundings,
 ) -> None:
-    found = within.found
+    errs = within.found
     known = {container.get("name") for container in others}
     taken = set(known)
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
         _common(container, at, within)
-        image_spaces(container, at, found)
+        image_spaces(container, at, errs)
         name = container.get("name")
         if name in taken:
-            found.append(errors.duplicate(f"{at}.name", name))
+            errs.append(errors.duplicate(f"{at}.name", name))
         taken.add(name)
         target = container.get("targetContainerName")
         if target and target not in known:
-            found.append(errors.not_found_value(f"{at}.targetContainerName", target))
+            errs.append(errors.not_found_value(f"{at}.targetContainerName", target))
         for field in _NOT_EPHEMERAL:
             if container.get(field):
                 text = "cannot be set for an Ephemeral Container"
-                found.append(errors.forbidden_value(f"{at}.{field}", text))
+                errs.append(errors.forbidden_value(f"{at}.{field}", text))
         for place, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
                     text = "cannot be set for an Ephemeral Container"
-                    found.append(
-                        errors.forbidden_value(f"{at}.volumeMounts[{place}].{field}", text)
-                    )
+                    errs.append(errors.forbidden_value(f"{at}.volumeMounts[{place}].{field}", text))
 
 
-def image_spaces(container: Container, path: str, found: list[FieldError]) -> None:
+def image_spaces(container: Container, path: str, errs: list[FieldError]) -> None:
     image = container.get("image") or ""
     if image and image != image.strip():
         text = "must not have leading or trailing whitespace"
-        found.append(errors.invalid_value(f"{path}.image", image, text))
+        errs.append(errors.invalid_value(f"{path}.image", image, text))
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
 def _common(container: Container, path: str, within: Surroundings) -> None:
-    found = within.found
+    errs = within.found
     get = container.get
     name = get("name") or ""
     if not name:
-        found.append(errors.required(f"{path}.name"))
+        errs.append(errors.required(f"{path}.name"))
     elif names.dns1123_label_errors(name):
-        checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+        checks.named(name, f"{path}.name", names.dns1123_label_errors, errs)
     if not get("image"):
-        found.append(errors.required(f"{path}.image"))
+        errs.append(errors.required(f"{path}.image"))
     if get("terminationMessagePolicy") != "File":
         checks.one_of(
             get("terminationMessagePolicy"),
             f"{path}.terminationMessagePolicy",
             _MESSAGE_POLICIES,
-            found,
+            errs,
         )
     if get("ports"):
-        _ports(container["ports"], f"{path}.ports", found)
+        _ports(container["ports"], f"{path}.ports", errs)
     if get("env"):
-        _env(container["env"], f"{path}.env", found)
+        _env(container["env"], f"{path}.env", errs)
     if get("envFrom"):
-        _env_from(container["envFrom"], f"{path}.envFrom", found)
+        _env_from(container["envFrom"], f"{path}.envFrom", errs)
     if get("volumeMounts"):
         _mounts(container, f"{path}.volumeMounts", within)
     if get("volumeDevices"):
         _devices(container, f"{path}.volumeDevices", within)
     if get("imagePullPolicy") not in _PULL_POLICIES:
-        checks.one_of(get("imagePullPolicy"), f"{path}.imagePullPolicy", _PULL_POLICIES, found)
+        checks.one_of(get("imagePullPolicy"), f"{path}.imagePullPolicy", _PULL_POLICIES, errs)
     if get("resources"):
-        resources.validate(container["resources"], f"{path}.resources", within.claim_names, found)
+        resources.validate(container["resources"], f"{path}.resources", within.claim_names, errs)
     if get("resizePolicy"):
         _resize(container["resizePolicy"], f"{path}.resizePolicy", within)
     if get("securityContext"):
         securitycontext.container(
-            container["securityContext"], f"{path}.securityContext", within.host_users, found
+            container["securityContext"], f"{path}.securityContext", within.host_users, errs
         )
 
 
-def _ports(ports: Sequence[Container], path: str, found: list[FieldError]) -> None:
+def _ports(ports: Sequence[Container], path: str, errs: list[FieldError]) -> None:
     taken: set[str] = set()
     for index, port in enumerate(ports):
         at = f"{path}[{index}]"
@@ -199,23 +197,23 @@ def _ports(ports: Sequence[Container], path: str, found: list[FieldError]) -> No
         if name:
             wrong = checks.port_name_errors(name)
             for text in wrong:
-                found.append(errors.invalid_value(f"{at}.name", name, text))
+                errs.append(errors.invalid_value(f"{at}.name", name, text))
             if not wrong:
                 if name in taken:
-                    found.append(errors.duplicate(f"{at}.name", name))
+                    errs.append(errors.duplicate(f"{at}.name", name))
                 taken.add(name)
         number = port.get("containerPort") or 0
         if not number:
-            found.append(errors.required(f"{at}.containerPort"))
+            errs.append(errors.required(f"{at}.containerPort"))
         else:
-            checks.port_number(number, f"{at}.containerPort", found)
+            checks.port_number(number, f"{at}.containerPort", errs)
         if port.get("hostPort"):
-            checks.port_number(port["hostPort"], f"{at}.hostPort", found)
+            checks.port_number(port["hostPort"], f"{at}.hostPort", errs)
         if port.get("protocol") not in _PROTOCOLS:
-            checks.one_of(port.get("protocol"), f"{at}.protocol", _PROTOCOLS, found)
+            checks.one_of(port.get("protocol"), f"{at}.protocol", _PROTOCOLS, errs)
 
 
-def _host_ports(containers: Sequence[Container], path: str, found: list[FieldError]) -> None:
+def _host_ports(containers: Sequence[Container], path: str, errs: list[FieldError]) -> None:
     taken: set[str] = set()
     for place, container in enumerate(containers):
         for index, port in enumerate(container.get("ports") or ()):
@@ -223,61 +221,61 @@ def _host_ports(containers: Sequence[Container], path: str, found: list[FieldErr
                 continue
             key = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{port['hostPort']}"
             if key in taken:
-                found.append(errors.duplicate(f"{path}[{place}].ports[{index}].hostPort", key))
+                errs.append(errors.duplicate(f"{path}[{place}].ports[{index}].hostPort", key))
             taken.add(key)
 
 
-def _env(variables: Sequence[Container], path: str, found: list[FieldError]) -> None:
+def _env(variables: Sequence[Container], path: str, errs: list[FieldError]) -> None:
     for index, variable in enumerate(variables):
         name = variable.get("name") or ""
         if not name:
-            found.append(errors.required(f"{path}[{index}].name"))
+            errs.append(errors.required(f"{path}[{index}].name"))
         else:
-            checks.named(name, f"{path}[{index}].name", checks.env_name_errors, found)
+            checks.named(name, f"{path}[{index}].name", checks.env_name_errors, errs)
         source = variable.get("valueFrom")
         if source is not None:
-            _value_from(source, variable, f"{path}[{index}].valueFrom", found)
+            _value_from(source, variable, f"{path}[{index}].valueFrom", errs)
 
 
-def _value_from(source: Container, variable: Container, path: str, found: list[FieldError]) -> None:
+def _value_from(source: Container, variable: Container, path: str, errs: list[FieldError]) -> None:
     count = 0
     if source.get("fieldRef") is not None:
         count += 1
-        podvolumes.object_field(source["fieldRef"], _ENV_FIELDS, f"{path}.fieldRef", found)
+        podvolumes.object_field(source["fieldRef"], _ENV_FIELDS, f"{path}.fieldRef", errs)
     if source.get("resourceFieldRef") is not None:
         count += 1
         at = f"{path}.resourceFieldRef"
-        podvolumes.resource_field(source["resourceFieldRef"], at, False, found)
+        podvolumes.resource_field(source["resourceFieldRef"], at, False, errs)
     for kind in ("configMapKeyRef", "secretKeyRef"):
         reference = source.get(kind)
         if reference is None:
             continue
         count += 1
         name, key = reference.get("name") or "", reference.get("key") or ""
-        checks.named(name, f"{path}.{kind}.name", names.dns1123_subdomain_errors, found)
+        checks.named(name, f"{path}.{kind}.name", names.dns1123_subdomain_errors, errs)
         if not key:
-            found.append(errors.required(f"{path}.{kind}.key"))
+            errs.append(errors.required(f"{path}.{kind}.key"))
         else:
-            checks.named(key, f"{path}.{kind}.key", checks.config_key_errors, found)
+            checks.named(key, f"{path}.{kind}.key", checks.config_key_errors, errs)
     if count == 0:
         text = (
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` "
             "or `secretKeyRef`"
         )
-        found.append(errors.invalid_value(path, "", text))
+        errs.append(errors.invalid_value(path, "", text))
     elif variable.get("value"):
         text = "may not be specified when `value` is not empty"
-        found.append(errors.invalid_value(path, "", text))
+        errs.append(errors.invalid_value(path, "", text))
     elif count > 1:
         text = "may not have more than one field specified at a time"
-        found.append(errors.invalid_value(path, "", text))
+        errs.append(errors.invalid_value(path, "", text))
 
 
-def _env_from(sources: Sequence[Container], path: str, found: list[FieldError]) -> None:
+def _env_from(sources: Sequence[Container], path: str, errs: list[FieldError]) -> None:
     for index, source in enumerate(sources):
         at = f"{path}[{index}]"
         if source.get("prefix"):
-            checks.named(source["prefix"], f"{at}.prefix", checks.env_name_errors, found)
+            checks.named(source["prefix"], f"{at}.prefix", checks.env_name_errors, errs)
         count = 0
         for kind in ("configMapRef", "secretRef"):
             reference = source.get(kind)
@@ -286,19 +284,19 @@ def _env_from(sources: Sequence[Container], path: str, found: list[FieldError]) 
             count += 1
             name = reference.get("name") or ""
             if not name:
-                found.append(errors.required(f"{at}.{kind}.name"))
+                errs.append(errors.required(f"{at}.{kind}.name"))
             else:
-                checks.named(name, f"{at}.{kind}.name", names.dns1123_subdomain_errors, found)
+                checks.named(name, f"{at}.{kind}.name", names.dns1123_subdomain_errors, errs)
         if count == 0:
             text = "must specify one of: `configMapRef` or `secretRef`"
-            found.append(errors.invalid_value(path, "", text))
+            errs.append(errors.invalid_value(path, "", text))
         elif count > 1:
             text = "may not have more than one field specified at a time"
-            found.append(errors.invalid_value(path, "", text))
+            errs.append(errors.invalid_value(path, "", text))
 
 
 def _mounts(container: Container, path: str, within: Surroundings) -> None:
-    found = within.found
+    errs = within.found
     taken: set[str] = set()
     devices = container.get("volumeDevices") or ()
     for index, mount in enumerate(container["volumeMounts"]):
@@ -310,7 +308,7 @@ def _mounts(container: Container, path: str, within: Surroundings) -> None:
         else:
             _mount_place(name, point, taken, f"{path}[{index}]", within)
             taken.add(point)
-        _mount_devices(name, point, devices, f"{path}[{index}]", found)
+        _mount_devices(name, point, devices, f"{path}[{index}]", errs)
         _mount_rest(mount, container, path, index, within)
 
 
@@ -329,43 +327,43 @@ def _mount_place(name: str, point: str, taken: set[str], path: str, within: Surr
 
 
 def _mount_devices(
-    name: str, point: str, devices: Sequence[Container], path: str, found: list[FieldError]
+    name: str, point: str, devices: Sequence[Container], path: str, errs: list[FieldError]
 ) -> None:
     if any(device.get("name") == name for device in devices):
         text = "must not already exist in volumeDevices"
-        found.append(errors.invalid_value(f"{path}.name", name, text))
+        errs.append(errors.invalid_value(f"{path}.name", name, text))
     if any(device.get("devicePath") == point for device in devices):
         text = "must not already exist as a path in volumeDevices"
-        found.append(errors.invalid_value(f"{path}.mountPath", point, text))
+        errs.append(errors.invalid_value(f"{path}.mountPath", point, text))
 
 
 def _mount_rest(
     mount: Container, container: Container, path: str, index: int, within: Surroundings
 ) -> None:
-    found = within.found
+    errs = within.found
     part, expression = mount.get("subPath"), mount.get("subPathExpr")
     if part:
-        checks.local_path(part, f"{path}.subPath", found)
+        checks.local_path(part, f"{path}.subPath", errs)
     if expression:
         if part:
             text = "subPathExpr and subPath are mutually exclusive"
-            found.append(errors.invalid_value(f"{path}[{index}].subPathExpr", expression, text))
-        checks.local_path(expression, f"{path}.subPathExpr", found)
+            errs.append(errors.invalid_value(f"{path}[{index}].subPathExpr", expression, text))
+        checks.local_path(expression, f"{path}.subPathExpr", errs)
     mode = mount.get("mountPropagation")
     if mode is not None:
         if mode not in _PROPAGATIONS:
-            found.append(errors.not_supported(f"{path}.mountPropagation", mode, _PROPAGATIONS))
+            errs.append(errors.not_supported(f"{path}.mountPropagation", mode, _PROPAGATIONS))
         privileged = (container.get("securityContext") or {}).get("privileged")
         if mode == "Bidirectional" and not privileged:
             text = "Bidirectional mount propagation is available only to privileged containers"
-            found.append(errors.forbidden_value(f"{path}.mountPropagation", text))
+            errs.append(errors.forbidden_value(f"{path}.mountPropagation", text))
     if mount.get("recursiveReadOnly") in ("Enabled", "IfPossible") and not mount.get("readOnly"):
         text = "may only be specified when readOnly is true"
-        found.append(errors.forbidden_value(f"{path}.recursiveReadOnly", text))
+        errs.append(errors.forbidden_value(f"{path}.recursiveReadOnly", text))
 
 
 def _devices(container: Container, path: str, within: Surroundings) -> None:
-    found = within.found
+    errs = within.found
     taken_names: set[str] = set()
     taken_paths: set[str] = set()
     mounts = container.get("volumeMounts") or ()
@@ -373,28 +371,28 @@ def _devices(container: Container, path: str, within: Surroundings) -> None:
         at = f"{path}[{index}]"
         name, point = device.get("name") or "", device.get("devicePath") or ""
         if not name:
-            found.append(errors.required(f"{at}.name"))
+            errs.append(errors.required(f"{at}.name"))
         if name in taken_names:
-            found.append(errors.invalid_value(f"{at}.name", name, "must be unique"))
+            errs.append(errors.invalid_value(f"{at}.name", name, "must be unique"))
         volume = within.volumes.get(name)
         if volume is None:
-            found.append(errors.not_found_value(f"{at}.name", name))
+            errs.append(errors.not_found_value(f"{at}.name", name))
         elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
             text = (
                 "can only use volume source type of PersistentVolumeClaim or Ephemeral "
                 "for block mode"
             )
-            found.append(errors.invalid_value(f"{at}.name", name, text))
+            errs.append(errors.invalid_value(f"{at}.name", name, text))
         if not point:
-            found.append(errors.required(f"{at}.devicePath"))
+            errs.append(errors.required(f"{at}.devicePath"))
         if point in taken_paths:
-            found.append(errors.invalid_value(f"{at}.devicePath", point, "must be unique"))
+            errs.append(errors.invalid_value(f"{at}.devicePath", point, "must be unique"))
         if ".." in point.split("/"):
             text = "can not contain backsteps ('..')"
-            found.append(errors.invalid_value(f"{at}.devicePath", point, text))
+            errs.append(errors.invalid_value(f"{at}.devicePath", point, text))
         if any(mount.get("name") == name for mount in mounts):
             text = "must not already exist in volumeMounts"
-            found.append(errors.invalid_value(f"{at}.name", name, text))
+            errs.append(errors.invalid_value(f"{at}.name", name, text))
         taken_names.add(name)
         taken_paths.add(point)
 
@@ -425,53 +423,53 @@ def _hooks_and_probes(container: Container, path: str, within: Surroundings) -> 
 
 
 def _probe(probe: Container, kind: str, path: str, within: Surroundings) -> None:
-    found = within.found
+    errs = within.found
     _handler(probe, path, within)
-    checks.not_negatives(probe, path, _PROBE_NUMBERS, found)  # type: ignore[arg-type]
+    checks.not_negatives(probe, path, _PROBE_NUMBERS, errs)  # type: ignore[arg-type]
     grace = probe.get("terminationGracePeriodSeconds")
     at = f"{path}.terminationGracePeriodSeconds"
     if grace is not None and grace <= 0:
-        found.append(errors.invalid_value(at, grace, "must be greater than 0"))
+        errs.append(errors.invalid_value(at, grace, "must be greater than 0"))
     if kind == "readinessProbe":
         if grace is not None:
-            found.append(errors.invalid_value(at, grace, "must not be set for readinessProbes"))
+            errs.append(errors.invalid_value(at, grace, "must not be set for readinessProbes"))
     elif probe.get("successThreshold") != 1:
         value = probe.get("successThreshold") or 0
-        found.append(errors.invalid_value(f"{path}.successThreshold", value, "must be 1"))
+        errs.append(errors.invalid_value(f"{path}.successThreshold", value, "must be 1"))
 
 
 def _handler(handler: Container, path: str, within: Surroundings) -> None:
-    found = within.found
+    errs = within.found
     kinds = [kind for kind in _HANDLERS if handler.get(kind) is not None]
     if not kinds:
-        found.append(errors.required(path, "must specify a handler type"))
+        errs.append(errors.required(path, "must specify a handler type"))
         return
     for kind in kinds[1:]:
         text = "may not specify more than 1 handler type"
-        found.append(errors.forbidden_value(f"{path}.{kind}", text))
+        errs.append(errors.forbidden_value(f"{path}.{kind}", text))
     kind = kinds[0]
     action, at = handler[kind], f"{path}.{kind}"
     if kind == "exec":
         if not action.get("command"):
-            found.append(errors.required(f"{at}.command"))
+            errs.append(errors.required(f"{at}.command"))
     elif kind == "httpGet":
-        _http_get(action, at, found)
+        _http_get(action, at, errs)
     elif kind in ("tcpSocket", "grpc"):
-        checks.port(action.get("port"), f"{at}.port", found)
+        checks.port(action.get("port"), f"{at}.port", errs)
     else:
         _sleep(action, at, within)
 
 
-def _http_get(action: Container, path: str, found: list[FieldError]) -> None:
+def _http_get(action: Container, path: str, errs: list[FieldError]) -> None:
     if not action.get("path"):
-        found.append(errors.required(f"{path}.path"))
-    checks.port(action.get("port"), f"{path}.port", found)
+        errs.append(errors.required(f"{path}.path"))
+    checks.port(action.get("port"), f"{path}.port", errs)
     if action.get("scheme") not in ("HTTP", "HTTPS"):
         scheme = action.get("scheme") or ""
-        found.append(errors.not_supported(f"{path}.scheme", scheme, ("HTTP", "HTTPS")))
+        errs.append(errors.not_supported(f"{path}.scheme", scheme, ("HTTP", "HTTPS")))
     for header in action.get("httpHeaders") or ():
         name = header.get("name") or ""
-        checks.named(name, f"{path}.httpHeaders", checks.header_errors, found)
+        checks.named(name, f"{path}.httpHeaders", checks.header_errors, errs)
 
 
 def _sleep(action: Container, path: str, within: Surroundings) -> None:

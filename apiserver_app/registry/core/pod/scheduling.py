@@ -23,7 +23,7 @@ _WEIGHT = "must be in the range 1-100"
 _plain_keys = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 
 
-def tolerations(items: Sequence[Term], path: str, found: list[FieldError]) -> None:
+def tolerations(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
     for index, item in enumerate(items):
         key, operator = item.get("key") or "", item.get("operator") or ""
         value, effect = item.get("value") or "", item.get("effect") or ""
@@ -31,85 +31,85 @@ def tolerations(items: Sequence[Term], path: str, found: list[FieldError]) -> No
             continue
         at = f"{path}[{index}]"
         if key:
-            checks.named(key, f"{at}.key", names.qualified_name_errors, found)
+            checks.named(key, f"{at}.key", names.qualified_name_errors, errs)
         elif operator != "Exists":
             text = (
                 "operator must be Exists when `key` is empty, "
                 'which means "match all values and all keys"'
             )
-            found.append(errors.invalid_value(f"{at}.operator", operator, text))
+            errs.append(errors.invalid_value(f"{at}.operator", operator, text))
         if item.get("tolerationSeconds") is not None and effect != "NoExecute":
             text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            found.append(errors.invalid_value(f"{at}.effect", effect, text))
+            errs.append(errors.invalid_value(f"{at}.effect", effect, text))
         if operator in ("", "Equal"):
             wrong = names.label_value_errors(value)
             if wrong:
-                found.append(errors.invalid_value(f"{at}.operator", value, ";".join(wrong)))
+                errs.append(errors.invalid_value(f"{at}.operator", value, ";".join(wrong)))
         elif operator == "Exists":
             if value:
                 text = "value must be empty when `operator` is 'Exists'"
-                found.append(errors.invalid_value(f"{at}.operator", value, text))
+                errs.append(errors.invalid_value(f"{at}.operator", value, text))
         else:
             allowed = ("Equal", "Exists")
-            found.append(errors.not_supported(f"{at}.operator", operator, allowed))
+            errs.append(errors.not_supported(f"{at}.operator", operator, allowed))
         if effect and effect not in EFFECTS:
-            found.append(errors.not_supported(f"{at}.effect", effect, EFFECTS))
+            errs.append(errors.not_supported(f"{at}.effect", effect, EFFECTS))
 
 
-def taints(items: Sequence[Term], path: str, found: list[FieldError]) -> None:
+def taints(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
     """A node's taints: key, value, effect, and no pair of key and effect twice."""
     seen: set[tuple[str, str]] = set()
     for index, item in enumerate(items):
         at = f"{path}[{index}]"
         key, value, effect = (item.get(name) or "" for name in ("key", "value", "effect"))
-        checks.named(key, f"{at}.key", names.qualified_name_errors, found)
+        checks.named(key, f"{at}.key", names.qualified_name_errors, errs)
         wrong = names.label_value_errors(value)
         if wrong:
-            found.append(errors.invalid_value(f"{at}.value", value, ";".join(wrong)))
-        checks.one_of(effect, f"{at}.effect", EFFECTS, found)
+            errs.append(errors.invalid_value(f"{at}.value", value, ";".join(wrong)))
+        checks.one_of(effect, f"{at}.effect", EFFECTS, errs)
         if (key, effect) in seen:
             shown = errors.GoText(
                 f"core.Taint{{Key:{errors.go_value(key)}, Value:{errors.go_value(value)}, "
                 f"Effect:{errors.go_value(effect)}, TimeAdded:<nil>}}"
             )
             text = "taints must be unique by key and effect pair"
-            found.append(FieldError("FieldValueDuplicate", at, shown, text))
+            errs.append(FieldError("FieldValueDuplicate", at, shown, text))
         seen.add((key, effect))
 
 
-def affinity(value: Term, path: str, found: list[FieldError]) -> None:
+def affinity(value: Term, path: str, errs: list[FieldError]) -> None:
     node = value.get("nodeAffinity")
     if node:
         at = f"{path}.nodeAffinity"
         if node.get(_REQUIRED) is not None:
-            node_selector(node[_REQUIRED], f"{at}.{_REQUIRED}", found)
+            node_selector(node[_REQUIRED], f"{at}.{_REQUIRED}", errs)
         for index, term in enumerate(node.get(_PREFERRED) or ()):
-            _weight(term, f"{at}.{_PREFERRED}[{index}]", found)
+            _weight(term, f"{at}.{_PREFERRED}[{index}]", errs)
             preference = term.get("preference") or {}
-            _node_term(preference, f"{at}.{_PREFERRED}[{index}].preference", False, found)
+            _node_term(preference, f"{at}.{_PREFERRED}[{index}].preference", False, errs)
     for kind in ("podAffinity", "podAntiAffinity"):
         rules = value.get(kind)
         if not rules:
             continue
         at = f"{path}.{kind}"
         for index, term in enumerate(rules.get(_REQUIRED) or ()):
-            _pod_term(term, f"{at}.{_REQUIRED}[{index}]", found)
+            _pod_term(term, f"{at}.{_REQUIRED}[{index}]", errs)
         for index, term in enumerate(rules.get(_PREFERRED) or ()):
-            _weight(term, f"{at}.{_PREFERRED}[{index}]", found)
+            _weight(term, f"{at}.{_PREFERRED}[{index}]", errs)
             inner = term.get("podAffinityTerm") or {}
-            _pod_term(inner, f"{at}.{_PREFERRED}[{index}].podAffinityTerm", found)
+            _pod_term(inner, f"{at}.{_PREFERRED}[{index}].podAffinityTerm", errs)
 
 
-def node_selector(selector: Term, path: str, found: list[FieldError]) -> None:
+def node_selector(selector: Term, path: str, errs: list[FieldError]) -> None:
     terms = selector.get("nodeSelectorTerms")
     if not terms:
         text = "must have at least one node selector term"
-        found.append(errors.required(f"{path}.nodeSelectorTerms", text))
+        errs.append(errors.required(f"{path}.nodeSelectorTerms", text))
     for index, term in enumerate(terms or ()):
-        _node_term(term, f"{path}.nodeSelectorTerms[{index}]", True, found)
+        _node_term(term, f"{path}.nodeSelectorTerms[{index}]", True, errs)
 
 
-def spread_constraints(items: Sequence[Term], path: str, found: list[FieldError]) -> None:
+def spread_constraints(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
     last = {
         (one.get("topologyKey"), one.get("whenUnsatisfiable")): index
         for index, one in enumerate(items)
@@ -119,142 +119,142 @@ def spread_constraints(items: Sequence[Term], path: str, found: list[FieldError]
         skew = item.get("maxSkew") or 0
         if skew <= 0:
             text = "must be greater than zero"
-            found.append(errors.invalid_value(f"{at}.maxSkew", skew, text))
+            errs.append(errors.invalid_value(f"{at}.maxSkew", skew, text))
         key, action = item.get("topologyKey") or "", item.get("whenUnsatisfiable") or ""
         if not key:
-            found.append(errors.required(f"{at}.topologyKey", "can not be empty"))
+            errs.append(errors.required(f"{at}.topologyKey", "can not be empty"))
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             allowed = ("DoNotSchedule", "ScheduleAnyway")
-            found.append(errors.not_supported(f"{at}.whenUnsatisfiable", action, allowed))
+            errs.append(errors.not_supported(f"{at}.whenUnsatisfiable", action, allowed))
         if last.get((key, action), 0) > index:
             pair = f"{at}.{{topologyKey, whenUnsatisfiable}}"
-            found.append(errors.duplicate(pair, f"{{{key}, {action}}}"))
-        _min_domains(item, action, f"{at}.minDomains", found)
+            errs.append(errors.duplicate(pair, f"{{{key}, {action}}}"))
+        _min_domains(item, action, f"{at}.minDomains", errs)
         for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = item.get(field)
             if policy is not None and policy not in ("Honor", "Ignore"):
-                found.append(errors.not_supported(f"{at}.{field}", policy, ("Honor", "Ignore")))
-        _label_keys(item, at, found)
-        selectors.validate(item.get("labelSelector"), f"{at}.labelSelector", found)
+                errs.append(errors.not_supported(f"{at}.{field}", policy, ("Honor", "Ignore")))
+        _label_keys(item, at, errs)
+        selectors.validate(item.get("labelSelector"), f"{at}.labelSelector", errs)
 
 
-def gates(items: Sequence[Term], path: str, found: list[FieldError]) -> None:
+def gates(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
     seen: set[str] = set()
     for index, item in enumerate(items):
         name = item.get("name") or ""
-        checks.named(name, f"{path}[{index}]", names.qualified_name_errors, found)
+        checks.named(name, f"{path}[{index}]", names.qualified_name_errors, errs)
         if name in seen:
-            found.append(errors.duplicate(f"{path}[{index}]", name))
+            errs.append(errors.duplicate(f"{path}[{index}]", name))
         seen.add(name)
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _weight(term: Term, path: str, found: list[FieldError]) -> None:
+def _weight(term: Term, path: str, errs: list[FieldError]) -> None:
     weight = term.get("weight") or 0
     if not 0 < weight <= 100:
-        found.append(errors.invalid_value(f"{path}.weight", weight, _WEIGHT))
+        errs.append(errors.invalid_value(f"{path}.weight", weight, _WEIGHT))
 
 
-def _node_term(term: Term, path: str, strict: bool, found: list[FieldError]) -> None:
+def _node_term(term: Term, path: str, strict: bool, errs: list[FieldError]) -> None:
     for index, rule in enumerate(term.get("matchExpressions") or ()):
-        _node_rule(rule, f"{path}.matchExpressions[{index}]", strict, found)
+        _node_rule(rule, f"{path}.matchExpressions[{index}]", strict, errs)
     for index, rule in enumerate(term.get("matchFields") or ()):
-        _field_rule(rule, f"{path}.matchFields[{index}]", found)
+        _field_rule(rule, f"{path}.matchFields[{index}]", errs)
 
 
-def _node_rule(rule: Term, path: str, strict: bool, found: list[FieldError]) -> None:
+def _node_rule(rule: Term, path: str, strict: bool, errs: list[FieldError]) -> None:
     operator, values = rule.get("operator") or "", rule.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
             text = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(errors.required(f"{path}.values", text))
+            errs.append(errors.required(f"{path}.values", text))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
             text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(errors.forbidden_value(f"{path}.values", text))
+            errs.append(errors.forbidden_value(f"{path}.values", text))
     elif operator in ("Gt", "Lt"):
         if len(values) != 1:
             text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            found.append(errors.required(f"{path}.values", text))
+            errs.append(errors.required(f"{path}.values", text))
     else:
         text = "not a valid selector operator"
-        found.append(errors.invalid_value(f"{path}.operator", operator, text))
-    checks.named(rule.get("key") or "", f"{path}.key", names.qualified_name_errors, found)
+        errs.append(errors.invalid_value(f"{path}.operator", operator, text))
+    checks.named(rule.get("key") or "", f"{path}.key", names.qualified_name_errors, errs)
     if strict:
         for index, value in enumerate(values):
-            checks.named(value, f"{path}.values[{index}]", names.label_value_errors, found)
+            checks.named(value, f"{path}.values[{index}]", names.label_value_errors, errs)
 
 
-def _field_rule(rule: Term, path: str, found: list[FieldError]) -> None:
+def _field_rule(rule: Term, path: str, errs: list[FieldError]) -> None:
     operator, values = rule.get("operator") or "", rule.get("values") or ()
     if operator in ("In", "NotIn"):
         if len(values) != 1:
             text = (
                 "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             )
-            found.append(errors.required(f"{path}.values", text))
+            errs.append(errors.required(f"{path}.values", text))
     else:
         text = "not a valid selector operator"
-        found.append(errors.invalid_value(f"{path}.operator", operator, text))
+        errs.append(errors.invalid_value(f"{path}.operator", operator, text))
     key = rule.get("key") or ""
     if key != "metadata.name":
         text = "not a valid field selector key"
-        found.append(errors.invalid_value(f"{path}.key", key, text))
+        errs.append(errors.invalid_value(f"{path}.key", key, text))
         return
     for index, value in enumerate(values):
-        checks.named(value, f"{path}.values[{index}]", names.dns1123_subdomain_errors, found)
+        checks.named(value, f"{path}.values[{index}]", names.dns1123_subdomain_errors, errs)
 
 
-def _pod_term(term: Term, path: str, found: list[FieldError]) -> None:
-    selectors.validate(term.get("labelSelector"), f"{path}.labelSelector", found)
-    selectors.validate(term.get("namespaceSelector"), f"{path}.namespaceSelector", found)
+def _pod_term(term: Term, path: str, errs: list[FieldError]) -> None:
+    selectors.validate(term.get("labelSelector"), f"{path}.labelSelector", errs)
+    selectors.validate(term.get("namespaceSelector"), f"{path}.namespaceSelector", errs)
     for name in term.get("namespaces") or ():
-        checks.named(name, f"{path}.namespace", names.dns1123_label_errors, found)
+        checks.named(name, f"{path}.namespace", names.dns1123_label_errors, errs)
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         keys = term.get(field) or ()
         if keys and term.get("labelSelector") is None:
             text = "must not be specified when labelSelector is not set"
-            found.append(errors.forbidden_value(f"{path}.{field}", text))
+            errs.append(errors.forbidden_value(f"{path}.{field}", text))
             continue
         for index, key in enumerate(keys):
-            checks.named(key, f"{path}.{field}[{index}]", names.qualified_name_errors, found)
+            checks.named(key, f"{path}.{field}[{index}]", names.qualified_name_errors, errs)
     for index, key in enumerate(term.get("matchLabelKeys") or ()):
         if key in (term.get("mismatchLabelKeys") or ()):
             text = "exists in both matchLabelKeys and mismatchLabelKeys"
-            found.append(errors.invalid_value(f"{path}.matchLabelKeys[{index}]", key, text))
+            errs.append(errors.invalid_value(f"{path}.matchLabelKeys[{index}]", key, text))
     key = term.get("topologyKey") or ""
     if not key:
-        found.append(errors.required(f"{path}.topologyKey", "can not be empty"))
-    checks.named(key, f"{path}.topologyKey", names.qualified_name_errors, found)
+        errs.append(errors.required(f"{path}.topologyKey", "can not be empty"))
+    checks.named(key, f"{path}.topologyKey", names.qualified_name_errors, errs)
 
 
-def _min_domains(item: Term, action: str, path: str, found: list[FieldError]) -> None:
+def _min_domains(item: Term, action: str, path: str, errs: list[FieldError]) -> None:
     value = item.get("minDomains")
     if value is None:
         return
     if value <= 0:
-        found.append(errors.invalid_value(path, value, "must be greater than zero"))
+        errs.append(errors.invalid_value(path, value, "must be greater than zero"))
     if action != "DoNotSchedule":
         text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        found.append(errors.invalid_value(path, value, text))
+        errs.append(errors.invalid_value(path, value, text))
 
 
-def _label_keys(item: Term, path: str, found: list[FieldError]) -> None:
+def _label_keys(item: Term, path: str, errs: list[FieldError]) -> None:
     keys = item.get("matchLabelKeys") or ()
     if not keys:
         return
     selector = item.get("labelSelector")
     if selector is None:
         text = "must not be specified when labelSelector is not set"
-        found.append(errors.forbidden_value(f"{path}.matchLabelKeys", text))
+        errs.append(errors.forbidden_value(f"{path}.matchLabelKeys", text))
         selector = {}
     used = set(selector.get("matchLabels") or ())
     used |= {rule.get("key") for rule in selector.get("matchExpressions") or ()}
     for index, key in enumerate(keys):
         at = f"{path}.matchLabelKeys[{index}]"
-        checks.named(key, at, names.qualified_name_errors, found)
+        checks.named(key, at, names.qualified_name_errors, errs)
         if key in used:
             text = "exists in both matchLabelKeys and labelSelector"
-            found.append(errors.invalid_value(at, key, text))
+            errs.append(errors.invalid_value(at, key, text))

@@ -24,71 +24,71 @@ _IDS = ("runAsUser", "runAsGroup")
 _WINDOWS_ONLY = "windows options cannot be set for a linux pod"
 
 
-def pod(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def pod(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     context = spec.get("securityContext")
     if not context:
         return
     at = f"{path}.securityContext"
     for field in ("fsGroup", *_IDS):
-        _identity(context.get(field), f"{at}.{field}", found)
+        _identity(context.get(field), f"{at}.{field}", errs)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
-        _identity(group, f"{at}.supplementalGroups[{index}]", found)
+        _identity(group, f"{at}.supplementalGroups[{index}]", errs)
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
         text = "ShareProcessNamespace and HostPID cannot both be enabled"
-        found.append(errors.invalid_value(f"{at}.shareProcessNamespace", True, text))
-    _sysctls(context, spec, f"{at}.sysctls", found)
-    _choice(context, "fsGroupChangePolicy", at, ("Always", "OnRootMismatch"), found)
-    _seccomp(context.get("seccompProfile"), f"{at}.seccompProfile", found)
-    _app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile", found)
-    windows.options(context.get("windowsOptions"), f"{at}.windowsOptions", found)
-    _choice(context, "supplementalGroupsPolicy", at, ("Merge", "Strict"), found)
-    _choice(context, "seLinuxChangePolicy", at, ("MountOption", "Recursive"), found)
+        errs.append(errors.invalid_value(f"{at}.shareProcessNamespace", True, text))
+    _sysctls(context, spec, f"{at}.sysctls", errs)
+    _choice(context, "fsGroupChangePolicy", at, ("Always", "OnRootMismatch"), errs)
+    _seccomp(context.get("seccompProfile"), f"{at}.seccompProfile", errs)
+    _app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile", errs)
+    windows.options(context.get("windowsOptions"), f"{at}.windowsOptions", errs)
+    _choice(context, "supplementalGroupsPolicy", at, ("Merge", "Strict"), errs)
+    _choice(context, "seLinuxChangePolicy", at, ("MountOption", "Recursive"), errs)
 
 
 def container(
-    context: SecurityContext, path: str, host_users: bool, found: list[FieldError]
+    context: SecurityContext, path: str, host_users: bool, errs: list[FieldError]
 ) -> None:
     for field in _IDS:
-        _identity(context.get(field), f"{path}.{field}", found)
+        _identity(context.get(field), f"{path}.{field}", errs)
     mount = context.get("procMount")
     if mount is not None:
         if mount not in ("Default", "Unmasked"):
             allowed = ("Default", "Unmasked")
-            found.append(errors.not_supported(f"{path}.procMount", mount, allowed))
+            errs.append(errors.not_supported(f"{path}.procMount", mount, allowed))
         if host_users and mount == "Unmasked":
             text = "`hostUsers` must be false to use `Unmasked`"
-            found.append(errors.invalid_value(f"{path}.procMount", mount, text))
-    _seccomp(context.get("seccompProfile"), f"{path}.seccompProfile", found)
+            errs.append(errors.invalid_value(f"{path}.procMount", mount, text))
+    _seccomp(context.get("seccompProfile"), f"{path}.seccompProfile", errs)
     if context.get("allowPrivilegeEscalation") is False:
-        _no_escalation(context, path, found)
-    windows.options(context.get("windowsOptions"), f"{path}.windowsOptions", found)
-    _app_armor(context.get("appArmorProfile"), f"{path}.appArmorProfile", found)
+        _no_escalation(context, path, errs)
+    windows.options(context.get("windowsOptions"), f"{path}.windowsOptions", errs)
+    _app_armor(context.get("appArmorProfile"), f"{path}.appArmorProfile", errs)
 
 
-def operating_system(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def operating_system(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     """spec.os: its name, and what the other system's pods have only."""
     system = spec.get("os")
     if system is None:
         return
     name = system.get("name") or ""
     if not name:
-        found.append(errors.required(f"{path}.os.name", "cannot be empty"))
+        errs.append(errors.required(f"{path}.os.name", "cannot be empty"))
     elif name not in ("linux", "windows"):
-        found.append(errors.not_supported(f"{path}.os", name, ("linux", "windows")))
+        errs.append(errors.not_supported(f"{path}.os", name, ("linux", "windows")))
     elif name == "windows":
-        windows.only(spec, path, found)
+        windows.only(spec, path, errs)
     elif name == "linux":
         if (spec.get("securityContext") or {}).get("windowsOptions") is not None:
             at = f"{path}.securityContext.windowsOptions"
-            found.append(errors.forbidden_value(at, _WINDOWS_ONLY))
+            errs.append(errors.forbidden_value(at, _WINDOWS_ONLY))
         for group in ("initContainers", "containers"):
             for index, item in enumerate(spec.get(group) or ()):
                 if (item.get("securityContext") or {}).get("windowsOptions") is not None:
                     at = f"{path}.{group}[{index}].securityContext.windowsOptions"
-                    found.append(errors.forbidden_value(at, _WINDOWS_ONLY))
+                    errs.append(errors.forbidden_value(at, _WINDOWS_ONLY))
 
 
-def host_users(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> None:
+def host_users(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     """A user namespace of its own goes with no namespace of the host."""
     if spec.get("hostUsers") is not False:
         return
@@ -99,15 +99,15 @@ def host_users(spec: Mapping[str, Any], path: str, found: list[FieldError]) -> N
     ):
         if spec.get(field):
             text = "when `pod.Spec.HostUsers` is false"
-            found.append(errors.forbidden_value(f"{path}.{shown}", text))
+            errs.append(errors.forbidden_value(f"{path}.{shown}", text))
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _identity(value: int | None, path: str, found: list[FieldError]) -> None:
+def _identity(value: int | None, path: str, errs: list[FieldError]) -> None:
     if value is not None and not 0 <= value <= checks.MAX_INT32:
-        found.append(errors.invalid_value(path, value, checks.ID_RANGE))
+        errs.append(errors.invalid_value(path, value, checks.ID_RANGE))
 
 
 def _choice(
@@ -115,38 +115,38 @@ def _choice(
     field: str,
     path: str,
     allowed: tuple[str, ...],
-    found: list[FieldError],
+    errs: list[FieldError],
 ) -> None:
     value = context.get(field)
     if value is not None and value not in allowed:
-        found.append(errors.not_supported(f"{path}.{field}", value, allowed))
+        errs.append(errors.not_supported(f"{path}.{field}", value, allowed))
 
 
-def _seccomp(profile: SecurityContext | None, path: str, found: list[FieldError]) -> None:
+def _seccomp(profile: SecurityContext | None, path: str, errs: list[FieldError]) -> None:
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
     if not kind:
         text = "type is required when seccompProfile is set"
-        found.append(errors.required(f"{path}.type", text))
+        errs.append(errors.required(f"{path}.type", text))
     elif kind not in _PROFILES:
-        found.append(errors.not_supported(f"{path}.type", kind, _PROFILES))
+        errs.append(errors.not_supported(f"{path}.type", kind, _PROFILES))
     if kind == "Localhost":
         if local is None:
             text = "must be set when seccomp type is Localhost"
-            found.append(errors.required(f"{path}.localhostProfile", text))
+            errs.append(errors.required(f"{path}.localhostProfile", text))
         else:
-            checks.local_path(local, f"{path}.localhostProfile", found)
+            checks.local_path(local, f"{path}.localhostProfile", errs)
     elif local is not None:
         shown = errors.GoText(
             f"core.SeccompProfile{{Type:{errors.go_value(kind)}, "
             f"LocalhostProfile:{gosyntax.pointer('string', local)}}}"
         )
         text = "can only be set when seccomp type is Localhost"
-        found.append(errors.invalid_value(f"{path}.localhostProfile", shown, text))
+        errs.append(errors.invalid_value(f"{path}.localhostProfile", shown, text))
 
 
-def _app_armor(profile: SecurityContext | None, path: str, found: list[FieldError]) -> None:
+def _app_armor(profile: SecurityContext | None, path: str, errs: list[FieldError]) -> None:
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
@@ -154,22 +154,22 @@ def _app_armor(profile: SecurityContext | None, path: str, found: list[FieldErro
     if kind == "Localhost":
         if not local:
             text = "must be set when AppArmor type is Localhost"
-            found.append(errors.required(at, text))
+            errs.append(errors.required(at, text))
         elif local != local.strip():
             text = "must not be padded with whitespace"
-            found.append(errors.invalid_value(at, local, text))
+            errs.append(errors.invalid_value(at, local, text))
     elif kind in ("RuntimeDefault", "Unconfined"):
         if local is not None:
             text = "can only be set when AppArmor type is Localhost"
-            found.append(errors.invalid_value(at, local, text))
+            errs.append(errors.invalid_value(at, local, text))
     elif not kind:
         text = "type is required when appArmorProfile is set"
-        found.append(errors.required(f"{path}.type", text))
+        errs.append(errors.required(f"{path}.type", text))
     else:
-        found.append(errors.not_supported(f"{path}.type", kind, _PROFILES))
+        errs.append(errors.not_supported(f"{path}.type", kind, _PROFILES))
 
 
-def _no_escalation(context: SecurityContext, path: str, found: list[FieldError]) -> None:
+def _no_escalation(context: SecurityContext, path: str, errs: list[FieldError]) -> None:
     shown = errors.GoText(
         "core.SecurityContext{Capabilities:"
         f"{gosyntax.pointer('core.Capabilities', context.get('capabilities'))}, "
@@ -189,30 +189,30 @@ def _no_escalation(context: SecurityContext, path: str, found: list[FieldError])
     )
     if context.get("privileged"):
         text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        found.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, shown, text))
     if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
         text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-        found.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, shown, text))
 
 
 def _sysctls(
-    context: SecurityContext, spec: Mapping[str, Any], path: str, found: list[FieldError]
+    context: SecurityContext, spec: Mapping[str, Any], path: str, errs: list[FieldError]
 ) -> None:
     seen: set[str] = set()
     for index, sysctl in enumerate(context.get("sysctls") or ()):
         at, name = f"{path}[{index}].name", sysctl.get("name") or ""
         if not name:
-            found.append(errors.required(at))
+            errs.append(errors.required(at))
         elif len(name) > 253 or not _is_sysctl(name):
             text = f"must have at most 253 characters and match regex ^{_SYSCTL}$"
-            found.append(errors.invalid_value(at, name, text))
+            errs.append(errors.invalid_value(at, name, text))
         elif name in seen:
-            found.append(errors.duplicate(at, name))
+            errs.append(errors.duplicate(at, name))
         seen.add(name)
         plain = name.replace("/", ".")
         if spec.get("hostNetwork") and plain.startswith("net."):
             text = "may not be specified when 'hostNetwork' is true"
-            found.append(errors.invalid_value(at, name, text))
+            errs.append(errors.invalid_value(at, name, text))
         elif spec.get("hostIPC") and plain.startswith(("kernel.shm", "kernel.msg", "fs.mqueue.")):
             text = "may not be specified when 'hostIPC' is true"
-            found.append(errors.invalid_value(at, name, text))
+            errs.append(errors.invalid_value(at, name, text))

@@ -49,41 +49,41 @@ def fill(status: dict[str, Any], old: Status) -> None:
                 gofields.arrange(container, "core.v1.ContainerStatus")
 
 
-def validate(obj: Object, old: Object, found: list[FieldError]) -> None:
+def validate(obj: Object, old: Object, errs: list[FieldError]) -> None:
     status, before = obj.get("status") or {}, old.get("status") or {}
     spec = old["spec"]
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type") or ""
         if kind not in _SYSTEM_CONDITIONS:
             at = f"metadata.conditions[{index}].Type"
-            checks.named(kind, at, names.qualified_name_errors, found)
+            checks.named(kind, at, names.qualified_name_errors, errs)
     nominated = status.get("nominatedNodeName")
     if nominated and nominated != before.get("nominatedNodeName"):
         at = "status.nominatedNodeName"
-        checks.named(nominated, at, names.dns1123_subdomain_errors, found)
+        checks.named(nominated, at, names.dns1123_subdomain_errors, errs)
     if status.get("qosClass") != before.get("qosClass"):
         value = status.get("qosClass") or ""
-        found.append(errors.invalid_value("status.qosClass", value, "field is immutable"))
+        errs.append(errors.invalid_value("status.qosClass", value, "field is immutable"))
     if spec.get("restartPolicy") != "Always":
-        _stays_terminated(status, before, spec, "containerStatuses", found)
-        _stays_terminated(status, before, spec, "initContainerStatuses", found)
+        _stays_terminated(status, before, spec, "containerStatuses", errs)
+        _stays_terminated(status, before, spec, "initContainerStatuses", errs)
     addresses = status.get("podIPs")
     if addresses:
-        _addresses(addresses, "podIPs", found)
+        _addresses(addresses, "podIPs", errs)
     hosts = status.get("hostIPs")
     if hosts:
         first = hosts[0].get("ip")
         if status.get("hostIP") != first:
             text = "must be equal to `hostIP`"
-            found.append(errors.invalid_value("status.hostIPs[0].ip", first, text))
-        _addresses(hosts, "hostIPs", found)
+            errs.append(errors.invalid_value("status.hostIPs[0].ip", first, text))
+        _addresses(hosts, "hostIPs", errs)
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
 def _stays_terminated(
-    status: Status, before: Status, spec: Status, group: str, found: list[FieldError]
+    status: Status, before: Status, spec: Status, group: str, errs: list[FieldError]
 ) -> None:
     """A container that ended for good does not run again."""
     sidecars = ()
@@ -103,25 +103,25 @@ def _stays_terminated(
             runs = (after.get("state") or {}).get("terminated") is None
             if after.get("name") == container.get("name") and runs:
                 text = "may not be transitioned to non-terminated state"
-                found.append(errors.forbidden_value(f"status.{group}[{index}].state", text))
+                errs.append(errors.forbidden_value(f"status.{group}[{index}].state", text))
 
 
-def _addresses(items: Sequence[Status], field: str, found: list[FieldError]) -> None:
+def _addresses(items: Sequence[Status], field: str, errs: list[FieldError]) -> None:
     if len(items) == 1:
         address = items[0].get("ip") or ""
         if not _plain_ipv4(address):
-            checks.ip(address, f"status.{field}[0]", found)
+            checks.ip(address, f"status.{field}[0]", errs)
         return
     values = [item.get("ip") or "" for item in items]
     for index, value in enumerate(values):
-        checks.ip(value, f"status.{field}[{index}]", found)
+        checks.ip(value, f"status.{field}[{index}]", errs)
     name = "core.PodIP" if field == "podIPs" else "core.HostIP"
     inner = ", ".join(f"{name}{{IP:{errors.go_value(value)}}}" for value in values)
-    checks.ip_list(values, f"status.{field}", "IP", errors.GoText(f"[]{name}{{{inner}}}"), found)
+    checks.ip_list(values, f"status.{field}", "IP", errors.GoText(f"[]{name}{{{inner}}}"), errs)
     for index, value in enumerate(values):
         if value in values[:index]:
             shown = errors.GoText(f"{name}{{IP:{errors.go_value(value)}}}")
-            found.append(errors.duplicate(f"status.{field}[{index}]", shown))
+            errs.append(errors.duplicate(f"status.{field}[{index}]", shown))
 
 
 def _plain_ipv4(value: str) -> bool:

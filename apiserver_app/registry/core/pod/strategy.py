@@ -72,16 +72,16 @@ class PodStrategy(Strategy):
         obj["status"] = status
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        self._validate_spec(obj, found)
+        errs: list[FieldError] = []
+        self._validate_spec(obj, errs)
         spec = obj["spec"]
         if spec.get("ephemeralContainers"):
             text = "cannot be set on create"
-            found.append(errors.forbidden_value("spec.ephemeralContainers", text))
+            errs.append(errors.forbidden_value("spec.ephemeralContainers", text))
         if spec.get("schedulingGates") and spec.get("nodeName"):
             text = "cannot be set until all schedulingGates have been cleared"
-            found.append(errors.forbidden_value("spec.nodeName", text))
-        return found
+            errs.append(errors.forbidden_value("spec.nodeName", text))
+        return errs
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or {}
@@ -96,21 +96,21 @@ class PodStrategy(Strategy):
             obj["metadata"]["generation"] = generation + changed
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         spec, before = obj["spec"], old["spec"]
         same = spec is before or spec == before
         if not same:
-            self._validate_spec(obj, found)
-        update.changed_annotations(obj, old, found)
+            self._validate_spec(obj, errs)
+        update.changed_annotations(obj, old, errs)
         if same:
-            return found
+            return errs
         if ctx.subresource == "ephemeralcontainers":
-            update.ephemeral(spec, before, ctx.version, found)
+            update.ephemeral(spec, before, ctx.version, errs)
         elif ctx.subresource == "resize":
-            update.resize(obj, old, found)
+            update.resize(obj, old, errs)
         else:
-            update.spec(spec, before, ctx.version, found)
-        return found
+            update.spec(spec, before, ctx.version, errs)
+        return errs
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
         metadata, before = obj["metadata"], old["metadata"]
@@ -129,24 +129,24 @@ class PodStrategy(Strategy):
         podstatus.fill(status, old.get("status") or {})
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
-        update.changed_annotations(obj, old, found)
-        podstatus.validate(obj, old, found)
-        return found
+        errs: list[FieldError] = []
+        update.changed_annotations(obj, old, errs)
+        podstatus.validate(obj, old, errs)
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         if old is not None:
             return []
-        told = []
+        warnings = []
         name = meta.name_of(obj)
         wrong = names.dns1123_label_errors(name) if name else []
         if wrong:
-            told.append(
+            warnings.append(
                 "metadata.name: this is used in the Pod's hostname, which can result in "
                 f"surprising behavior; a DNS label is recommended: [{' '.join(wrong)}]"
             )
-        podwarnings.add(obj["spec"], obj["metadata"], "spec", told)
-        return told
+        podwarnings.add(obj["spec"], obj["metadata"], "spec", warnings)
+        return warnings
 
     def grace_seconds(self, obj: Object, options: Object) -> int | None:
         """What was asked for, or the pod's own; none at all where no kubelet has to stop it."""
@@ -171,27 +171,27 @@ class PodStrategy(Strategy):
             return str(addresses[0].get("ip") or "") if addresses else ""
         return super().selectable_value(obj, path)
 
-    def _validate_spec(self, obj: Object, found: list[FieldError]) -> None:
+    def _validate_spec(self, obj: Object, errs: list[FieldError]) -> None:
         spec, metadata = obj["spec"], obj["metadata"]
         annotations = metadata.get("annotations")
         if annotations:
-            validation.pod_annotations(annotations, spec, "metadata.annotations", found)
-        validation.validate(spec, metadata.get("name") or "", "spec", True, found)
+            validation.pod_annotations(annotations, spec, "metadata.annotations", errs)
+        validation.validate(spec, metadata.get("name") or "", "spec", True, errs)
         if not spec.get("serviceAccountName"):
-            _tokens_without_account(spec.get("volumes") or (), found)
+            _tokens_without_account(spec.get("volumes") or (), errs)
         for group in ("containers", "initContainers"):
             for index, container in enumerate(spec.get(group) or ()):
                 image = container.get("image") or ""
                 if image[:1].isspace() or image[-1:].isspace():
                     text = "must not have leading or trailing whitespace"
                     at = f"spec.{group}[{index}].image"
-                    found.append(errors.invalid_value(at, image, text))
+                    errs.append(errors.invalid_value(at, image, text))
 
 
-def _tokens_without_account(volumes: Any, found: list[FieldError]) -> None:
+def _tokens_without_account(volumes: Any, errs: list[FieldError]) -> None:
     for index, volume in enumerate(volumes):
         for place, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
                 text = "must not be specified when serviceAccountName is not set"
                 at = f"spec.volumes[{index}].projected.sources[{place}].serviceAccountToken"
-                found.append(errors.forbidden_value(at, text))
+                errs.append(errors.forbidden_value(at, text))

@@ -30,7 +30,7 @@ _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _GROUPS = ("containers", "initContainers")
 
 
-def changed_annotations(obj: Object, old: Object, found: list[FieldError]) -> None:
+def changed_annotations(obj: Object, old: Object, errs: list[FieldError]) -> None:
     after = obj["metadata"].get("annotations") or {}
     before = old["metadata"].get("annotations") or {}
     if after is before or after == before:
@@ -40,45 +40,45 @@ def changed_annotations(obj: Object, old: Object, found: list[FieldError]) -> No
             continue
         if key.startswith(_APP_ARMOR):
             text = "may not remove or update AppArmor annotations"
-            found.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
+            errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
         if key == _MIRROR:
             text = "may not remove or update mirror pod annotation"
-            found.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
+            errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
     for key in after:
         if key in before:
             continue
         if key.startswith(_APP_ARMOR):
             text = "may not add AppArmor annotations"
-            found.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
+            errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
         if key == _MIRROR:
             text = "may not add mirror pod annotation"
-            found.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
-    validation.pod_annotations(after, obj["spec"], "metadata.annotations", found)
+            errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
+    validation.pod_annotations(after, obj["spec"], "metadata.annotations", errs)
 
 
-def spec(after: Spec, before: Spec, version: str, found: list[FieldError]) -> None:
+def spec(after: Spec, before: Spec, version: str, errs: list[FieldError]) -> None:
     """The rules of a plain update of a pod whose spec differs."""
     for group in _GROUPS:
         if len(after.get(group) or ()) != len(before.get(group) or ()):
             text = "pod updates may not add or remove containers"
-            found.append(errors.forbidden_value(f"spec.{group}", text))
+            errs.append(errors.forbidden_value(f"spec.{group}", text))
             return
-    if not _deadline(after, before, found):
+    if not _deadline(after, before, errs):
         return
-    _tolerations(after, before, found)
-    _gates(after, before, found)
+    _tolerations(after, before, errs)
+    _gates(after, before, errs)
     munged = _munged(after, before)
     if before.get("schedulingGates"):
-        _gated(munged, before, found)
+        _gated(munged, before, errs)
     if munged != before:
         text = (
             f"pod updates may not change fields other than {_UPDATABLE}\n"
             f"{godiff.of(before, munged, 'core.PodSpec', version)}"
         )
-        found.append(errors.forbidden_value("spec", text))
+        errs.append(errors.forbidden_value("spec", text))
 
 
-def ephemeral(after: Spec, before: Spec, version: str, found: list[FieldError]) -> None:
+def ephemeral(after: Spec, before: Spec, version: str, errs: list[FieldError]) -> None:
     """Ephemeral containers are only ever added."""
     now = {item.get("name"): item for item in after.get("ephemeralContainers") or ()}
     for item in before.get("ephemeralContainers") or ():
@@ -86,16 +86,16 @@ def ephemeral(after: Spec, before: Spec, version: str, found: list[FieldError]) 
         path = "spec.ephemeralContainers"
         if name not in now:
             text = f'existing ephemeral containers "{name}" may not be removed\n'
-            found.append(errors.forbidden_value(path, text))
+            errs.append(errors.forbidden_value(path, text))
         elif now[name] != item:
             text = (
                 f'existing ephemeral containers "{name}" may not be changed\n'
                 f"{godiff.of(item, now[name], 'core.EphemeralContainer', version)}"
             )
-            found.append(errors.forbidden_value(path, text))
+            errs.append(errors.forbidden_value(path, text))
 
 
-def resize(obj: Object, old: Object, found: list[FieldError]) -> None:
+def resize(obj: Object, old: Object, errs: list[FieldError]) -> None:
     """Only cpu and memory of containers change, and none of them is taken away."""
     after, before = obj["spec"], old["spec"]
     for word, holds in (
@@ -104,19 +104,19 @@ def resize(obj: Object, old: Object, found: list[FieldError]) -> None:
         ("windows pods", (before.get("os") or {}).get("name") == "windows"),
     ):
         if holds:
-            found[:] = [errors.forbidden_value("", f"{word} cannot be resized")]
+            errs[:] = [errors.forbidden_value("", f"{word} cannot be resized")]
             return
     if resources.qos_class(before) != resources.qos_class(after):
         value = (obj.get("status") or {}).get("qosClass") or ""
         text = "Pod QOS Class may not change as a result of resizing"
-        found.append(errors.invalid_value("spec", value, text))
+        errs.append(errors.invalid_value("spec", value, text))
     if not _can_resize(old):
         text = "Pod running on node without support for resize"
-        found.append(errors.forbidden_value("spec", text))
-    size = len(found)
+        errs.append(errors.forbidden_value("spec", text))
+    size = len(errs)
     for group in _GROUPS:
-        _same_containers(after, before, group, found)
-    if len(found) != size:
+        _same_containers(after, before, group, errs)
+    if len(errs) != size:
         return
     for group in ("initContainers", "containers"):
         pairs = zip(after.get(group) or (), before.get(group) or (), strict=False)
@@ -124,9 +124,9 @@ def resize(obj: Object, old: Object, found: list[FieldError]) -> None:
             if group == "initContainers" and now.get("restartPolicy") != "Always":
                 if now != then:
                     text = "resources for non-sidecar init containers are immutable"
-                    found.append(errors.forbidden_value("spec", text))
+                    errs.append(errors.forbidden_value("spec", text))
                 continue
-            _resized(now, then, f"spec.{group}[{index}].resources", found)
+            _resized(now, then, f"spec.{group}[{index}].resources", errs)
 
 
 def keep_all_but_ephemeral(obj: Object, old: Object) -> None:
@@ -171,25 +171,25 @@ def _with_resources(then: Spec, now: Spec) -> dict[str, Any]:
     return out
 
 
-def _deadline(after: Spec, before: Spec, found: list[FieldError]) -> bool:
+def _deadline(after: Spec, before: Spec, errs: list[FieldError]) -> bool:
     path = "spec.activeDeadlineSeconds"
     new, old = after.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
     if new is not None:
         if not 0 <= new <= checks.MAX_INT32:
             text = f"must be between 0 and {checks.MAX_INT32}, inclusive"
-            found.append(errors.invalid_value(path, new, text))
+            errs.append(errors.invalid_value(path, new, text))
             return False
         if old is not None and old < new:
             text = "must be less than or equal to previous value"
-            found.append(errors.invalid_value(path, new, text))
+            errs.append(errors.invalid_value(path, new, text))
             return False
     elif old is not None:
         text = "must not update from a positive integer to nil value"
-        found.append(errors.invalid_value(path, None, text))
+        errs.append(errors.invalid_value(path, None, text))
     return True
 
 
-def _tolerations(after: Spec, before: Spec, found: list[FieldError]) -> None:
+def _tolerations(after: Spec, before: Spec, errs: list[FieldError]) -> None:
     new, old = after.get("tolerations") or [], before.get("tolerations") or []
     if new == old:
         return
@@ -197,18 +197,18 @@ def _tolerations(after: Spec, before: Spec, found: list[FieldError]) -> None:
     for item in old:
         if {k: v for k, v in item.items() if k != "tolerationSeconds"} not in kept:
             text = "existing toleration can not be modified except its tolerationSeconds"
-            found.append(errors.forbidden_value("spec.tolerations", text))
+            errs.append(errors.forbidden_value("spec.tolerations", text))
             return
-    scheduling.tolerations(new, "spec.tolerations", found)
+    scheduling.tolerations(new, "spec.tolerations", errs)
 
 
-def _gates(after: Spec, before: Spec, found: list[FieldError]) -> None:
+def _gates(after: Spec, before: Spec, errs: list[FieldError]) -> None:
     old = {gate.get("name") for gate in before.get("schedulingGates") or ()}
     for index, gate in enumerate(after.get("schedulingGates") or ()):
         name = gate.get("name")
         if name not in old:
             text = f"only deletion is allowed, but found new scheduling gate '{name}'"
-            found.append(errors.forbidden_value(f"spec.schedulingGates[{index}].name", text))
+            errs.append(errors.forbidden_value(f"spec.schedulingGates[{index}].name", text))
 
 
 def _munged(after: Spec, before: Spec) -> dict[str, Any]:
@@ -230,17 +230,17 @@ def _munged(after: Spec, before: Spec) -> dict[str, Any]:
     return out
 
 
-def _gated(munged: dict[str, Any], before: Spec, found: list[FieldError]) -> None:
+def _gated(munged: dict[str, Any], before: Spec, errs: list[FieldError]) -> None:
     """A gated pod may be narrowed down further."""
     old, new = before.get("nodeSelector") or {}, munged.get("nodeSelector") or {}
     if old != new:
         if any(new.get(key) != value for key, value in old.items()):
             text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-            found.append(errors.invalid_value("spec.nodeSelector", new, text))
+            errs.append(errors.invalid_value("spec.nodeSelector", new, text))
         _set_back(munged, before, "nodeSelector")
     then, now = before.get("affinity") or {}, munged.get("affinity") or {}
     if then.get("nodeAffinity") != now.get("nodeAffinity"):
-        _node_affinity(now.get("nodeAffinity") or {}, then.get("nodeAffinity") or {}, found)
+        _node_affinity(now.get("nodeAffinity") or {}, then.get("nodeAffinity") or {}, errs)
         rest = {key: value for key, value in now.items() if key != "nodeAffinity"}
         if "nodeAffinity" in then:
             rest["nodeAffinity"] = then["nodeAffinity"]
@@ -255,21 +255,21 @@ def _set_back(munged: dict[str, Any], before: Spec, field: str) -> None:
         munged[field] = before[field]
 
 
-def _node_affinity(now: Spec, then: Spec, found: list[FieldError]) -> None:
+def _node_affinity(now: Spec, then: Spec, errs: list[FieldError]) -> None:
     key = "requiredDuringSchedulingIgnoredDuringExecution"
     old: Sequence[Spec] = (then.get(key) or {}).get("nodeSelectorTerms") or ()
     new: Sequence[Spec] = (now.get(key) or {}).get("nodeSelectorTerms") or ()
     path = f"spec.affinity.nodeAffinity.{key}.nodeSelectorTerms"
     if old and len(old) != len(new):
         text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        found.append(errors.invalid_value(path, list(new), text))
+        errs.append(errors.invalid_value(path, list(new), text))
         return
     for index, (was, became) in enumerate(zip(old, new, strict=False)):
         for part in ("matchExpressions", "matchFields"):
             size = len(was.get(part) or ())
             if (became.get(part) or [])[:size] != (was.get(part) or []):
                 text = "only additions are allowed (no mutations or deletions)"
-                found.append(errors.invalid_value(f"{path}[{index}]", dict(became), text))
+                errs.append(errors.invalid_value(f"{path}[{index}]", dict(became), text))
                 break
 
 
@@ -281,29 +281,29 @@ def _can_resize(pod: Object) -> bool:
     return True
 
 
-def _same_containers(after: Spec, before: Spec, group: str, found: list[FieldError]) -> None:
+def _same_containers(after: Spec, before: Spec, group: str, errs: list[FieldError]) -> None:
     new, old = after.get(group) or (), before.get(group) or ()
     if len(new) != len(old):
         text = f"{group} may not be added or removed on resize"
-        found.append(errors.forbidden_value(f"spec.{group}", text))
+        errs.append(errors.forbidden_value(f"spec.{group}", text))
         return
     for index, (now, then) in enumerate(zip(new, old, strict=True)):
         if now.get("name") != then.get("name"):
             text = f"{group} may not be renamed or reordered on resize"
-            found.append(errors.forbidden_value(f"spec.{group}[{index}].name", text))
+            errs.append(errors.forbidden_value(f"spec.{group}[{index}].name", text))
 
 
-def _resized(now: Spec, then: Spec, path: str, found: list[FieldError]) -> None:
+def _resized(now: Spec, then: Spec, path: str, errs: list[FieldError]) -> None:
     after, before = now.get("resources") or {}, then.get("resources") or {}
     for kind in ("requests", "limits"):
         new, old = after.get(kind) or {}, before.get(kind) or {}
         if any(name not in new for name in old):
             text = f"resource {kind} cannot be removed"
-            found.append(errors.forbidden_value(f"{path}.{kind}", text))
+            errs.append(errors.forbidden_value(f"{path}.{kind}", text))
         others = {k: v for k, v in new.items() if k not in ("cpu", "memory")}
         if others != {k: v for k, v in old.items() if k not in ("cpu", "memory")}:
             text = "only cpu and memory resources are mutable"
-            found.append(errors.forbidden_value("spec", text))
+            errs.append(errors.forbidden_value("spec", text))
     policies = now.get("resizePolicy") or ()
     restart = next(
         (item.get("restartPolicy") for item in policies if item.get("resourceName") == "memory"),
@@ -314,7 +314,7 @@ def _resized(now: Spec, then: Spec, path: str, found: list[FieldError]) -> None:
     if restart == "NotRequired" and new_limit is not None:
         if old_limit is None:
             text = "memory limits cannot be added unless resizePolicy is RestartContainer"
-            found.append(errors.forbidden_value(f"{path}.limits[memory]", text))
+            errs.append(errors.forbidden_value(f"{path}.limits[memory]", text))
         elif resources.nano(new_limit) < resources.nano(old_limit):
             text = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
-            found.append(errors.forbidden_value(f"{path}.limits[memory]", text))
+            errs.append(errors.forbidden_value(f"{path}.limits[memory]", text))

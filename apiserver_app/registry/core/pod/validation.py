@@ -36,96 +36,96 @@ _RARE = {
 }  # fmt: skip
 
 
-def validate(spec: Spec, pod_name: str, path: str, is_pod: bool, found: list[FieldError]) -> None:
+def validate(spec: Spec, pod_name: str, path: str, is_pod: bool, errs: list[FieldError]) -> None:
     """`pod_name` and `is_pod` are for pods only: a template has neither."""
     grace = spec.get("terminationGracePeriodSeconds")
     if grace is None:
-        found.append(errors.required(f"{path}.terminationGracePeriodSeconds"))
+        errs.append(errors.required(f"{path}.terminationGracePeriodSeconds"))
     rare = not _RARE.isdisjoint(spec)
-    _containers(spec, pod_name, path, is_pod, rare, found)
+    _containers(spec, pod_name, path, is_pod, rare, errs)
     policy = spec.get("restartPolicy")
     if policy not in RESTART_POLICIES:
-        checks.one_of(policy, f"{path}.restartPolicy", RESTART_POLICIES, found)
+        checks.one_of(policy, f"{path}.restartPolicy", RESTART_POLICIES, errs)
     if spec.get("dnsPolicy") not in _DNS_POLICIES:
-        checks.one_of(spec.get("dnsPolicy"), f"{path}.dnsPolicy", _DNS_POLICIES, found)
+        checks.one_of(spec.get("dnsPolicy"), f"{path}.dnsPolicy", _DNS_POLICIES, errs)
     if rare:
-        _before_account(spec, path, found)
+        _before_account(spec, path, errs)
     else:
         if spec.get("securityContext"):
-            securitycontext.pod(spec, path, found)
+            securitycontext.pod(spec, path, errs)
         if spec.get("dnsPolicy") == "None":
-            _dns(spec, path, found)
-    windows.host_process(spec, path, found)
+            _dns(spec, path, errs)
+    windows.host_process(spec, path, errs)
     for field in ("serviceAccountName", "nodeName"):
         if spec.get(field):
-            checks.named(spec[field], f"{path}.{field}", names.dns1123_subdomain_errors, found)
+            checks.named(spec[field], f"{path}.{field}", names.dns1123_subdomain_errors, errs)
     if rare:
-        _after_node(spec, path, found)
+        _after_node(spec, path, errs)
     if spec.get("tolerations"):
-        scheduling.tolerations(spec["tolerations"], f"{path}.tolerations", found)
+        scheduling.tolerations(spec["tolerations"], f"{path}.tolerations", errs)
     if rare:
-        _after_tolerations(spec, path, found)
+        _after_tolerations(spec, path, errs)
     preemption = spec.get("preemptionPolicy")
     if preemption is not None and preemption != "PreemptLowerPriority":
         allowed = ("PreemptLowerPriority", "Never")
-        checks.one_of(preemption, f"{path}.preemptionPolicy", allowed, found)
+        checks.one_of(preemption, f"{path}.preemptionPolicy", allowed, errs)
     if rare:
         if spec.get("overhead"):
             limits = {"limits": spec["overhead"]}
-            resources.validate(limits, f"{path}.overhead", set(), found)
-        securitycontext.operating_system(spec, path, found)
+            resources.validate(limits, f"{path}.overhead", set(), errs)
+        securitycontext.operating_system(spec, path, errs)
 
 
-def validate_template(template: Spec | None, path: str, found: list[FieldError]) -> None:
+def validate_template(template: Spec | None, path: str, errs: list[FieldError]) -> None:
     if template is None:
-        found.append(errors.required(path))
+        errs.append(errors.required(path))
         return
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     if metadata.get("labels"):
-        objectmeta.label_errors(metadata["labels"], f"{path}.labels", found)
+        objectmeta.label_errors(metadata["labels"], f"{path}.labels", errs)
     annotations = metadata.get("annotations")
     if annotations:
-        objectmeta.annotation_errors(annotations, f"{path}.annotations", found)
-        pod_annotations(annotations, spec, f"{path}.annotations", found)
-    validate(spec, "", f"{path}.spec", False, found)
+        objectmeta.annotation_errors(annotations, f"{path}.annotations", errs)
+        pod_annotations(annotations, spec, f"{path}.annotations", errs)
+    validate(spec, "", f"{path}.spec", False, errs)
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
-        found.append(errors.forbidden_value(f"{path}.spec.ephemeralContainers", text))
+        errs.append(errors.forbidden_value(f"{path}.spec.ephemeralContainers", text))
 
 
 def pod_annotations(
-    annotations: Mapping[str, str], spec: Spec, path: str, found: list[FieldError]
+    annotations: Mapping[str, str], spec: Spec, path: str, errs: list[FieldError]
 ) -> None:
     """Annotations that mean something to pods."""
     if _MIRROR in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
-        found.append(errors.invalid_value(f"{path}[{_MIRROR}]", annotations[_MIRROR], text))
+        errs.append(errors.invalid_value(f"{path}[{_MIRROR}]", annotations[_MIRROR], text))
     cost = annotations.get(_DELETION_COST)
     if cost is not None and not _is_int32(cost):
         text = "must be a 32bit integer"
-        found.append(errors.invalid_value(f"{path}[{_DELETION_COST}]", cost, text))
+        errs.append(errors.invalid_value(f"{path}[{_DELETION_COST}]", cost, text))
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
 def _containers(
-    spec: Spec, pod_name: str, path: str, is_pod: bool, rare: bool, found: list[FieldError]
+    spec: Spec, pod_name: str, path: str, is_pod: bool, rare: bool, errs: list[FieldError]
 ) -> None:
     volumes = spec.get("volumes")
     good = (
-        podvolumes.validate(volumes, pod_name, f"{path}.volumes", is_pod, found) if volumes else {}
+        podvolumes.validate(volumes, pod_name, f"{path}.volumes", is_pod, errs) if volumes else {}
     )
     claims: set[str] = set()
     if rare and spec.get("resourceClaims"):
-        claims = _resource_claims(spec["resourceClaims"], f"{path}.resourceClaims", found)
+        claims = _resource_claims(spec["resourceClaims"], f"{path}.resourceClaims", errs)
     within = podcontainers.Surroundings(
         good,
         claims,
         spec.get("terminationGracePeriodSeconds"),
         spec.get("restartPolicy") or "",
         spec.get("hostUsers") is not False,
-        found,
+        errs,
     )
     regulars = spec.get("containers") or ()
     podcontainers.regular(regulars, f"{path}.containers", within)
@@ -138,76 +138,76 @@ def _containers(
             at = f"{path}.ephemeralContainers"
             podcontainers.ephemeral(others, [*regulars, *inits], at, within)
         if spec.get("hostNetwork"):
-            _host_network(regulars, f"{path}.containers", is_pod, found)
+            _host_network(regulars, f"{path}.containers", is_pod, errs)
 
 
-def _before_account(spec: Spec, path: str, found: list[FieldError]) -> None:
+def _before_account(spec: Spec, path: str, errs: list[FieldError]) -> None:
     if spec.get("nodeSelector"):
-        objectmeta.label_errors(spec["nodeSelector"], f"{path}.nodeSelector", found)
-    securitycontext.pod(spec, path, found)
+        objectmeta.label_errors(spec["nodeSelector"], f"{path}.nodeSelector", errs)
+    securitycontext.pod(spec, path, errs)
     if spec.get("affinity"):
-        scheduling.affinity(spec["affinity"], f"{path}.affinity", found)
-    _dns(spec, path, found)
+        scheduling.affinity(spec["affinity"], f"{path}.affinity", errs)
+    _dns(spec, path, errs)
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         at = f"{path}.readinessGates[{index}].conditionType"
-        checks.named(gate.get("conditionType") or "", at, names.qualified_name_errors, found)
+        checks.named(gate.get("conditionType") or "", at, names.qualified_name_errors, errs)
     if spec.get("schedulingGates"):
-        scheduling.gates(spec["schedulingGates"], f"{path}.schedulingGates", found)
+        scheduling.gates(spec["schedulingGates"], f"{path}.schedulingGates", errs)
     if spec.get("topologySpreadConstraints"):
         at = f"{path}.topologySpreadConstraints"
-        scheduling.spread_constraints(spec["topologySpreadConstraints"], at, found)
-    securitycontext.host_users(spec, path, found)
+        scheduling.spread_constraints(spec["topologySpreadConstraints"], at, errs)
+    securitycontext.host_users(spec, path, errs)
 
 
-def _after_node(spec: Spec, path: str, found: list[FieldError]) -> None:
+def _after_node(spec: Spec, path: str, errs: list[FieldError]) -> None:
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= checks.MAX_INT32:
         text = f"must be between 1 and {checks.MAX_INT32}, inclusive"
-        found.append(errors.invalid_value(f"{path}.activeDeadlineSeconds", deadline, text))
+        errs.append(errors.invalid_value(f"{path}.activeDeadlineSeconds", deadline, text))
     for field in ("hostname", "subdomain"):
         if spec.get(field):
-            checks.named(spec[field], f"{path}.{field}", names.dns1123_label_errors, found)
+            checks.named(spec[field], f"{path}.{field}", names.dns1123_label_errors, errs)
 
 
-def _after_tolerations(spec: Spec, path: str, found: list[FieldError]) -> None:
+def _after_tolerations(spec: Spec, path: str, errs: list[FieldError]) -> None:
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         at = f"{path}.hostAliases[{index}]"
-        checks.ip(alias.get("ip") or "", f"{at}.ip", found)
+        checks.ip(alias.get("ip") or "", f"{at}.ip", errs)
         for place, name in enumerate(alias.get("hostnames") or ()):
-            checks.named(name, f"{at}.hostnames[{place}]", names.dns1123_subdomain_errors, found)
+            checks.named(name, f"{at}.hostnames[{place}]", names.dns1123_subdomain_errors, errs)
     if spec.get("priorityClassName"):
         value = spec["priorityClassName"]
-        checks.named(value, f"{path}.priorityClassName", names.dns1123_subdomain_errors, found)
+        checks.named(value, f"{path}.priorityClassName", names.dns1123_subdomain_errors, errs)
     if spec.get("runtimeClassName") is not None:
         value = spec["runtimeClassName"]
-        checks.named(value, f"{path}.runtimeClassName", names.dns1123_subdomain_errors, found)
+        checks.named(value, f"{path}.runtimeClassName", names.dns1123_subdomain_errors, errs)
 
 
-def _dns(spec: Spec, path: str, found: list[FieldError]) -> None:
+def _dns(spec: Spec, path: str, errs: list[FieldError]) -> None:
     config, at = spec.get("dnsConfig"), f"{path}.dnsConfig"
     if spec.get("dnsPolicy") == "None":
         if config is None:
             text = "must provide `dnsConfig` when `dnsPolicy` is None"
-            found.append(errors.required(at, text))
+            errs.append(errors.required(at, text))
             return
         if not config.get("nameservers"):
             text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            found.append(errors.required(f"{at}.nameservers", text))
+            errs.append(errors.required(f"{at}.nameservers", text))
             return
     if config is None:
         return
     servers, searches = config.get("nameservers") or [], config.get("searches") or []
     if len(servers) > 3:
         text = "must not have more than 3 nameservers"
-        found.append(errors.invalid_value(f"{at}.nameservers", servers, text))
+        errs.append(errors.invalid_value(f"{at}.nameservers", servers, text))
     for index, server in enumerate(servers):
-        checks.ip(server, f"{at}.nameservers[{index}]", found)
+        checks.ip(server, f"{at}.nameservers[{index}]", errs)
     if len(searches) > 32:
         text = "must not have more than 32 search paths"
-        found.append(errors.invalid_value(f"{at}.searches", searches, text))
+        errs.append(errors.invalid_value(f"{at}.searches", searches, text))
     if len(" ".join(searches)) > 2048:
         text = "must not have more than 2048 characters (including spaces) in the search list"
-        found.append(errors.invalid_value(f"{at}.searches", searches, text))
+        errs.append(errors.invalid_value(f"{at}.searches", searches, text))
     for index, search in enumerate(searches):
         if search != ".":
             plain = search.removesuffix(".").replace("_", "a")
@@ -216,15 +216,15 @@ def _dns(spec: Spec, path: str, found: list[FieldError]) -> None:
                     search.removesuffix("."),
                     f"{at}.searches[{index}]",
                     names.dns1123_subdomain_errors,
-                    found,
+                    errs,
                 )
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
-            found.append(errors.required(f"{at}.options[{index}]", "must not be empty"))
+            errs.append(errors.required(f"{at}.options[{index}]", "must not be empty"))
 
 
 def _host_network(
-    containers: Sequence[Spec], path: str, is_pod: bool, found: list[FieldError]
+    containers: Sequence[Spec], path: str, is_pod: bool, errs: list[FieldError]
 ) -> None:
     for place, container in enumerate(containers):
         for index, port in enumerate(container.get("ports") or ()):
@@ -232,17 +232,17 @@ def _host_network(
             if (is_pod or host) and host != port.get("containerPort"):
                 text = "must match `containerPort` when `hostNetwork` is true"
                 at = f"{path}[{place}].ports[{index}].hostPort"
-                found.append(errors.invalid_value(at, host, text))
+                errs.append(errors.invalid_value(at, host, text))
 
 
-def _resource_claims(claims: Sequence[Spec], path: str, found: list[FieldError]) -> set[str]:
+def _resource_claims(claims: Sequence[Spec], path: str, errs: list[FieldError]) -> set[str]:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         at, name = f"{path}[{index}]", claim.get("name") or ""
         if name in seen:
-            found.append(errors.duplicate(f"{at}.name", name))
+            errs.append(errors.duplicate(f"{at}.name", name))
         else:
-            checks.label_name(name, f"{at}.name", found)
+            checks.label_name(name, f"{at}.name", errs)
         seen.add(name)
     return seen - {""}
 

@@ -43,7 +43,7 @@ _VOLUME_FIELDS = (
 
 
 def validate(
-    volumes: Sequence[Source], pod_name: str, path: str, is_pod: bool, found: list[FieldError]
+    volumes: Sequence[Source], pod_name: str, path: str, is_pod: bool, errs: list[FieldError]
 ) -> Volumes:
     """`pod_name` is empty for templates."""
     good: Volumes = {}
@@ -54,18 +54,18 @@ def validate(
     }
     for index, volume in enumerate(volumes):
         at = f"{path}[{index}]"
-        before = len(found)
+        before = len(errs)
         name = volume.get("name") or ""
-        _source(volume, name, pod_name, at, is_pod, found)
-        checks.label_name(name, f"{at}.name", found)
+        _source(volume, name, pod_name, at, is_pod, errs)
+        checks.label_name(name, f"{at}.name", errs)
         if name in good:
-            found.append(errors.duplicate(f"{at}.name", name))
-        if len(found) == before:
+            errs.append(errors.duplicate(f"{at}.name", name))
+        if len(errs) == before:
             good[name] = volume
         claim = volume.get("persistentVolumeClaim")
         if created and claim is not None and claim.get("claimName") in created:
             text = "must not reference a PVC that gets created for an ephemeral volume"
-            found.append(
+            errs.append(
                 errors.invalid_value(
                     f"{at}.persistentVolumeClaim.claimName", claim["claimName"], text
                 )
@@ -74,54 +74,54 @@ def validate(
 
 
 def object_field(
-    reference: Source, allowed: Sequence[str], path: str, found: list[FieldError]
+    reference: Source, allowed: Sequence[str], path: str, errs: list[FieldError]
 ) -> None:
     """A fieldRef: which field of the pod goes into a variable or a file."""
     if not reference.get("apiVersion"):
-        found.append(errors.required(f"{path}.apiVersion"))
+        errs.append(errors.required(f"{path}.apiVersion"))
         return
     field = reference.get("fieldPath") or ""
     if not field:
-        found.append(errors.required(f"{path}.fieldPath"))
+        errs.append(errors.required(f"{path}.fieldPath"))
         return
     name, bracket, key = field.partition("['")
     if bracket and key.endswith("']"):
         key = key[:-2]
         if name == "metadata.annotations":
-            checks.named(key.lower(), path, names.qualified_name_errors, found)
+            checks.named(key.lower(), path, names.qualified_name_errors, errs)
         elif name == "metadata.labels":
-            checks.named(key, path, names.qualified_name_errors, found)
+            checks.named(key, path, names.qualified_name_errors, errs)
         else:
-            found.append(errors.invalid_value(path, name, "does not support subscript"))
+            errs.append(errors.invalid_value(path, name, "does not support subscript"))
     elif field not in _KNOWN_FIELDS:
         text = f"error converting fieldPath: field label not supported: {field}"
-        found.append(errors.invalid_value(f"{path}.fieldPath", field, text))
+        errs.append(errors.invalid_value(f"{path}.fieldPath", field, text))
     elif field not in allowed:
-        found.append(errors.not_supported(f"{path}.fieldPath", field, allowed))
+        errs.append(errors.not_supported(f"{path}.fieldPath", field, allowed))
 
 
-def resource_field(reference: Source, path: str, volume: bool, found: list[FieldError]) -> None:
+def resource_field(reference: Source, path: str, volume: bool, errs: list[FieldError]) -> None:
     """A resourceFieldRef: which limit or request goes into a variable or a file."""
     name = reference.get("resource") or ""
     if volume and not reference.get("containerName"):
-        found.append(errors.required(f"{path}.containerName"))
+        errs.append(errors.required(f"{path}.containerName"))
     elif not name:
-        found.append(errors.required(f"{path}.resource"))
+        errs.append(errors.required(f"{path}.resource"))
     elif name not in _RESOURCE_FIELDS and "s.hugepages-" not in name:
-        found.append(errors.not_supported(f"{path}.resource", name, _RESOURCE_FIELDS))
+        errs.append(errors.not_supported(f"{path}.resource", name, _RESOURCE_FIELDS))
     divisor = resources.canonical(reference.get("divisor") or "0")
     if divisor == "0":
         return
     kind = name.partition(".")[2]
     if kind == "cpu" and divisor not in ("1", "1m"):
         text = "only divisor's values 1m and 1 are supported with the cpu resource"
-        found.append(errors.invalid_value(f"{path}.divisor", name, text))
+        errs.append(errors.invalid_value(f"{path}.divisor", name, text))
     words = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     word = "hugepages" if kind.startswith("hugepages-") else words.get(kind)
     if word and divisor not in _DIVISORS:
         allowed = ", ".join(_DIVISORS)
         text = f"only divisor's values {allowed} are supported with the {word} resource"
-        found.append(errors.invalid_value(f"{path}.divisor", name, text))
+        errs.append(errors.invalid_value(f"{path}.divisor", name, text))
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -139,11 +139,11 @@ _DIVISORS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti"
 
 
 def _source(
-    volume: Source, name: str, pod_name: str, path: str, is_pod: bool, found: list[FieldError]
+    volume: Source, name: str, pod_name: str, path: str, is_pod: bool, errs: list[FieldError]
 ) -> None:
     kinds = [kind for kind in volume if kind != "name" and volume[kind] is not None]
     if not kinds:
-        found.append(errors.required(path, "must specify a volume type"))
+        errs.append(errors.required(path, "must specify a volume type"))
         return
     if len(kinds) > 1:
         kinds.sort(key=lambda kind: _PLACE.get(kind, len(_PLACE)))
@@ -151,93 +151,93 @@ def _source(
     source = volume[kind]
     check = _CHECKS.get(kind)
     if check is not None:
-        check(source, f"{path}.{kind}", found)
+        check(source, f"{path}.{kind}", errs)
     else:
-        volumesources.check(kind, source, path, found)
+        volumesources.check(kind, source, path, errs)
     if kind == "ephemeral" and pod_name and name:
         claim = f"{pod_name}-{name}"
         for text in names.dns1123_subdomain_errors(claim):
             text = f'PVC name "{claim}": {text}'
-            found.append(errors.invalid_value(f"{path}.name", name, text))
+            errs.append(errors.invalid_value(f"{path}.name", name, text))
     if kind == "image" and is_pod and not source.get("reference"):
-        found.append(errors.required(f"{path}.image.reference"))
+        errs.append(errors.required(f"{path}.image.reference"))
     for kind in kinds[1:]:
         text = "may not specify more than 1 volume type"
-        found.append(errors.forbidden_value(f"{path}.{_ORDER.get(kind, kind)}", text))
+        errs.append(errors.forbidden_value(f"{path}.{_ORDER.get(kind, kind)}", text))
 
 
 _PLACE = {kind: place for place, kind in enumerate(_ORDER)}
 
 
-def _empty_dir(source: Source, path: str, found: list[FieldError]) -> None:
+def _empty_dir(source: Source, path: str, errs: list[FieldError]) -> None:
     if source.get("sizeLimit") is not None and resources.nano(source["sizeLimit"]) < 0:
         text = "SizeLimit field must be a valid resource quantity"
-        found.append(errors.forbidden_value(f"{path}.sizeLimit", text))
+        errs.append(errors.forbidden_value(f"{path}.sizeLimit", text))
 
 
-def _secret(source: Source, path: str, found: list[FieldError]) -> None:
+def _secret(source: Source, path: str, errs: list[FieldError]) -> None:
     if not source.get("secretName"):
-        found.append(errors.required(f"{path}.secretName"))
-    _files(source, path, found)
+        errs.append(errors.required(f"{path}.secretName"))
+    _files(source, path, errs)
 
 
-def _config_map(source: Source, path: str, found: list[FieldError]) -> None:
+def _config_map(source: Source, path: str, errs: list[FieldError]) -> None:
     if not source.get("name"):
-        found.append(errors.required(f"{path}.name"))
-    _files(source, path, found)
+        errs.append(errors.required(f"{path}.name"))
+    _files(source, path, errs)
 
 
-def _files(source: Source, path: str, found: list[FieldError]) -> None:
-    _file_mode(source.get("defaultMode"), f"{path}.defaultMode", found)
+def _files(source: Source, path: str, errs: list[FieldError]) -> None:
+    _file_mode(source.get("defaultMode"), f"{path}.defaultMode", errs)
     for index, item in enumerate(source.get("items") or ()):
-        _key_to_path(item, f"{path}.items[{index}]", found)
+        _key_to_path(item, f"{path}.items[{index}]", errs)
 
 
-def _file_mode(mode: int | None, path: str, found: list[FieldError]) -> None:
+def _file_mode(mode: int | None, path: str, errs: list[FieldError]) -> None:
     if mode is not None and not 0 <= mode <= 0o777:
-        found.append(errors.invalid_value(path, mode, _MODE))
+        errs.append(errors.invalid_value(path, mode, _MODE))
 
 
-def _key_to_path(item: Source, path: str, found: list[FieldError]) -> None:
+def _key_to_path(item: Source, path: str, errs: list[FieldError]) -> None:
     if not item.get("key"):
-        found.append(errors.required(f"{path}.key"))
+        errs.append(errors.required(f"{path}.key"))
     if not item.get("path"):
-        found.append(errors.required(f"{path}.path"))
-    checks.local_unreserved_path(item.get("path") or "", f"{path}.path", found)
-    _file_mode(item.get("mode"), f"{path}.mode", found)
+        errs.append(errors.required(f"{path}.path"))
+    checks.local_unreserved_path(item.get("path") or "", f"{path}.path", errs)
+    _file_mode(item.get("mode"), f"{path}.mode", errs)
 
 
-def _claim(source: Source, path: str, found: list[FieldError]) -> None:
+def _claim(source: Source, path: str, errs: list[FieldError]) -> None:
     if not source.get("claimName"):
-        found.append(errors.required(f"{path}.claimName"))
+        errs.append(errors.required(f"{path}.claimName"))
 
 
-def _downward(source: Source, path: str, found: list[FieldError]) -> None:
-    _file_mode(source.get("defaultMode"), f"{path}.defaultMode", found)
+def _downward(source: Source, path: str, errs: list[FieldError]) -> None:
+    _file_mode(source.get("defaultMode"), f"{path}.defaultMode", errs)
     for item in source.get("items") or ():
-        _downward_file(item, path, found)
+        _downward_file(item, path, errs)
 
 
-def _downward_file(item: Source, path: str, found: list[FieldError]) -> None:
+def _downward_file(item: Source, path: str, errs: list[FieldError]) -> None:
     if not item.get("path"):
-        found.append(errors.required(f"{path}.path"))
-    checks.local_unreserved_path(item.get("path") or "", f"{path}.path", found)
+        errs.append(errors.required(f"{path}.path"))
+    checks.local_unreserved_path(item.get("path") or "", f"{path}.path", errs)
     field, amount = item.get("fieldRef"), item.get("resourceFieldRef")
     if field is not None:
-        object_field(field, _VOLUME_FIELDS, f"{path}.fieldRef", found)
+        object_field(field, _VOLUME_FIELDS, f"{path}.fieldRef", errs)
         if amount is not None:
             text = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            found.append(errors.invalid_value(path, "resource", text))
+            errs.append(errors.invalid_value(path, "resource", text))
     elif amount is not None:
-        resource_field(amount, f"{path}.resourceFieldRef", True, found)
+        resource_field(amount, f"{path}.resourceFieldRef", True, errs)
     else:
         text = "one of fieldRef and resourceFieldRef is required"
-        found.append(errors.required(path, text))
-    _file_mode(item.get("mode"), f"{path}.mode", found)
+        errs.append(errors.required(path, text))
+    _file_mode(item.get("mode"), f"{path}.mode", errs)
 
 
-def _projected(source: Source, path: str, found: list[FieldError]) -> None:
-    _file_mode(source.get("defaultMode"), f"{path}.defaultMode", found)
+def _projected(source: Source, path: str, errs: list[FieldError]) -> None:
+    _file_mode(source.get("defaultMode"), f"{path}.defaultMode", errs)
     taken: set[str] = set()
     for index, projection in enumerate(source.get("sources") or ()):
         at = f"{path}.sources[{index}]"
@@ -246,51 +246,49 @@ def _projected(source: Source, path: str, found: list[FieldError]) -> None:
             value = projection[kind]
             if kind in ("secret", "configMap"):
                 if not value.get("name"):
-                    found.append(errors.required(f"{at}.{kind}.name"))
+                    errs.append(errors.required(f"{at}.{kind}.name"))
                 for place, item in enumerate(value.get("items") or ()):
-                    _key_to_path(item, f"{at}.{kind}.items[{place}]", found)
-                    _take(item.get("path"), value.get("name"), taken, path, found)
+                    _key_to_path(item, f"{at}.{kind}.items[{place}]", errs)
+                    _take(item.get("path"), value.get("name"), taken, path, errs)
             elif kind == "downwardAPI":
                 for item in value.get("items") or ():
-                    _downward_file(item, f"{at}.downwardAPI", found)
-                    _take(item.get("path"), item.get("path"), taken, path, found)
+                    _downward_file(item, f"{at}.downwardAPI", errs)
+                    _take(item.get("path"), item.get("path"), taken, path, errs)
             elif kind == "serviceAccountToken":
-                _token(value, f"{at}.serviceAccountToken", path, found)
+                _token(value, f"{at}.serviceAccountToken", path, errs)
         if len(kinds) > 1:
             text = "may not specify more than 1 volume type per source"
-            found.append(errors.forbidden_value(at, text))
+            errs.append(errors.forbidden_value(at, text))
 
 
-def _ephemeral(source: Source, path: str, found: list[FieldError]) -> None:
+def _ephemeral(source: Source, path: str, errs: list[FieldError]) -> None:
     template, at = source.get("volumeClaimTemplate"), f"{path}.volumeClaimTemplate"
     if template is None:
-        found.append(errors.required(at))
+        errs.append(errors.required(at))
     else:
-        persistentvolumeclaim.validate_template(template, at, found)
+        persistentvolumeclaim.validate_template(template, at, errs)
 
 
-def _take(
-    name: str | None, shown: Any, taken: set[str], path: str, found: list[FieldError]
-) -> None:
+def _take(name: str | None, shown: Any, taken: set[str], path: str, errs: list[FieldError]) -> None:
     if not name:
         return
     if name in taken:
-        found.append(errors.invalid_value(path, shown, "conflicting duplicate paths"))
+        errs.append(errors.invalid_value(path, shown, "conflicting duplicate paths"))
     taken.add(name)
 
 
-def _token(source: Source, path: str, volume_path: str, found: list[FieldError]) -> None:
+def _token(source: Source, path: str, volume_path: str, errs: list[FieldError]) -> None:
     seconds = source.get("expirationSeconds") or 0
     if seconds < 600:
         text = "may not specify a duration less than 10 minutes"
-        found.append(errors.invalid_value(f"{path}.expirationSeconds", seconds, text))
+        errs.append(errors.invalid_value(f"{path}.expirationSeconds", seconds, text))
     if seconds > 1 << 32:
         text = "may not specify a duration larger than 2^32 seconds"
-        found.append(errors.invalid_value(f"{path}.expirationSeconds", seconds, text))
+        errs.append(errors.invalid_value(f"{path}.expirationSeconds", seconds, text))
     if not source.get("path"):
-        found.append(errors.required(f"{volume_path}.path"))
+        errs.append(errors.required(f"{volume_path}.path"))
     else:
-        checks.local_unreserved_path(source["path"], f"{volume_path}.path", found)
+        checks.local_unreserved_path(source["path"], f"{volume_path}.path", errs)
 
 
 _CHECKS: dict[str, Callable[[Source, str, list[FieldError]], None]] = {

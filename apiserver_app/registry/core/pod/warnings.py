@@ -45,81 +45,83 @@ _OLD_VOLUMES = {
 }
 
 
-def add(spec: Spec, metadata: Spec, path: str, told: list[str]) -> None:
+def add(spec: Spec, metadata: Spec, path: str, warnings: list[str]) -> None:
     """`path` is `spec`, or `spec.template.spec` for a template."""
     if spec.get("nodeSelector"):
-        nodewarnings.keys(spec["nodeSelector"], f"{path}.nodeSelector", told)
+        nodewarnings.keys(spec["nodeSelector"], f"{path}.nodeSelector", warnings)
     affinity, annotations = spec.get("affinity") or {}, metadata.get("annotations") or {}
     if affinity:
-        _node_affinity(affinity.get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity", told)
+        _node_affinity(
+            affinity.get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity", warnings
+        )
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         at = f"{path}.topologySpreadConstraints[{index}]"
-        nodewarnings.key(constraint.get("topologyKey") or "", f"{at}.topologyKey", told)
+        nodewarnings.key(constraint.get("topologyKey") or "", f"{at}.topologyKey", warnings)
         if constraint.get("labelSelector") is None:
-            told.append(f"{at}.labelSelector: {_NO_SELECTOR}")
+            warnings.append(f"{at}.labelSelector: {_NO_SELECTOR}")
     above = f"{path.removesuffix('spec')}metadata.annotations"
     for key in annotations:
         if key in _OLD_ANNOTATIONS:
-            told.append(f"{above}[{key}]: {_OLD_ANNOTATIONS[key]}")
+            warnings.append(f"{above}[{key}]: {_OLD_ANNOTATIONS[key]}")
     if spec.get("volumes"):
-        _volumes(spec["volumes"], f"{path}.volumes", told)
+        _volumes(spec["volumes"], f"{path}.volumes", warnings)
     aliases = spec.get("hostAliases") or ()
-    _duplicates(aliases, "ip", f"{path}.hostAliases", told)
+    _duplicates(aliases, "ip", f"{path}.hostAliases", warnings)
     if spec.get("imagePullSecrets"):
-        _names(spec["imagePullSecrets"], f"{path}.imagePullSecrets", told)
+        _names(spec["imagePullSecrets"], f"{path}.imagePullSecrets", warnings)
     if spec.get("overhead"):
-        _fractions(spec["overhead"], f"{path}.overhead", told)
+        _fractions(spec["overhead"], f"{path}.overhead", warnings)
     security = spec.get("securityContext") or {}
     if _SECCOMP_POD in annotations and security.get("seccompProfile") is None:
-        told.append(f"{above}[{_SECCOMP_POD}]: {_SECCOMP}")
+        warnings.append(f"{above}[{_SECCOMP_POD}]: {_SECCOMP}")
     seen: Ports = {}
     ports: list[str] = []
     for group in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(group) or ()):
             at = f"{path}.{group}[{index}]"
             if annotations:
-                _old_profiles(container, security, annotations, above, told)
-            _container(container, at, told)
+                _old_profiles(container, security, annotations, above, warnings)
+            _container(container, at, warnings)
             for place, port in enumerate(container.get("ports") or ()):
                 _port(port, f"{at}.ports[{place}]", seen, ports)
-    told += ports
+    warnings += ports
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        told.append(
+        warnings.append(
             f"{path}.terminationGracePeriodSeconds: must be >= 0; "
             "negative values are invalid and will be treated as 1"
         )
     for kind in ("podAffinity", "podAntiAffinity") if affinity else ():
-        _pod_affinity(affinity.get(kind) or {}, f"{path}.affinity.{kind}", told)
+        _pod_affinity(affinity.get(kind) or {}, f"{path}.affinity.{kind}", warnings)
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
     for index, server in enumerate(servers):
-        addresswarnings.ip(server, f"{path}.dnsConfig.nameservers[{index}]", told)
+        addresswarnings.ip(server, f"{path}.dnsConfig.nameservers[{index}]", warnings)
     for index, alias in enumerate(aliases):
-        addresswarnings.ip(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip", told)
+        addresswarnings.ip(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip", warnings)
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _node_affinity(affinity: Spec, path: str, told: list[str]) -> None:
+def _node_affinity(affinity: Spec, path: str, warnings: list[str]) -> None:
     terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
     for index, term in enumerate(terms):
-        nodewarnings.term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{index}]", told)
+        nodewarnings.term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{index}]", warnings)
     for index, term in enumerate(affinity.get(_PREFERRED) or ()):
         at = f"{path}.{_PREFERRED}[{index}].preference"
-        nodewarnings.term(term.get("preference") or {}, at, told, values=True)
+        nodewarnings.term(term.get("preference") or {}, at, warnings, values=True)
 
 
-def _pod_affinity(affinity: Spec, path: str, told: list[str]) -> None:
+def _pod_affinity(affinity: Spec, path: str, warnings: list[str]) -> None:
     for index, term in enumerate(affinity.get(_REQUIRED) or ()):
         if term.get("labelSelector") is None:
-            told.append(f"{path}.{_REQUIRED}[{index}].labelSelector: {_NO_SELECTOR}")
+            warnings.append(f"{path}.{_REQUIRED}[{index}].labelSelector: {_NO_SELECTOR}")
     for index, term in enumerate(affinity.get(_PREFERRED) or ()):
         if (term.get("podAffinityTerm") or {}).get("labelSelector") is None:
             at = f"{path}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector"
-            told.append(f"{at}: {_NO_SELECTOR}")
+            warnings.append(f"{at}: {_NO_SELECTOR}")
 
 
-def _volumes(volumes: Sequence[Spec], path: str, told: list[str]) -> None:
+def _volumes(volumes: Sequence[Spec], path: str, warnings: list[str]) -> None:
     tokens = {
         source["serviceAccountToken"].get("path")
         for volume in volumes
@@ -130,72 +132,72 @@ def _volumes(volumes: Sequence[Spec], path: str, told: list[str]) -> None:
         for kind in volume:
             if kind in _OLD_VOLUMES:
                 word = "storageOS" if kind == "storageos" else kind
-                told.append(f"{path}[{index}].{word}: {_OLD_VOLUMES[kind]}")
+                warnings.append(f"{path}[{index}].{word}: {_OLD_VOLUMES[kind]}")
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
         if template is not None:
             at = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
-            persistentvolumeclaim.warn_of_fractions(template.get("spec") or {}, at, told)
+            persistentvolumeclaim.warn_of_fractions(template.get("spec") or {}, at, warnings)
     for index, volume in enumerate(volumes):
         sources = (volume.get("projected") or {}).get("sources") or ()
         for source in sources if tokens else ():
-            _paths(source, tokens, f"{path}[{index}].projected.sources", told)
+            _paths(source, tokens, f"{path}[{index}].projected.sources", warnings)
 
 
-def _paths(source: Spec, tokens: set[str], path: str, told: list[str]) -> None:
+def _paths(source: Spec, tokens: set[str], path: str, warnings: list[str]) -> None:
     """Files that would lie where a token lies."""
     text = "has duplicated path with ServiceAccountToken"
     words = (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI"))
     for kind, word in words:
         for index, item in enumerate((source.get(kind) or {}).get("items") or ()):
             if item.get("path") in tokens:
-                told.append(f'{path}.{word}[{index}]: {text} "{item["path"]}"')
+                warnings.append(f'{path}.{word}[{index}]: {text} "{item["path"]}"')
     bundle = source.get("clusterTrustBundle")
     if bundle is not None and bundle.get("path") in tokens:
-        told.append(f'{path}.ClusterTrustBundle: {text} "{bundle["path"]}"')
+        warnings.append(f'{path}.ClusterTrustBundle: {text} "{bundle["path"]}"')
 
 
-def _duplicates(items: Sequence[Spec], field: str, path: str, told: list[str]) -> None:
+def _duplicates(items: Sequence[Spec], field: str, path: str, warnings: list[str]) -> None:
     seen: set[str] = set()
     for index, item in enumerate(items):
         value = item.get(field) or ""
         if value in seen:
-            told.append(f'{path}[{index}].{field}: duplicate {field} "{value}"')
+            warnings.append(f'{path}[{index}].{field}: duplicate {field} "{value}"')
         seen.add(value)
 
 
-def _names(secrets: Sequence[Spec], path: str, told: list[str]) -> None:
-    _duplicates(secrets, "name", path, told)
+def _names(secrets: Sequence[Spec], path: str, warnings: list[str]) -> None:
+    _duplicates(secrets, "name", path, warnings)
     for index, secret in enumerate(secrets):
         if not secret.get("name"):
-            told.append(f'{path}[{index}].name: invalid empty name ""')
+            warnings.append(f'{path}[{index}].name: invalid empty name ""')
 
 
 def _old_profiles(
-    container: Spec, pod: Spec, annotations: Spec, path: str, told: list[str]
+    container: Spec, pod: Spec, annotations: Spec, path: str, warnings: list[str]
 ) -> None:
     """Annotations of a container that its fields have replaced."""
     name, security = container.get("name") or "", container.get("securityContext") or {}
     seccomp = f"{_SECCOMP_CONTAINER}{name}"
     if seccomp in annotations and security.get("seccompProfile") is None:
-        told.append(f"{path}[{seccomp}]: {_SECCOMP}")
+        warnings.append(f"{path}[{seccomp}]: {_SECCOMP}")
     armor = f"{_APP_ARMOR}{name}"
     fields = (security.get("appArmorProfile"), pod.get("appArmorProfile"))
     if armor in annotations and fields == (None, None):
-        told.append(f"{path}[{armor}]: {_APP_ARMOR_TEXT}")
+        warnings.append(f"{path}[{armor}]: {_APP_ARMOR_TEXT}")
 
 
-def _fractions(amounts: Spec, path: str, told: list[str]) -> None:
+def _fractions(amounts: Spec, path: str, warnings: list[str]) -> None:
     for name in ("memory", "ephemeral-storage"):
-        resources.fraction_warning(amounts, name, path, told)
+        resources.fraction_warning(amounts, name, path, warnings)
 
 
-def _container(container: Spec, path: str, told: list[str]) -> None:
+def _container(container: Spec, path: str, warnings: list[str]) -> None:
     amounts = container.get("resources")
     if amounts:
         for name in ("memory", "ephemeral-storage"):
             for kind in ("limits", "requests"):
                 resources.fraction_warning(
-                    amounts.get(kind) or {}, name, f"{path}.resources.{kind}", told
+                    amounts.get(kind) or {}, name, f"{path}.resources.{kind}", warnings
                 )
     seen: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
@@ -203,29 +205,29 @@ def _container(container: Spec, path: str, told: list[str]) -> None:
         itself = f"$({name})"
         # a later variable that uses the earlier one only extends it
         if name in seen and (itself not in value or value == itself):
-            told.append(
+            warnings.append(
                 f'{path}.env[{index}]: hides previous definition of "{name}", '
                 "which may be dropped when using apply"
             )
         seen.add(name)
 
 
-def _port(port: Spec, path: str, seen: Ports, told: list[str]) -> None:
+def _port(port: Spec, path: str, seen: Ports, warnings: list[str]) -> None:
     number, protocol = port.get("containerPort") or 0, port.get("protocol") or ""
     ip, host = port.get("hostIP") or "", port.get("hostPort") or 0
     if ip and not host:
         struct = f"{{Name:{port.get('name') or ''} HostPort:0 ContainerPort:{number} "
-        told.append(
+        warnings.append(
             f"{path}: hostIP set without hostPort: {struct}Protocol:{protocol} HostIP:{ip}}}"
         )
     others = seen.setdefault((number, protocol), [])
-    if len(told) > PORTS_TOLD_MAX:
+    if len(warnings) > PORTS_TOLD_MAX:
         return
     for at, other_ip, other_host in others:
         if (ip, host) == (other_ip, other_host):
-            told.append(f"{path}: duplicate port definition with {at}")
+            warnings.append(f"{path}: duplicate port definition with {at}")
         elif not host or not other_host:
-            told.append(f"{path}: overlapping port definition with {at}")
+            warnings.append(f"{path}: overlapping port definition with {at}")
         elif host == other_host and bool(ip) != bool(other_ip):
-            told.append(f"{path}: dangerously ambiguous port definition with {at}")
+            warnings.append(f"{path}: dangerously ambiguous port definition with {at}")
     others.append((path, ip, host))

@@ -42,27 +42,27 @@ _has_forbidden = re.compile(r'["/\\:;|=,+*?<>@\[\]]').search
 _is_blank = re.compile(r"[. ]+").fullmatch
 
 
-def options(value: Spec | None, path: str, found: list[FieldError]) -> None:
+def options(value: Spec | None, path: str, errs: list[FieldError]) -> None:
     """`windowsOptions` of a pod or of a container."""
     if value is None:
         return
     name = value.get("gmsaCredentialSpecName")
     for text in names.dns1123_subdomain_errors(name) if name is not None else ():
-        found.append(errors.invalid_value(f"{path}.gmsaCredentialSpecName", name, text))
+        errs.append(errors.invalid_value(f"{path}.gmsaCredentialSpecName", name, text))
     spec, at = value.get("gmsaCredentialSpec"), f"{path}.gmsaCredentialSpec"
     if spec == "":
         text = "gmsaCredentialSpec cannot be an empty string"
-        found.append(errors.invalid_value(at, spec, text))
+        errs.append(errors.invalid_value(at, spec, text))
     elif spec is not None and names.size(spec) > CREDENTIAL_KIB * 1024:
         text = f"gmsaCredentialSpec size must be under {CREDENTIAL_KIB} KiB"
-        found.append(errors.invalid_value(at, spec, text))
+        errs.append(errors.invalid_value(at, spec, text))
     user = value.get("runAsUserName")
     for text in _user_errors(user) if user is not None else ():
         text = f"runAsUserName{text}"
-        found.append(errors.invalid_value(f"{path}.runAsUserName", user, text))
+        errs.append(errors.invalid_value(f"{path}.runAsUserName", user, text))
 
 
-def host_process(spec: Spec, path: str, found: list[FieldError]) -> None:
+def host_process(spec: Spec, path: str, errs: list[FieldError]) -> None:
     """Either all containers are processes of the host, or none; and they use its network."""
     whole = _host_process(spec.get("securityContext"))
     if whole is None and not any(
@@ -75,7 +75,7 @@ def host_process(spec: Spec, path: str, found: list[FieldError]) -> None:
         if whole is not None and own is not None and whole != own:
             text = "pod hostProcess value must be identical if both are specified, was "
             place = f"{at}.securityContext.windowsOptions.hostProcess"
-            found.append(errors.invalid_value(place, own, text + str(whole).lower()))
+            errs.append(errors.invalid_value(place, own, text + str(whole).lower()))
         kinds.append(whole if own is None else own)
     if not any(kinds):
         return
@@ -84,25 +84,25 @@ def host_process(spec: Spec, path: str, found: list[FieldError]) -> None:
             "If pod contains any hostProcess containers then all containers must be "
             "HostProcess containers"
         )
-        found.append(errors.invalid_value(path, "", text))
+        errs.append(errors.invalid_value(path, "", text))
     if not spec.get("hostNetwork"):
         text = "hostNetwork must be true if pod contains any hostProcess containers"
-        found.append(errors.invalid_value(f"{path}.hostNetwork", False, text))
+        errs.append(errors.invalid_value(f"{path}.hostNetwork", False, text))
 
 
-def only(spec: Spec, path: str, found: list[FieldError]) -> None:
+def only(spec: Spec, path: str, errs: list[FieldError]) -> None:
     """Of a pod that says it is for Windows."""
     context = spec.get("securityContext")
     for name, even_false in _POD_FIELDS if context is not None else ():
         first, _, second = name.partition(".")
         value = (context or {}).get(second) if second else spec.get(first)
         if value or (even_false and value is not None):
-            found.append(errors.forbidden_value(f"{path}.{name}", _NOT_HERE))
+            errs.append(errors.forbidden_value(f"{path}.{name}", _NOT_HERE))
     for container, at in _containers(spec, path):
         inner = container.get("securityContext") or {}
         for field in _CONTAINER_FIELDS:
             if inner.get(field) is not None:
-                found.append(errors.forbidden_value(f"{at}.securityContext.{field}", _NOT_HERE))
+                errs.append(errors.forbidden_value(f"{at}.securityContext.{field}", _NOT_HERE))
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -123,14 +123,14 @@ def allocate(ctx: Context, spec: dict[str, Any]) -> None:
         spec["healthCheckNodePort"] = _free_port(ctx, taken)
 
 
-def collisions(ctx: Context, obj: Object, old: Object | None, found: list[FieldError]) -> None:
+def collisions(ctx: Context, obj: Object, old: Object | None, errs: list[FieldError]) -> None:
     """Addresses and ports that another service has, or that are out of range."""
     spec = obj["spec"]
     before = old["spec"] if old else {}
-    _family_errors(spec, found)
+    _family_errors(spec, errs)
     address = spec.get("clusterIP")
     if address and address not in ("None", before.get("clusterIP")) and needs_cluster_ip(spec):
-        _address_errors(ctx, obj, address, found)
+        _address_errors(ctx, obj, address, errs)
     known = {(port.get("nodePort"), port.get("protocol")) for port in before.get("ports") or ()}
     asked = [
         (index, port["nodePort"], port.get("protocol"))
@@ -147,10 +147,10 @@ def collisions(ctx: Context, obj: Object, old: Object | None, found: list[FieldE
                 "provided port is not in the valid range. The range of valid ports is "
                 f"{ctx.net.ports}"
             )
-            found.append(errors.invalid_value(path, number, text))
+            errs.append(errors.invalid_value(path, number, text))
         elif (number, protocol) in taken:
             text = "provided port is already allocated"
-            found.append(errors.invalid_value(path, number, text))
+            errs.append(errors.invalid_value(path, number, text))
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -231,19 +231,19 @@ def _node_ports(ctx: Context, but: Object | None) -> set[tuple[int, str]]:
     return out
 
 
-def _family_errors(spec: Spec, found: list[FieldError]) -> None:
+def _family_errors(spec: Spec, errs: list[FieldError]) -> None:
     if not needs_cluster_ip(spec) or (is_headless(spec) and not spec.get("selector")):
         return
     if spec.get("ipFamilyPolicy") == "RequireDualStack":
         text = "this cluster is not configured for dual-stack services"
-        found.append(errors.invalid_value("spec.ipFamilyPolicy", "RequireDualStack", text))
+        errs.append(errors.invalid_value("spec.ipFamilyPolicy", "RequireDualStack", text))
     for index, family in enumerate(spec.get("ipFamilies") or ()):
         if family != "IPv4":
             text = "not configured on this cluster"
-            found.append(errors.invalid_value(f"spec.ipFamilies[{index}]", family, text))
+            errs.append(errors.invalid_value(f"spec.ipFamilies[{index}]", family, text))
 
 
-def _address_errors(ctx: Context, obj: Object, address: str, found: list[FieldError]) -> None:
+def _address_errors(ctx: Context, obj: Object, address: str, errs: list[FieldError]) -> None:
     path, shown = "spec.clusterIPs", list(obj["spec"].get("clusterIPs") or [address])
     try:
         inside = ipaddress.IPv4Address(address) in ctx.net.cidr
@@ -254,7 +254,7 @@ def _address_errors(ctx: Context, obj: Object, address: str, found: list[FieldEr
             f"failed to allocate IP {address}: the provided IP ({address}) is not in the "
             f"valid range. The range of valid IPs is {ctx.net.cidr}"
         )
-        found.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, shown, text))
         return
     metadata = obj["metadata"]
     me = (metadata.get("namespace"), metadata.get("name"))
@@ -264,5 +264,5 @@ def _address_errors(ctx: Context, obj: Object, address: str, found: list[FieldEr
             continue
         if service.get("spec", {}).get("clusterIP") == address:
             text = f"failed to allocate IP {address}: provided IP is already allocated"
-            found.append(errors.invalid_value(path, shown, text))
+            errs.append(errors.invalid_value(path, shown, text))
             return

@@ -28,142 +28,142 @@ _DAY = 86400
 
 
 def validate(obj: Object) -> list[FieldError]:
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     spec = obj["spec"]
     kind, ports = spec.get("type") or "", spec.get("ports") or ()
     headless = is_headless(spec)
     if not ports and not headless and kind != "ExternalName":
-        found.append(errors.required("spec.ports"))
+        errs.append(errors.required("spec.ports"))
     if headless and kind in ("LoadBalancer", "NodePort"):
         text = f"may not be set to 'None' for {kind} services"
-        found.append(errors.invalid_value("spec.clusterIPs[0]", "None", text))
+        errs.append(errors.invalid_value("spec.clusterIPs[0]", "None", text))
     if kind == "ExternalName":
-        _external_name(spec, found)
+        _external_name(spec, errs)
     taken: set[str] = set()
     for index, port in enumerate(ports):
-        _port(port, len(ports) > 1, taken, f"spec.ports[{index}]", found)
+        _port(port, len(ports) > 1, taken, f"spec.ports[{index}]", errs)
     if spec.get("selector"):
-        objectmeta.label_errors(spec["selector"], "spec.selector", found)
-    _affinity(spec, found)
+        objectmeta.label_errors(spec["selector"], "spec.selector", errs)
+    _affinity(spec, errs)
     if kind != "ExternalName":
-        _addresses(spec, found)
+        _addresses(spec, errs)
     for index, address in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{index}]"
         if checks.parse_ip(address) is None:
-            checks.ip(address, path, found)
+            checks.ip(address, path, errs)
         else:
-            checks.special_ip(address, path, found)
-    checks.one_of(kind, "spec.type", _TYPES, found)
-    _port_pairs(kind, ports, found)
-    _balancer(spec, kind, found)
-    _traffic(spec, kind, found)
-    return found
+            checks.special_ip(address, path, errs)
+    checks.one_of(kind, "spec.type", _TYPES, errs)
+    _port_pairs(kind, ports, errs)
+    _balancer(spec, kind, errs)
+    _traffic(spec, kind, errs)
+    return errs
 
 
-def changes(spec: Spec, before: Spec, found: list[FieldError]) -> None:
+def changes(spec: Spec, before: Spec, errs: list[FieldError]) -> None:
     """What may not become of a service with an address."""
     if "ExternalName" not in (spec.get("type"), before.get("type")):
-        _address_change(spec, before, found)
+        _address_change(spec, before, errs)
     balancers = spec.get("type") == before.get("type") == "LoadBalancer"
     if balancers and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
         value = spec.get("loadBalancerClass")
         text = "may not change once set"
-        found.append(errors.invalid_value("spec.loadBalancerClass", value, text))
+        errs.append(errors.invalid_value("spec.loadBalancerClass", value, text))
     checked = needs_health_check(spec) and needs_health_check(before)
     if checked and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
         text = "field is immutable"
-        found.append(errors.forbidden_value("spec.healthCheckNodePort", text))
+        errs.append(errors.forbidden_value("spec.healthCheckNodePort", text))
 
 
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _external_name(spec: Spec, found: list[FieldError]) -> None:
+def _external_name(spec: Spec, errs: list[FieldError]) -> None:
     for field in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
         if spec.get(field):
             text = "may not be set for ExternalName services"
-            found.append(errors.forbidden_value(f"spec.{field}", text))
+            errs.append(errors.forbidden_value(f"spec.{field}", text))
     name = (spec.get("externalName") or "").removesuffix(".")
     if not name:
-        found.append(errors.required("spec.externalName"))
+        errs.append(errors.required("spec.externalName"))
     else:
-        checks.named(name, "spec.externalName", names.dns1123_subdomain_errors, found)
+        checks.named(name, "spec.externalName", names.dns1123_subdomain_errors, errs)
 
 
-def _port(port: Spec, named: bool, taken: set[str], path: str, found: list[FieldError]) -> None:
+def _port(port: Spec, named: bool, taken: set[str], path: str, errs: list[FieldError]) -> None:
     name = port.get("name") or ""
     if name:
-        checks.named(name, f"{path}.name", names.dns1123_label_errors, found)
+        checks.named(name, f"{path}.name", names.dns1123_label_errors, errs)
         if name in taken:
-            found.append(errors.duplicate(f"{path}.name", name))
+            errs.append(errors.duplicate(f"{path}.name", name))
         taken.add(name)
     elif named:
-        found.append(errors.required(f"{path}.name"))
-    checks.port_number(port.get("port") or 0, f"{path}.port", found)
-    checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, found)
-    checks.port(port.get("targetPort"), f"{path}.targetPort", found)
+        errs.append(errors.required(f"{path}.name"))
+    checks.port_number(port.get("port") or 0, f"{path}.port", errs)
+    checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, errs)
+    checks.port(port.get("targetPort"), f"{path}.targetPort", errs)
     if port.get("appProtocol") is not None:
         at = f"{path}.appProtocol"
-        checks.named(port["appProtocol"], at, names.qualified_name_errors, found)
+        checks.named(port["appProtocol"], at, names.qualified_name_errors, errs)
 
 
-def _affinity(spec: Spec, found: list[FieldError]) -> None:
+def _affinity(spec: Spec, errs: list[FieldError]) -> None:
     value = spec.get("sessionAffinity") or ""
-    checks.one_of(value, "spec.sessionAffinity", ("ClientIP", "None"), found)
+    checks.one_of(value, "spec.sessionAffinity", ("ClientIP", "None"), errs)
     config, path = spec.get("sessionAffinityConfig"), "spec.sessionAffinityConfig"
     if value == "ClientIP":
         seconds = ((config or {}).get("clientIP") or {}).get("timeoutSeconds")
         if seconds is None:
             text = "when session affinity type is ClientIP"
-            found.append(errors.required(path, text))
+            errs.append(errors.required(path, text))
         elif not 0 < seconds <= _DAY:
             text = f"must be greater than 0 and less than {_DAY}"
             at = f"{path}.clientIP.timeoutSeconds"
-            found.append(errors.invalid_value(at, seconds, text))
+            errs.append(errors.invalid_value(at, seconds, text))
     elif value == "None" and config is not None:
         text = "must not be set when session affinity is None"
-        found.append(errors.forbidden_value(path, text))
+        errs.append(errors.forbidden_value(path, text))
 
 
-def _addresses(spec: Spec, found: list[FieldError]) -> None:
+def _addresses(spec: Spec, errs: list[FieldError]) -> None:
     one, many = spec.get("clusterIP") or "", list(spec.get("clusterIPs") or ())
     path = "spec.clusterIPs"
     if one:
         if not many:
-            found.append(errors.required(path))
+            errs.append(errors.required(path))
         elif many[0] != one:
             text = "first value must match `clusterIP`"
-            found.append(errors.invalid_value(path, many, text))
+            errs.append(errors.invalid_value(path, many, text))
     elif many:
         text = "must be empty when `clusterIP` is not specified"
-        found.append(errors.invalid_value(path, many, text))
+        errs.append(errors.invalid_value(path, many, text))
     seen: set[str] = set()
     for index, family in enumerate(spec.get("ipFamilies") or ()):
         at = f"spec.ipFamilies[{index}]"
         if family not in _FAMILIES:
-            found.append(errors.not_supported(at, family, _FAMILIES))
+            errs.append(errors.not_supported(at, family, _FAMILIES))
         if family in seen:
-            found.append(errors.duplicate(at, family))
+            errs.append(errors.duplicate(at, family))
         seen.add(family)
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _POLICIES:
-        found.append(errors.not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
-    before = len(found)
+        errs.append(errors.not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
+    before = len(errs)
     for index, address in enumerate(many):
         if index == 0 and address == "None":
             if len(many) > 1:
                 text = "'None' must be the first and only value"
-                found.append(errors.invalid_value(path, many, text))
+                errs.append(errors.invalid_value(path, many, text))
             continue
-        checks.ip(address, f"{path}[{index}]", found)
+        checks.ip(address, f"{path}[{index}]", errs)
     if len(many) > 2:
-        found.append(errors.invalid_value(path, many, "may only hold up to 2 values"))
-    if len(found) == before:
-        checks.ip_list(many, path, "IP", many, found)
-        _family_matches(spec, many, path, found)
+        errs.append(errors.invalid_value(path, many, "may only hold up to 2 values"))
+    if len(errs) == before:
+        checks.ip_list(many, path, "IP", many, errs)
+        _family_matches(spec, many, path, errs)
 
 
-def _family_matches(spec: Spec, many: list[str], path: str, found: list[FieldError]) -> None:
+def _family_matches(spec: Spec, many: list[str], path: str, errs: list[FieldError]) -> None:
     if many == ["None"]:
         return
     for index, (address, family) in enumerate(
@@ -171,21 +171,21 @@ def _family_matches(spec: Spec, many: list[str], path: str, found: list[FieldErr
     ):
         if (":" in address) != (family == "IPv6"):
             text = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            found.append(errors.invalid_value(f"{path}[{index}]", address, text))
+            errs.append(errors.invalid_value(f"{path}[{index}]", address, text))
 
 
-def _port_pairs(kind: str, ports: Any, found: list[FieldError]) -> None:
+def _port_pairs(kind: str, ports: Any, errs: list[FieldError]) -> None:
     if kind == "ClusterIP":
         for index, port in enumerate(ports):
             if port.get("nodePort"):
                 text = "may not be used when `type` is 'ClusterIP'"
-                found.append(errors.forbidden_value(f"spec.ports[{index}].nodePort", text))
+                errs.append(errors.forbidden_value(f"spec.ports[{index}].nodePort", text))
     nodes: set[tuple[str, int]] = set()
     for index, port in enumerate(ports):
         key = (port.get("protocol") or "", port.get("nodePort") or 0)
         if key[1]:
             if key in nodes:
-                found.append(errors.duplicate(f"spec.ports[{index}].nodePort", key[1]))
+                errs.append(errors.duplicate(f"spec.ports[{index}].nodePort", key[1]))
             nodes.add(key)
     seen: set[tuple[str, int]] = set()
     for index, port in enumerate(ports):
@@ -196,56 +196,56 @@ def _port_pairs(kind: str, ports: Any, found: list[FieldError]) -> None:
                 f"AppProtocol:(*string)(nil), Port:{key[1]}, "
                 f"TargetPort:{checks.int_or_string_text(0)}, NodePort:0}}"
             )
-            found.append(errors.duplicate(f"spec.ports[{index}]", shown))
+            errs.append(errors.duplicate(f"spec.ports[{index}]", shown))
         seen.add(key)
 
 
-def _balancer(spec: Spec, kind: str, found: list[FieldError]) -> None:
+def _balancer(spec: Spec, kind: str, errs: list[FieldError]) -> None:
     ranges = spec.get("loadBalancerSourceRanges")
     if ranges:
         path = "spec.LoadBalancerSourceRanges"
         if kind != "LoadBalancer":
-            found.append(errors.forbidden_value(path, _ONLY_BALANCERS))
+            errs.append(errors.forbidden_value(path, _ONLY_BALANCERS))
         for index, value in enumerate(ranges):
-            checks.cidr(value.strip(), f"{path}[{index}]", found)
+            checks.cidr(value.strip(), f"{path}[{index}]", errs)
     if spec.get("allocateLoadBalancerNodePorts") is not None and kind != "LoadBalancer":
-        found.append(errors.forbidden_value("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCERS))
+        errs.append(errors.forbidden_value("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCERS))
     chosen = spec.get("loadBalancerClass")
     if chosen is not None:
         if kind == "LoadBalancer":
-            checks.named(chosen, "spec.loadBalancerClass", names.qualified_name_errors, found)
+            checks.named(chosen, "spec.loadBalancerClass", names.qualified_name_errors, errs)
         else:
-            found.append(errors.forbidden_value("spec.loadBalancerClass", _ONLY_BALANCERS))
+            errs.append(errors.forbidden_value("spec.loadBalancerClass", _ONLY_BALANCERS))
 
 
-def _traffic(spec: Spec, kind: str, found: list[FieldError]) -> None:
+def _traffic(spec: Spec, kind: str, errs: list[FieldError]) -> None:
     policy = spec.get("externalTrafficPolicy") or ""
     if is_external(spec):
-        checks.one_of(policy, "spec.externalTrafficPolicy", _TRAFFIC, found)
+        checks.one_of(policy, "spec.externalTrafficPolicy", _TRAFFIC, errs)
     elif policy:
         text = "may only be set for externally-accessible services"
-        found.append(errors.invalid_value("spec.externalTrafficPolicy", policy, text))
+        errs.append(errors.invalid_value("spec.externalTrafficPolicy", policy, text))
     port, path = spec.get("healthCheckNodePort") or 0, "spec.healthCheckNodePort"
     if needs_health_check(spec):
         if not port:
-            found.append(errors.required(path))
+            errs.append(errors.required(path))
         else:
-            checks.port_number(port, path, found)
+            checks.port_number(port, path, errs)
     elif port:
         text = (
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         )
-        found.append(errors.invalid_value(path, port, text))
+        errs.append(errors.invalid_value(path, port, text))
     inner = spec.get("internalTrafficPolicy")
     if inner is not None or kind in ("NodePort", "LoadBalancer", "ClusterIP"):
-        checks.one_of(inner, "spec.internalTrafficPolicy", _TRAFFIC, found)
+        checks.one_of(inner, "spec.internalTrafficPolicy", _TRAFFIC, errs)
     distribution = spec.get("trafficDistribution")
     if distribution is not None and distribution != "PreferClose":
         allowed = ("PreferClose",)
-        found.append(errors.not_supported("spec.trafficDistribution", distribution, allowed))
+        errs.append(errors.not_supported("spec.trafficDistribution", distribution, allowed))
 
 
-def _address_change(spec: Spec, before: Spec, found: list[FieldError]) -> None:
+def _address_change(spec: Spec, before: Spec, errs: list[FieldError]) -> None:
     new, old = list(spec.get("clusterIPs") or ()), list(before.get("clusterIPs") or ())
     if not (is_headless(spec) and is_headless(before)):
         shown = gosyntax.strings(new or None)
@@ -254,16 +254,16 @@ def _address_change(spec: Spec, before: Spec, found: list[FieldError]) -> None:
             for index, (now, then) in enumerate(zip(new, old, strict=True)):
                 if now != then:
                     text = "may not change once set"
-                    found.append(errors.invalid_value(f"{path}[{index}]", shown, text))
+                    errs.append(errors.invalid_value(f"{path}[{index}]", shown, text))
         elif old and not new:
             text = "primary clusterIP can not be unset"
-            found.append(errors.invalid_value(f"{path}[0]", shown, text))
+            errs.append(errors.invalid_value(f"{path}[0]", shown, text))
         elif old and new[0] != old[0]:
-            found.append(errors.invalid_value(f"{path}[0]", shown, "may not change once set"))
+            errs.append(errors.invalid_value(f"{path}[0]", shown, "may not change once set"))
         if len(new) == 1 and len(old) == 2 and spec.get("ipFamilyPolicy") != "SingleStack":
             text = "must be set to 'SingleStack' when releasing the secondary clusterIP"
             value = spec.get("ipFamilyPolicy")
-            found.append(errors.invalid_value("spec.ipFamilyPolicy", value, text))
+            errs.append(errors.invalid_value("spec.ipFamilyPolicy", value, text))
     if is_headless(spec) or is_headless(before):
         return
     now_families = list(spec.get("ipFamilies") or ())
@@ -272,4 +272,4 @@ def _address_change(spec: Spec, before: Spec, found: list[FieldError]) -> None:
         inner = ", ".join(map(errors.go_value, now_families))
         shown_families = errors.GoText(f"[]core.IPFamily{{{inner}}}")
         text = "may not change once set"
-        found.append(errors.invalid_value("spec.ipFamilies[0]", shown_families, text))
+        errs.append(errors.invalid_value("spec.ipFamilies[0]", shown_families, text))

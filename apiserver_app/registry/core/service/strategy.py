@@ -73,10 +73,10 @@ class ServiceStrategy(Strategy):
         gofields.arrange(spec, "core.v1.ServiceSpec")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        found = rules.validate(obj)
-        if not found:
-            ips.collisions(ctx, obj, None, found)
-        return found
+        errs = rules.validate(obj)
+        if not errs:
+            ips.collisions(ctx, obj, None, errs)
+        return errs
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or {"loadBalancer": {}}
@@ -91,15 +91,15 @@ class ServiceStrategy(Strategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
             return []
-        found: list[FieldError] = []
-        rules.changes(obj["spec"], old["spec"], found)
-        found += rules.validate(obj)
-        if not found:
-            ips.collisions(ctx, obj, old, found)
-        return found
+        errs: list[FieldError] = []
+        rules.changes(obj["spec"], old["spec"], errs)
+        errs += rules.validate(obj)
+        if not errs:
+            ips.collisions(ctx, obj, old, errs)
+        return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        found: list[FieldError] = []
+        errs: list[FieldError] = []
         path = "status.loadBalancer.ingress"
         balancer = (obj.get("status") or {}).get("loadBalancer") or {}
         ingresses = balancer.get("ingress") or ()
@@ -108,42 +108,42 @@ class ServiceStrategy(Strategy):
             return [errors.forbidden_value(path, text)]
         for index, ingress in enumerate(ingresses):
             if ingress.get("ip"):
-                checks.ip(ingress["ip"], f"{path}[{index}].ip", found)
-        return found
+                checks.ip(ingress["ip"], f"{path}[{index}].ip", errs)
+        return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told: list[str] = []
+        warnings: list[str] = []
         spec, is_late = obj["spec"], kinds.minor_of(ctx.version) >= _HEADLESS_SINCE
         if _HINTS in (obj["metadata"].get("annotations") or {}):
-            told.append(
+            warnings.append(
                 f"annotation {_HINTS} is deprecated, please use "
                 "service.kubernetes.io/topology-mode instead"
             )
         for index, value in enumerate(spec.get("clusterIPs") or ()):
-            addresswarnings.ip(value, f"spec.clusterIPs[{index}]", told)
+            addresswarnings.ip(value, f"spec.clusterIPs[{index}]", warnings)
         if spec.get("clusterIP") == "None" and spec.get("type") == "ClusterIP":
-            _headless_warnings(spec, told, is_late)
+            _headless_warnings(spec, warnings, is_late)
         for index, value in enumerate(spec.get("externalIPs") or ()):
-            addresswarnings.ip(value, f"spec.externalIPs[{index}]", told)
+            addresswarnings.ip(value, f"spec.externalIPs[{index}]", warnings)
         if spec.get("loadBalancerIP"):
-            addresswarnings.ip(spec["loadBalancerIP"], "spec.loadBalancerIP", told)
+            addresswarnings.ip(spec["loadBalancerIP"], "spec.loadBalancerIP", warnings)
         for index, value in enumerate(spec.get("loadBalancerSourceRanges") or ()):
-            addresswarnings.cidr(value, f"spec.loadBalancerSourceRanges[{index}]", told)
+            addresswarnings.cidr(value, f"spec.loadBalancerSourceRanges[{index}]", warnings)
         if spec.get("externalIPs") and spec.get("type") == "ExternalName":
-            told.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+            warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
         if spec.get("externalName") and spec.get("type") != "ExternalName":
-            told.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-        return told
+            warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+        return warnings
 
 
-def _headless_warnings(spec: Mapping[str, Any], told: list[str], is_late: bool) -> None:
+def _headless_warnings(spec: Mapping[str, Any], warnings: list[str], is_late: bool) -> None:
     word = "services" if is_late else "service"
     if spec.get("loadBalancerIP"):
-        told.append(f"spec.loadBalancerIP is ignored for headless {word}")
+        warnings.append(f"spec.loadBalancerIP is ignored for headless {word}")
     if is_late and spec.get("externalIPs"):
-        told.append("spec.externalIPs is ignored for headless services")
+        warnings.append("spec.externalIPs is ignored for headless services")
     if is_late and spec.get("sessionAffinity") != "None":
-        told.append("spec.SessionAffinity is ignored for headless services")
+        warnings.append("spec.SessionAffinity is ignored for headless services")
 
 
 def _default_port(port: dict[str, Any]) -> None:
