@@ -33,10 +33,10 @@ from apiserver_app.auth.authn.x509 import X509
 from apiserver_app.auth.protocols import Authenticator, TokenAuthenticator
 from apiserver_app.egress import kubeconfigs
 from apiserver_app.flags import CLUSTERS, FlagError, Flags
+from apiserver_app.machinery import releases
 from apiserver_app.machinery.kernel import Kernel, Task
 from apiserver_app.machinery.reader import Reader
-
-BASIC_UNTIL = 18  # the last minor version that knows passwords
+from apiserver_app.machinery.releases import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Surroundings:
     reader: Reader
     tokens: jwt.Tokens
     ca_pem: str = ""
-    version: str = "1.33"
+    version: Release = releases.DEFAULT
     loopback_token: str = ""
     ask: oidc.Ask | None = None
     mark_used: Mark = lambda namespace, secret, day: None
@@ -132,9 +132,11 @@ def replace_issuers(union: Union, issuers: Sequence[oidc.Oidc]) -> None:
     union.tokens.replace([*others[:at], *issuers, *others[at:]])
 
 
-def check(flags: Flags, version: str) -> None:
+def check(flags: Flags, version: Release) -> None:
     """What cannot be, in upstream's words."""
-    if _minor(version) >= 30 and bool(flags.oidc_issuer_url) != bool(flags.oidc_client_id):
+    if version.has("OIDCFlagsTogether") and bool(flags.oidc_issuer_url) != bool(
+        flags.oidc_client_id
+    ):
         raise FlagError(
             "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags "
             "are set"
@@ -161,7 +163,7 @@ def _requests(flags: Flags, around: Surroundings) -> list[Authenticator]:
             extra=flags.requestheader_extra_headers_prefix,
         )
         found.append(proxy)
-    if flags.basic_auth_file and _minor(around.version) <= BASIC_UNTIL:
+    if flags.basic_auth_file and around.version.has("BasicAuthentication"):
         found.append(BasicAuth(flags.basic_auth_file))
     if flags.client_ca_file:
         own = flags.client_ca_file == CLUSTERS
@@ -169,7 +171,7 @@ def _requests(flags: Flags, around: Surroundings) -> list[Authenticator]:
     return found
 
 
-def _structured(flags: Flags, version: str) -> tuple[list[oidc.Settings], Anonymous | None]:
+def _structured(flags: Flags, version: Release) -> tuple[list[oidc.Settings], Anonymous | None]:
     """The issuers, and who nobody is: by a file, or by flags."""
     try:
         if flags.authentication_config.name:
@@ -290,7 +292,3 @@ def _named(one: Authenticator | TokenAuthenticator) -> dict[str, Any]:
     if isinstance(one, (RequestHeader, BasicAuth)) or getattr(one, "audience_agnostic", False):
         return {"name": "AudienceAgnostic", "of": [named]}
     return named
-
-
-def _minor(version: str) -> int:
-    return int(version.partition(".")[2])

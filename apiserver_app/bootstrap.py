@@ -16,11 +16,12 @@ from apiserver_app.apis import servicenet
 from apiserver_app.auth import bootstrap
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.releases import Release
 
 
 async def ensure(
     client: Client,
-    version: str,
+    version: Release,
     now: int,
     ca_pem: str,
     serves: Callable[[str], bool],

@@ -21,7 +21,9 @@ from typing import Any
 from apiserver_app.admission import config
 from apiserver_app.apis import servicenet
 from apiserver_app.egress import kubeconfigs
-from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.kinds import features, runtimeconfig
+from apiserver_app.machinery.releases import Release
 
 
 class FileText(str):
@@ -49,9 +51,12 @@ NO_ADMISSION = AdmissionText()
 
 # what kubeadm made for this very cluster, without its path being known here
 CLUSTERS = FileText("(the cluster's own)")
-# flags that are gone since a minor version, and those that came with one
-_UNTIL = {"basic-auth-file": 18}
-_SINCE = {"authentication-config": 29, "authorization-config": 29}
+# flags that only some releases have
+_SPANS = {
+    "basic-auth-file": releases.BEHAVIOURS["BasicAuthentication"],
+    "authentication-config": releases.Span(29),
+    "authorization-config": releases.Span(29),
+}
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -156,17 +161,18 @@ def names() -> tuple[str, ...]:
     return tuple(one.name.replace("_", "-") for one in dataclasses.fields(Flags))
 
 
-def parse(arguments: Iterable[str], read: Callable[[str], str], version: str = "1.33") -> Flags:
+def parse(
+    arguments: Iterable[str], read: Callable[[str], str], version: Release = releases.DEFAULT
+) -> Flags:
     """`name=value` pairs, with or without leading dashes; `read` gives the text of a file.
     A flag given twice holds the last value, except a list, which grows. An empty value of a flag
     that names a file switches off what the file is for."""
-    minor = int(version.partition(".")[2])
     fields = {one.name.replace("_", "-"): one for one in dataclasses.fields(Flags)}
     values: dict[str, Any] = {}
     for argument in arguments:
         name, equals, text = argument.lstrip("-").partition("=")
         found = fields.get(name)
-        if found is None or not _SINCE.get(name, minor) <= minor <= _UNTIL.get(name, minor):
+        if found is None or not _SPANS.get(name, releases.Span()).includes(version):
             raise FlagError(f"unknown flag: --{name}")
         value = _value(name, str(found.type), text if equals else None, read)
         if isinstance(value, tuple):
@@ -183,7 +189,7 @@ def parse(arguments: Iterable[str], read: Callable[[str], str], version: str = "
     return parsed
 
 
-def _check_switches(values: Mapping[str, Any], version: str) -> None:
+def _check_switches(values: Mapping[str, Any], version: Release) -> None:
     """Names that the version does not know end the start."""
     gates = values.get("feature_gates", ())
     try:
@@ -191,19 +197,18 @@ def _check_switches(values: Mapping[str, Any], version: str) -> None:
     except features.GateError as error:
         raise _invalid("feature-gates", ",".join(gates), str(error)) from error
     try:
-        runtimeconfig.parse(values.get("runtime_config", ()), kinds.minor_of(version))
+        runtimeconfig.parse(values.get("runtime_config", ()), version)
     except runtimeconfig.ConfigError as error:
         raise FlagError(str(error)) from error
 
 
-def _check_authentication(values: Mapping[str, Any], version: str) -> None:
+def _check_authentication(values: Mapping[str, Any], version: Release) -> None:
     """What a file says of authentication, no flag says as well."""
     text = values.get("authentication_config", NO_FILE)
     if not text.name:
         return
-    if kinds.minor_of(version) < 30 and "StructuredAuthenticationConfiguration=true" not in (
-        values.get("feature_gates", ())
-    ):
+    gate = "StructuredAuthenticationConfiguration"
+    if not version.has(gate) and f"{gate}=true" not in values.get("feature_gates", ()):
         raise FlagError(
             "set --feature-gates=StructuredAuthenticationConfiguration=true to use "
             "authentication-config file"

@@ -17,11 +17,11 @@ from apiserver_app.apis.certificates import Authority
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Signal
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.controllers import CONTROLLERS, Entry
 from controllers_app.runtime import controller as runtime
 from controllers_app.runtime.component import Component
@@ -64,7 +64,7 @@ def build(
     client: Client,
     client_for: ClientFor,
     *,
-    version: str,
+    version: Release,
     root_ca: str,
     authority: Authority | None = None,
     check_types: CheckTypes = lambda policy: [],
@@ -98,7 +98,7 @@ class _Process:
         rand: Rand,
         client: Client,
         client_for: ClientFor,
-        version: str,
+        version: Release,
         root_ca: str,
         authority: Authority | None,
         check_types: CheckTypes,
@@ -114,8 +114,7 @@ class _Process:
         self._authority = authority
         self._check_types = check_types
         self._config = config
-        minor = kinds.minor_of(version)
-        entries = [entry for entry in entries if entry.since <= minor <= entry.until]
+        entries = [entry for entry in entries if entry.since <= version.minor <= entry.until]
         self._leading = Signal(kernel)
         self._informers: InformerFactory | None = None
         self._clients = {entry.name: client_for(entry.account, entry.name) for entry in entries}

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 from apiserver_app.admission.config import Configuration
 from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.egress.outbound import Outbound
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, releases
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types.schema import Field
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
@@ -89,7 +90,7 @@ class Attributes:
     reader: Reader
     rand: Rand
     now: int  # µs since 1970
-    version: str = "1.33"
+    version: Release = releases.DEFAULT
     dry_run: bool = False
     options: Object = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -115,12 +116,6 @@ class Verdict:
 
 
 SKIP = Verdict("skip")
-
-
-def release(version: str) -> tuple[int, int]:
-    """ "1.33" or "v1.33.1" as numbers."""
-    major, minor = version.lstrip("v").split(".")[:2]
-    return int(major), int(minor)
 
 
 class Later(Exception):
@@ -179,7 +174,7 @@ async def _makes_nothing(name: str) -> None:
 class Given:
     """What plugins are made of when the API server starts."""
 
-    version: str = "1.33"
+    version: Release = releases.DEFAULT
     config: Configuration = field(default_factory=Configuration)
     allows: Allows = _allows_nothing
     permits: Permits = _permits_nothing

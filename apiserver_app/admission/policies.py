@@ -14,6 +14,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import labels
 
 NO_PARAMS = "no params found for policy binding with `Deny` parameterNotFoundAction"
@@ -50,7 +51,7 @@ class Source:
         self,
         policies: str,
         bindings: str,
-        compile_: Callable[[Object, str], Any],
+        compile_: Callable[[Object, Release], Any],
         resource_of: ResourceOf,
     ) -> None:
         self._policies = policies
@@ -65,7 +66,7 @@ class Source:
         return not reader.list(self._bindings)
 
     def hooks(
-        self, reader: Reader, version: str
+        self, reader: Reader, version: Release
     ) -> tuple[tuple[Object, Any, tuple[Object, ...]], ...]:
         """(policy, what was compiled of it, its bindings) in the order of the names."""
         now = (reader.generation(self._policies), reader.generation(self._bindings))
@@ -75,7 +76,7 @@ class Source:
         return self._hooks
 
     def _read(
-        self, reader: Reader, version: str
+        self, reader: Reader, version: Release
     ) -> Iterator[tuple[Object, Any, tuple[Object, ...]]]:
         bound: dict[str, list[Object]] = {}
         for binding in reader.list(self._bindings):

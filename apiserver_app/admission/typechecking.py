@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types.schema import Field, Schema
 from apiserver_app.machinery.types.scheme import Types
 
@@ -26,7 +27,7 @@ TYPES_MAX = 10
 class TypeChecker:
     """Checks policies against what one API server serves."""
 
-    def __init__(self, version: str, resources: Resources, types: Types) -> None:
+    def __init__(self, version: Release, resources: Resources, types: Types) -> None:
         self._version = version
         self._resources = resources
         self._types = types

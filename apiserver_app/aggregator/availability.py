@@ -18,7 +18,7 @@ import orjson
 from apiserver_app.aggregator import identity
 from apiserver_app.egress import outbound as out
 from apiserver_app.egress.serviceroutes import SERVICE_NAME
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, meta, releases
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Signal
 from apiserver_app.machinery.meta import Object
@@ -213,7 +213,7 @@ class Availability:
         return answer.body if answer.status == 200 else b""
 
     def _get(self, remote: Remote, path: str) -> out.Call:
-        claims = tuple(identity.headers(identity.AGGREGATOR, 0))
+        claims = tuple(identity.headers(identity.AGGREGATOR, releases.DEFAULT))
         certificate, key = self._world.front_proxy
         return out.Call(
             remote.target, "GET", path, headers={"accept": "application/json"}, insecure=True,

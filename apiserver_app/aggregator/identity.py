@@ -9,16 +9,16 @@ import urllib.parse
 from collections.abc import Iterable
 
 from apiserver_app.machinery.meta import User
+from apiserver_app.machinery.releases import Release
 
 USER, UID, GROUP, EXTRA = "x-remote-user", "x-remote-uid", "x-remote-group", "x-remote-extra-"
-UID_SINCE = 33  # the first minor version that passes the uid on
 AGGREGATOR = User("system:kube-aggregator", ("system:masters",))
 
 
-def headers(user: User, minor: int) -> list[tuple[str, str]]:
+def headers(user: User, version: Release) -> list[tuple[str, str]]:
     """In order; a name stands as often as it has values."""
     out = [(USER, user.name)]
-    if user.uid and minor >= UID_SINCE:
+    if user.uid and version.has("RemoteRequestHeaderUID"):
         out.append((UID, user.uid))
     out += [(GROUP, group) for group in user.groups]
     for key, values in user.extra.items():

@@ -18,7 +18,6 @@ from apiserver_app.handlers import passing, routes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.request import TRACEPARENT, Operation, Request
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net import httpwire
 from apiserver_app.registry.apiregistration.apiservices import Remote
@@ -126,7 +125,7 @@ def _sent(request: Request, remote: Remote, path: str) -> out.Call:
         sent.append((TRACEPARENT, request.traced))
     if call.address:
         sent.append(("x-forwarded-for", call.address))
-    claims = identity.headers(request.user, kinds.minor_of(cluster.version))
+    claims = identity.headers(request.user, cluster.version)
     proxy = cluster.front_proxy
     return out.Call(
         remote.target, call.method or "GET", path, call.query, dict(sent), call.raw,

@@ -22,6 +22,7 @@ from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types.scheme import Unfit
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class CustomType:
         defaulting.default(obj, self.root)
 
     def check_rules(
-        self, version: str, obj: Object, old: Object | None
+        self, version: Release, obj: Object, old: Object | None
     ) -> tuple[list[FieldError], list[str]]:
         """The findings of the schema's rules, and what is only warned of. `version` is that of
         Kubernetes, which decides what the language knows."""

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from apiserver_app.machinery import meta, rand
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import quantity
 
 HASHES_CACHED_MAX = 1024
@@ -31,27 +32,20 @@ _YEAR_1_SECONDS = -62_135_596_800  # of 0001-01-01, counted from 1970
 
 
 def pod_template_hash(
-    template: meta.Object, version: str, collision_count: int | None = None
+    template: meta.Object, version: Release, collision_count: int | None = None
 ) -> str:
     """The hash of a defaulted template in a cluster of that version, e.g. `5869d7778c`."""
     key = orjson.dumps(template, option=orjson.OPT_SORT_KEYS)
-    return _hash(key, _minor(version), collision_count)
+    return _hash(key, version, collision_count)
 
 
-def spew(template: meta.Object, version: str) -> str:
+def spew(template: meta.Object, version: Release) -> str:
     """The text that is hashed."""
-    return _printers(_minor(version)).template(template)
-
-
-@functools.lru_cache(maxsize=2)
-def go_structs(version: str) -> tuple[dict[str, str], _Structs]:
-    """The Go types of a template: underlying types of named ones, and fields of structs as
-    (Go name, Go type, name in JSON)."""
-    return _read(_minor(version))
+    return _printers(version).template(template)
 
 
 @functools.lru_cache(maxsize=HASHES_CACHED_MAX)
-def _hash(template: bytes, version: tuple[int, int], collision_count: int | None) -> str:
+def _hash(template: bytes, version: Release, collision_count: int | None) -> str:
     data = _printers(version).template(orjson.loads(template)).encode()
     if collision_count is not None:
         data += (collision_count & _MASK).to_bytes(8, "little")
@@ -71,11 +65,6 @@ def safe_encode(text: str) -> str:
     return "".join(rand.ALPHANUMERICS[ord(char) % 27] for char in text)
 
 
-def _minor(version: str) -> tuple[int, int]:
-    major, minor = version.lstrip("v").split(".")[:2]
-    return int(major), int(minor)
-
-
 class _Type(NamedTuple):
     """How values of a Go type are printed. `none` is what an absent one prints."""
 
@@ -85,15 +74,15 @@ class _Type(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4)
-def _printers(version: tuple[int, int]) -> _Printers:
+def _printers(version: Release) -> _Printers:
     return _Printers(version)
 
 
 class _Printers:
     """The types of one version, built as they are met."""
 
-    def __init__(self, version: tuple[int, int]) -> None:
-        self._aliases, self._structs = _read(version)
+    def __init__(self, version: Release) -> None:
+        self._aliases, self._structs = go_structs(version)
         self._types: dict[str, _Type] = dict(_BASIC)
 
     def template(self, template: meta.Object) -> str:
@@ -237,7 +226,8 @@ _BASIC = {
 _Structs = dict[str, list[tuple[str, str, str]]]
 
 
-def _read(version: tuple[int, int]) -> tuple[dict[str, str], _Structs]:
+@functools.lru_cache(maxsize=4)
+def go_structs(version: Release) -> tuple[dict[str, str], _Structs]:
     """(aliases, fields of each struct) as they are in a version; before 1.22 as in 1.22."""
     path = importlib.resources.files("apiserver_app.apis") / "podtemplate-fields.txt"
     aliases: dict[str, str] = {}
@@ -256,9 +246,9 @@ def _read(version: tuple[int, int]) -> tuple[dict[str, str], _Structs]:
     return aliases, structs
 
 
-def _is_in(version: tuple[int, int], range_: str) -> bool:
+def _is_in(version: Release, range_: str) -> bool:
     """Whether a version is in a range like `1.24`, `1.24<1.25` or `<1.24`."""
     since, _, before = range_.partition("<")
-    if since and version < _minor(since):
+    if since and version < Release.parse(since):
         return False
-    return not before or max(version, (1, 22)) < _minor(before)
+    return not before or max(version, Release(22)) < Release.parse(before)

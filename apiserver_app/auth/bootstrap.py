@@ -16,8 +16,9 @@ from apiserver_app.apis import servicenet
 from apiserver_app.auth.data import cast, cluster_roles, controller_roles, flow_control
 from apiserver_app.auth.data import joining as joins
 from apiserver_app.auth.data.notation import rules
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import meta, releases
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 
 SECURE_PORT = 6443
 ADVERTISED_IP = "10.0.0.11"  # of the control plane, which runs on the first node
@@ -27,7 +28,8 @@ _RBAC = "rbac.authorization.k8s.io"
 _AGGREGATE = f"{_RBAC}/aggregate-to-"
 _FLOW = "flowcontrol.apiserver.k8s.io"
 _FLOW_VERSIONS = (
-    ((1, 29), "v1"), ((1, 26), "v1beta3"), ((1, 23), "v1beta2"), ((1, 20), "v1beta1"),
+    (Release(29), "v1"), (Release(26), "v1beta3"), (Release(23), "v1beta2"),
+    (Release(20), "v1beta1"),
 )  # fmt: skip
 _CRITICAL = 2_000_000_000
 
@@ -35,7 +37,7 @@ Item = tuple[str, str, Object]  # resource key, namespace, object
 
 
 def objects(
-    version: str = "1.33",
+    version: Release = releases.DEFAULT,
     now: int = 0,
     *,
     client_ca: str = "",
@@ -44,17 +46,11 @@ def objects(
     """Everything, in the order in which it is created. `now` stamps conditions (µs since 1970);
     `client_ca` is the PEM of the CA that signs clients, published in kube-system; `net` is where
     services get their addresses from."""
-    profile = _profile(version)
-    items = [*_namespaces(), *_cluster_roles(profile), *_cluster_bindings(profile)]
-    items += [*_namespaced_policy(), *_accounts(profile), *_priority_classes()]
-    items += [*_levels(profile), *_schemas(profile, now), *_networking(profile, now, net)]
-    items += [*_config_maps(profile, now, client_ca), *_classroom()]
+    items = [*_namespaces(), *_cluster_roles(version), *_cluster_bindings(version)]
+    items += [*_namespaced_policy(), *_accounts(version), *_priority_classes()]
+    items += [*_levels(version), *_schemas(version, now), *_networking(version, now, net)]
+    items += [*_config_maps(version, now, client_ca), *_classroom()]
     return items
-
-
-def _profile(version: str) -> tuple[int, int]:
-    major, minor = version.lstrip("v").split(".")[:2]
-    return int(major), int(minor)
 
 
 def _object(api_version: str, kind: str, metadata: Object, **fields: object) -> Object:
@@ -88,12 +84,12 @@ def _default_metadata(name: str, namespace: str = "", **labels: str) -> Object:
     return metadata
 
 
-def _controllers(profile: tuple[int, int]) -> list[str]:
+def _controllers(version: Release) -> list[str]:
     since = controller_roles.SINCE
-    return [name for name in controller_roles.CONTROLLERS if profile >= since.get(name, (1, 0))]
+    return [name for name in controller_roles.CONTROLLERS if version >= since.get(name, Release(0))]
 
 
-def _cluster_roles(profile: tuple[int, int]) -> Iterator[Item]:
+def _cluster_roles(version: Release) -> Iterator[Item]:
     resource = f"clusterroles.{_RBAC}"
     plain = {name: rules(lines) for name, lines in cluster_roles.ROLES.items()}
     for name in reversed(cluster_roles.AGGREGATED):
@@ -107,7 +103,7 @@ def _cluster_roles(profile: tuple[int, int]) -> Iterator[Item]:
             selector = {"matchLabels": {f"{_AGGREGATE}{name}": "true"}}
             role["aggregationRule"] = {"clusterRoleSelectors": [selector]}
         yield resource, "", role
-    for account in _controllers(profile):
+    for account in _controllers(version):
         name = f"{controller_roles.PREFIX}{account}"
         role = _object(f"{_RBAC}/v1", "ClusterRole", _default_metadata(name))
         role["rules"] = rules(controller_roles.CONTROLLERS[account])
@@ -165,9 +161,9 @@ def _subject(text: str) -> Object:
     return {"kind": kind, "apiGroup": _RBAC, "name": name}
 
 
-def _cluster_bindings(profile: tuple[int, int]) -> Iterator[Item]:
+def _cluster_bindings(version: Release) -> Iterator[Item]:
     bindings = dict(cluster_roles.BINDINGS)
-    for account in _controllers(profile):
+    for account in _controllers(version):
         subject = f"ServiceAccount kube-system/{account}"
         bindings[f"{controller_roles.PREFIX}{account}"] = (subject,)
     for name, subjects in bindings.items():
@@ -195,8 +191,8 @@ def _namespaced_policy() -> Iterator[Item]:
         )
 
 
-def _accounts(profile: tuple[int, int]) -> Iterator[Item]:
-    names = [n for n in _controllers(profile) if n not in controller_roles.NO_ACCOUNT]
+def _accounts(version: Release) -> Iterator[Item]:
+    names = [n for n in _controllers(version) if n not in controller_roles.NO_ACCOUNT]
     for name in sorted([*names, *controller_roles.EXTRA_ACCOUNTS]):
         metadata = {"name": name, "namespace": "kube-system"}
         yield "serviceaccounts", "kube-system", _object("v1", "ServiceAccount", metadata)
@@ -253,10 +249,10 @@ def _priority_classes() -> Iterator[Item]:
         )
 
 
-def _flow_version(profile: tuple[int, int]) -> str:
-    for since, version in _FLOW_VERSIONS:
-        if profile >= since:
-            return f"{_FLOW}/{version}"
+def _flow_version(version: Release) -> str:
+    for since, served in _FLOW_VERSIONS:
+        if version >= since:
+            return f"{_FLOW}/{served}"
     return ""  # and none is served
 
 
@@ -265,15 +261,17 @@ def _flow_metadata(name: str) -> Object:
     return {"name": name, "generation": 1, "annotations": annotations}
 
 
-def _levels(profile: tuple[int, int]) -> Iterator[Item]:
-    shares_name = "nominalConcurrencyShares" if profile >= (1, 26) else "assuredConcurrencyShares"
+def _levels(version: Release) -> Iterator[Item]:
+    shares_name = (
+        "nominalConcurrencyShares" if version >= Release(26) else "assuredConcurrencyShares"
+    )
     for name, level in flow_control.LEVELS.items():
         share: Object = {shares_name: level.shares}
-        if profile >= (1, 26):
+        if version >= Release(26):
             share["lendablePercent"] = level.lendable_percent
         if name == flow_control.EXEMPT:
             spec: Object = {"type": "Exempt"}
-            if profile >= (1, 28):
+            if version >= Release(28):
                 spec["exempt"] = share
         else:
             share["limitResponse"] = _limit_response(level)
@@ -282,7 +280,7 @@ def _levels(profile: tuple[int, int]) -> Iterator[Item]:
             f"prioritylevelconfigurations.{_FLOW}",
             "",
             _object(
-                _flow_version(profile),
+                _flow_version(version),
                 "PriorityLevelConfiguration",
                 _flow_metadata(name),
                 spec=spec,
@@ -299,9 +297,9 @@ def _limit_response(level: flow_control.Level) -> Object:
     return {"type": "Queue", "queuing": queuing}
 
 
-def _schemas(profile: tuple[int, int], now: int) -> Iterator[Item]:
+def _schemas(version: Release, now: int) -> Iterator[Item]:
     for name, schema in flow_control.SCHEMAS.items():
-        if profile < flow_control.SINCE.get(name, (1, 0)):
+        if version < flow_control.SINCE.get(name, Release(0)):
             continue
         spec: Object = {
             "priorityLevelConfiguration": {"name": schema.level},
@@ -325,7 +323,7 @@ def _schemas(profile: tuple[int, int], now: int) -> Iterator[Item]:
             f"flowschemas.{_FLOW}",
             "",
             _object(
-                _flow_version(profile),
+                _flow_version(version),
                 "FlowSchema",
                 _flow_metadata(name),
                 spec=spec,
@@ -365,8 +363,8 @@ def _flow_subject(text: str) -> Object:
 # -- the API server's own objects ---------------------------------------------------------------
 
 
-def _networking(profile: tuple[int, int], now: int, net: servicenet.ServiceNet) -> Iterator[Item]:
-    if profile >= (1, 33):
+def _networking(version: Release, now: int, net: servicenet.ServiceNet) -> Iterator[Item]:
+    if version >= Release(33):
         ready = {
             "type": "Ready",
             "status": "True",
@@ -439,11 +437,11 @@ def _endpoints() -> Iterator[Item]:
     )
 
 
-def _config_maps(profile: tuple[int, int], now: int, client_ca: str) -> Iterator[Item]:
+def _config_maps(version: Release, now: int, client_ca: str) -> Iterator[Item]:
     contents: dict[str, dict[str, str]] = {}
     if client_ca:
         contents["extension-apiserver-authentication"] = {"client-ca-file": client_ca}
-    if profile >= (1, 27):
+    if version >= Release(27):
         contents["kube-apiserver-legacy-service-account-token-tracking"] = {
             "since": meta.rfc3339(now)[:10]
         }

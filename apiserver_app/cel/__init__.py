@@ -21,6 +21,8 @@ from apiserver_app.cel.errors import (
     EvaluationError,
     ResultTypeError,
 )
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.releases import Release
 
 if TYPE_CHECKING:
     from apiserver_app.cel.program import Program
@@ -40,7 +42,7 @@ def compile(
     schemas: Mapping[str, Mapping[str, Any]] | None = None,
     structs: Mapping[str, Type] | None = None,
     wants: Sequence[str] = (),
-    version: str = "1.33",
+    version: Release = releases.DEFAULT,
 ) -> Program:
     """A program, or CompileError.
 

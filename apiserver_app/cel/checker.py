@@ -28,13 +28,14 @@ from apiserver_app.cel.syntax.tree import (
     Visitor,
 )
 from apiserver_app.cel.types import BOOL, DYN, ERROR, INT, Type
+from apiserver_app.machinery.releases import Release
 
 TYPE_NAMES = frozenset(
     ("int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type",
      "google.protobuf.Timestamp", "google.protobuf.Duration", "optional_type", "net.IP",
      "net.CIDR")
 )  # fmt: skip
-_KEYWORD_FIELDS = (1, 31)  # since when a field may be named by a reserved word
+_KEYWORD_FIELDS = Release(31)  # since when a field may be named by a reserved word
 _DEFAULT_FIELDS: Mapping[str, Type] = {}
 
 
@@ -44,7 +45,7 @@ class Checker(Visitor[Type]):
     def __init__(
         self,
         variables: Mapping[str, Type],
-        version: tuple[int, int],
+        version: Release,
         structs: Mapping[str, Type] = _DEFAULT_FIELDS,
     ) -> None:
         self.issues: list[Issue] = []

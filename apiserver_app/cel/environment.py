@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from apiserver_app import cel
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 
 if TYPE_CHECKING:
     from apiserver_app.cel.program import Program
@@ -32,7 +33,7 @@ class Environment:
 
     def __init__(
         self,
-        version: str,
+        version: Release,
         *,
         params: bool = False,
         variables: Sequence[Object] | None = None,

@@ -16,6 +16,8 @@ from typing import Any
 from apiserver_app.cel import types, values
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.types import Type
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.releases import Release
 
 Impl = Callable[..., Any]
 Cost = Callable[..., int]  # of the arguments and the result
@@ -31,7 +33,7 @@ class Overload:
     result: Type
     impl: Impl
     cost: Cost | None = None
-    since: tuple[int, int] = (1, 0)
+    since: Release = releases.ALWAYS
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ FUNCTIONS: dict[str, Function] = {}
 
 
 def declare(
-    signature: str, impl: Impl, cost: Cost | None = None, since: tuple[int, int] = (1, 0)
+    signature: str, impl: Impl, cost: Cost | None = None, since: Release = releases.ALWAYS
 ) -> None:
     """`string.f(int) bool` is a member, `f(string, int) bool` is not."""
     head, _, tail = signature.rpartition(") ")

@@ -24,6 +24,8 @@ from apiserver_app.cel.values import (
     equal,
     plus,
 )
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.releases import Release
 
 
 def _wrong() -> EvaluationError:
@@ -294,7 +296,7 @@ def _declare() -> None:
             declare(f"{name}({kind}, {kind}) bool", impl, _smaller)
         for kind in ("int", "uint", "double"):
             for other in ("int", "uint", "double"):
-                since = (1, 0) if kind == other else (1, 28)
+                since = releases.ALWAYS if kind == other else Release(28)
                 declare(f"{name}({kind}, {other}) bool", impl, None, since)
     for kind in ("int", "double"):
         declare(f"-_({kind}) {kind}", negate)

@@ -26,6 +26,7 @@ from apiserver_app.cel.syntax.tree import Ident, Node, walk
 from apiserver_app.cel.types import DYN, Type
 from apiserver_app.cel.validators import literal_issues
 from apiserver_app.cel.values import plain
+from apiserver_app.machinery.releases import Release
 
 PER_CALL_LIMIT = 1_000_000
 # types whose declared name is another than the one that findings show
@@ -84,7 +85,7 @@ def compiled(
     schemas: Mapping[str, Mapping[str, Any]],
     structs: Mapping[str, Type],
     wants: Sequence[str],
-    version: str,
+    version: Release,
 ) -> Program:
     """Parse, check, plan. Raises CompileError."""
     declared = {name: types.get(name, DYN) for name in variables}
@@ -110,7 +111,7 @@ def estimated(
     expression: str,
     types: Mapping[str, Type],
     schemas: Mapping[str, Mapping[str, Any]],
-    version: str,
+    version: Release,
     size_at: Callable[[tuple[str, ...]], int | None],
 ) -> int:
     """What an expression that compiles costs at worst; `size_at` says how much there can be at a
@@ -128,10 +129,10 @@ def names_in(expression: str) -> set[str]:
 
 
 def _planned(
-    expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: str
+    expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: Release
 ) -> tuple[Step, Type]:
     tree, checker = _checked(expression, declared, structs, version)
-    issues = checker.issues or literal_issues(tree, checker.types, _profile(version))
+    issues = checker.issues or literal_issues(tree, checker.types, version)
     if issues:
         raise CompileError(expression, issues)
     try:
@@ -142,14 +143,9 @@ def _planned(
 
 
 def _checked(
-    expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: str
+    expression: str, declared: Mapping[str, Type], structs: Mapping[str, Type], version: Release
 ) -> tuple[Node, Checker]:
     tree = parser.parse(expression)
-    checker = Checker(declared, _profile(version), structs)
+    checker = Checker(declared, version, structs)
     checker.check(tree)
     return tree, checker
-
-
-def _profile(version: str) -> tuple[int, int]:
-    major, minor = version.lstrip("v").split(".")[:2]
-    return int(major), int(minor)

@@ -14,11 +14,12 @@ from apiserver_app.cel.library import core, formatting
 from apiserver_app.cel.library.regex import compiled
 from apiserver_app.cel.syntax.tree import Call, Const, ListNode, MapNode, Node, walk
 from apiserver_app.cel.types import Type, optional_item
+from apiserver_app.machinery.releases import Release
 
-_VALIDATED = (1, 29)
+_VALIDATED = Release(29)
 
 
-def literal_issues(tree: Node, kinds: Mapping[int, Type], version: tuple[int, int]) -> list[Issue]:
+def literal_issues(tree: Node, kinds: Mapping[int, Type], version: Release) -> list[Issue]:
     """`kinds` has the type of each node by identity."""
     found = list(_mixed(tree, kinds, exempt=False))
     if version < _VALIDATED:

@@ -20,6 +20,7 @@ from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 
 _LINE_CHARACTERS_MAX = 200  # of a command or an outcome in the trace
 _RELEASES = {
@@ -30,9 +31,9 @@ _RELEASES = {
 }  # fmt: skip
 
 
-def release_of(version: str) -> str:
+def release_of(version: Release) -> str:
     """The etcd that comes with a version of Kubernetes."""
-    return _RELEASES.get(version, "3.5.21")
+    return _RELEASES.get(str(version), "3.5.21")
 
 
 class Decoded(NamedTuple):
@@ -69,7 +70,7 @@ class Server:
     """The etcd of one cluster, as its first member serves it."""
 
     def __init__(
-        self, name: str, version: str, store: Store, kernel: Kernel, rand: Rand, probe: Probe,
+        self, name: str, version: Release, store: Store, kernel: Kernel, rand: Rand, probe: Probe,
         values: Values, members: Members,
     ) -> None:  # fmt: skip
         self.store = store

@@ -19,6 +19,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.releases import Release
 
 AGENT = "api-priority-and-fairness-config-producer-v1"
 ENSURE_SECONDS = 60
@@ -27,7 +28,9 @@ AUTO_UPDATE = "apf.kubernetes.io/autoupdate-spec"
 _WORDS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
 
 
-async def keep(client: Client, reader: Reader, kernel: Kernel, version: str, epoch: int) -> None:
+async def keep(
+    client: Client, reader: Reader, kernel: Kernel, version: Release, epoch: int
+) -> None:
     """Reconcile once a minute, for as long as the server runs."""
     wanted = [
         (resource, obj)

@@ -14,6 +14,7 @@ from apiserver_app.handlers import readpath
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 
 WIDEST = 10
@@ -22,7 +23,7 @@ WATCHES_PER_SEAT = 10
 EVENT_MICROS = 5000  # that one group of watches is busy with an event
 SERVICE_SECONDS = 0.003  # what a request is taken to last until it has
 _CHANGES = frozenset(("create", "update", "patch", "delete"))
-_SNAPSHOTLESS = readpath.SNAPSHOTS_SINCE - 1  # snapshots of the cache are not thought of
+_SNAPSHOTLESS = Release(33)  # snapshots of the cache are not thought of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,12 @@ class Estimator:
         self,
         objects: Callable[[ResourceInfo], int],
         watches: Callable[[ResourceInfo, str, str], int],
-        minor: int,
+        version: Release,
     ) -> None:
         self._objects = objects
         self._watches = watches
-        self._minor = min(minor, _SNAPSHOTLESS)
-        self._lists_in_watches = minor == 32 or minor >= 34  # the feature WatchList
+        self._version = min(version, _SNAPSHOTLESS)
+        self._lists_in_watches = version.has("WatchList")
 
     def of(self, call: Call, widest: int) -> tuple[Work, int | None]:
         """The work, and of a change how many watches hear of it."""
@@ -82,7 +83,7 @@ class Estimator:
         stored = self._objects(info)
         text = call.param("limit")
         limit = min(int(text), stored) if names.is_number(text) and int(text) else stored
-        if readpath.of(call, self._minor).by == readpath.CACHE:
+        if readpath.of(call, self._version).by == readpath.CACHE:
             looked_at = stored
         elif call.param("labelSelector") or call.param("fieldSelector"):
             looked_at = stored + limit

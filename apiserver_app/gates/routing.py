@@ -17,7 +17,6 @@ from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 
 
@@ -31,7 +30,7 @@ class Routing(Gate):
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._cluster = cluster
-        self._minor = kinds.minor_of(cluster.version)
+        self._version = cluster.version
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
         call, services = request.call, self._cluster.services
@@ -47,7 +46,7 @@ class Routing(Gate):
         if call.info.custom is not None:
             return self._custom(request)
         reads = call.outside and call.verb in READS
-        read = readpath.of(call, self._minor) if reads else None
+        read = readpath.of(call, self._version) if reads else None
         return Decision("allow", routes.of_resource(call.info, read))
 
     def _path(self, request: Request) -> Decision:
@@ -88,7 +87,7 @@ class Routing(Gate):
             waits = (info.custom.settled_at() - kernel.now) / kernels.SECOND
         detail: Object = {**routes.CUSTOM, "definition": info.key}
         if call.outside and call.verb in READS:
-            detail["read"] = readpath.of(call, self._minor)._asdict()
+            detail["read"] = readpath.of(call, self._version)._asdict()
         if waits > 0:  # other API servers may not know of the definition yet
             detail["seconds"] = waits
             await kernel.sleep(waits)

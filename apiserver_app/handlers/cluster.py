@@ -30,6 +30,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.net.nodeapi import Nodes
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import fields, labels
 from apiserver_app.machinery.types.scheme import Types
 from apiserver_app.registry.apiregistration.apiservices import Services
@@ -85,7 +86,7 @@ class ClusterContext:
     """One cluster's API server, as its handlers see it."""
 
     name: str
-    version: str
+    version: Release
     kernel: Kernel
     probe: Probe
     rand: Rand

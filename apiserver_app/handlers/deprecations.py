@@ -11,23 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.releases import Release
 
 AUDIT = "k8s.io/deprecated"  # the audit log is told as well
 
-# plural, group, version -> (since which minor version, what to use instead)
-DEPRECATED: dict[tuple[str, str, str], tuple[int, str]] = {
-    ("componentstatuses", "", "v1"): (19, ""),
-    ("endpoints", "", "v1"): (33, "discovery.k8s.io/v1 EndpointSlice"),
+# plural, group, version -> (since which release, what to use instead)
+DEPRECATED: dict[tuple[str, str, str], tuple[Release, str]] = {
+    ("componentstatuses", "", "v1"): (Release(19), ""),
+    ("endpoints", "", "v1"): (Release(33), "discovery.k8s.io/v1 EndpointSlice"),
 }
 
 
-def warnings(info: ResourceInfo, version: str) -> Sequence[str]:
+def warnings(info: ResourceInfo, version: Release) -> Sequence[str]:
     """The sentence for a client of this version's server, if there is one."""
     if info.custom is not None:
         return info.custom.warnings
     found = DEPRECATED.get((info.plural, info.group, info.version))
-    if found is None or int(version.split(".")[1]) < found[0]:
+    if found is None or version < found[0]:
         return ()
     since, instead = found
-    said = f"{info.api_version} {info.kind} is deprecated in v1.{since}+"
+    said = f"{info.api_version} {info.kind} is deprecated in v{since}+"
     return (f"{said}; use {instead}" if instead else said,)

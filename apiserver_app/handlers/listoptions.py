@@ -13,6 +13,7 @@ from typing import NamedTuple
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError, FieldError
+from apiserver_app.machinery.releases import Release
 
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
 FALSE = ("false", "0")
@@ -74,7 +75,7 @@ def of_list(call: Call) -> ListOptions:
     return ListOptions(limit, at_least=revision)
 
 
-def of_watch(call: Call, version: str) -> WatchOptions:
+def of_watch(call: Call, version: Release) -> WatchOptions:
     """`version` decides whether a watch may begin with a list (the gate WatchList)."""
     match, initial = call.param(_MATCH), call.param("sendInitialEvents")
     found: list[FieldError] = []
@@ -82,7 +83,7 @@ def of_watch(call: Call, version: str) -> WatchOptions:
         if match != NOT_OLDER_THAN:
             why = f"sendInitialEvents requires setting resourceVersionMatch to {NOT_OLDER_THAN}"
             found.append(errors.forbidden_value(_MATCH, why))
-        if not has_watch_list(version):
+        if not version.has("WatchList"):
             why = (
                 "sendInitialEvents is forbidden for watch unless the WatchList feature gate is "
                 "enabled"
@@ -106,12 +107,6 @@ def of_watch(call: Call, version: str) -> WatchOptions:
         revision, wanted or (not revision and not initial), wanted and bookmarks, bookmarks,
         max(0, number(call, "timeoutSeconds")),
     )  # fmt: skip
-
-
-def has_watch_list(version: str) -> bool:
-    """On by default from 1.32 on, except in 1.33."""
-    minor = int(version.split(".")[1])
-    return minor >= 32 and minor != 33
 
 
 def parse_revision(text: str) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from apiserver_app.handlers.call import Call
+from apiserver_app.machinery.releases import Release
 
 CACHE, ETCD = "watch cache", "etcd"
-CONSISTENT_SINCE = 31  # ConsistentListFromCache is on from this minor version
-SNAPSHOTS_SINCE = 34  # ListFromCacheSnapshot
+SNAPSHOTS = "ListFromCacheSnapshot"
 
 
 class Read(NamedTuple):
@@ -32,7 +32,7 @@ _EXACT = Read(ETCD, "the cache does not keep the past")
 _SNAPSHOT = Read(CACHE, "the cache keeps snapshots of recent revisions")
 
 
-def of(call: Call, minor: int) -> Read:
+def of(call: Call, version: Release) -> Read:
     """The source of a get, list or watch."""
     if call.verb == "watch":
         return _WATCH
@@ -40,13 +40,13 @@ def of(call: Call, minor: int) -> Read:
     if call.verb != "list":
         return (_ANY if asked == "0" else _AT_LEAST) if asked else _LATEST
     if call.param("continue"):
-        return _SNAPSHOT if minor >= SNAPSHOTS_SINCE else _PAGE
+        return _SNAPSHOT if version.has(SNAPSHOTS) else _PAGE
     if asked == "0":
         return _ANY
     if call.param("resourceVersionMatch") == "Exact":
-        return _SNAPSHOT if minor >= SNAPSHOTS_SINCE else _EXACT
-    if call.param("limit") not in ("", "0") and minor < SNAPSHOTS_SINCE:
+        return _SNAPSHOT if version.has(SNAPSHOTS) else _EXACT
+    if call.param("limit") not in ("", "0") and not version.has(SNAPSHOTS):
         return _PAGE
     if asked:
         return _AT_LEAST
-    return _CONSISTENT if minor >= CONSISTENT_SINCE else _LATEST
+    return _CONSISTENT if version.has("ConsistentListFromCache") else _LATEST

@@ -8,7 +8,6 @@ from __future__ import annotations
 from apiserver_app.handlers import componentstatus, listoptions, readpath, scale
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.request import Operation, Request
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.registry import generic
 from apiserver_app.registry.generic import Selection
 
@@ -53,7 +52,7 @@ class List(Operation):
         _check_fresh(request, options.at_least)
         if info.plural == COMPUTED:
             return componentstatus.page(request, selection)
-        if readpath.of(request.call, kinds.minor_of(cluster.version)).by == readpath.ETCD:
+        if readpath.of(request.call, cluster.version).by == readpath.ETCD:
             cluster.counters.stored("list", info.key, 0)
         page = cluster.storage.page(
             info, cluster.strategy(info), selection,

@@ -23,12 +23,11 @@ from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.handlers.counters import Counters
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND, Kernel, Lock, Task
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.releases import Release
 
 AUTHENTICATION, AUTHORIZATION = "authentication-config", "authorization-config"
-SINCE = 30  # minor version
 HEALTH_SECONDS, UPDATE_SECONDS, AGAIN_SECONDS = 10, 60, 60
 _READ_FIRST = {
     AUTHENTICATION: "failed to read authentication config file",
@@ -51,9 +50,9 @@ class Server:
     log: Callable[[str], None] = lambda line: None
 
 
-def watched(given: flags.Flags, version: str) -> dict[str, flags.FileText]:
+def watched(given: flags.Flags, version: Release) -> dict[str, flags.FileText]:
     """The files that are read again when they change, by the flag that named them."""
-    if kinds.minor_of(version) < SINCE:
+    if not version.has("StructuredAuthenticationConfiguration"):
         return {}
     both = {AUTHENTICATION: given.authentication_config, AUTHORIZATION: given.authorization_config}
     return {name: text for name, text in both.items() if text.name}

@@ -17,13 +17,12 @@ from apiserver_app.handlers import connect, permission, upgrades
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, NodeError, Process
 from apiserver_app.machinery.syntax import names
 
-# since when `create` is needed for a WebSocket, too, which comes as a GET
-_CHECKS_CREATE = 35
+# `create` is needed for a WebSocket, too, which comes as a GET
+_CHECKS_CREATE = "AuthorizePodWebsocketUpgradeCreatePermission"
 # of a command, in the trace
 _WORDS_MAX, _WORD_MAX = 16, 200
 # what a runtime says once the streams are open: for the error stream, not an answer
@@ -64,7 +63,7 @@ class Stream(connect.Connect):
 
     def begin(self, request: Request) -> Awaitable[None] | None:
         websocket = upgrades.is_websocket(request.call.headers)
-        if kinds.minor_of(request.cluster.version) >= _CHECKS_CREATE and websocket:
+        if request.cluster.version.has(_CHECKS_CREATE) and websocket:
             request.gate = "authorization"
             return permission.check_may_create(request)
         return None

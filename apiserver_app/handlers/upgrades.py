@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 
 WEBSOCKET, SPDY, TUNNEL = "websocket", "spdy", "tunnel"
 SPDY_VERSION = "SPDY/3.1"
@@ -32,8 +32,6 @@ _KUBELET_FORWARD_SOCKET = ("", "v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 _KUBELET_SPDY = (
     "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io",
 )  # fmt: skip
-# since which minor version the API server translates or tunnels by itself
-_TRANSLATES, _TUNNELS = 30, 31
 _UPGRADE = re.compile(r"(^|.*,\s*)upgrade($|\s*,)")
 
 
@@ -65,22 +63,22 @@ def is_websocket(headers: Mapping[str, str]) -> bool:
     return wanted and bool(_UPGRADE.match(headers.get("connection", "").lower()))
 
 
-def of_remote_command(headers: Mapping[str, str], version: str) -> Upgrade:
+def of_remote_command(headers: Mapping[str, str], version: Release) -> Upgrade:
     """For exec and attach. Raises ApiError or Refused."""
     _check_asked(headers)
     if not is_websocket(headers):
         return _spdy(headers, _KUBELET_SPDY)
-    if V5 in offered(headers) and kinds.minor_of(version) >= _TRANSLATES:
+    if V5 in offered(headers) and version.has("TranslateStreamCloseWebsocketRequests"):
         return _socket(V5)
     return _choose(headers, _KUBELET_SOCKET)
 
 
-def of_forwarding(headers: Mapping[str, str], version: str) -> Upgrade:
+def of_forwarding(headers: Mapping[str, str], version: Release) -> Upgrade:
     """For portforward. Raises ApiError or Refused."""
     _check_asked(headers)
     if not is_websocket(headers):
         return _spdy(headers, (FORWARDING,))
-    if kinds.minor_of(version) >= _TUNNELS:
+    if version.has("PortForwardWebsockets"):
         for one in offered(headers):
             if one.startswith(TUNNEL_PREFIX) and one.endswith("k8s.io"):
                 protocol = _negotiate([one.removeprefix(TUNNEL_PREFIX)], (FORWARDING,))

@@ -19,13 +19,13 @@ from apiserver_app.http.negotiation import Accepted
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.apiregistration.apiservices import Services
 
 _GO_VERSIONS = {25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7", 29: "go1.21.7",
                 30: "go1.22.2", 31: "go1.22.5", 32: "go1.23.3", 33: "go1.24.2"}  # fmt: skip
 _RELEASES = {"v1.33.1": ("8adc0f041b8e7ad1d30e29cc59c6ae7a15e19828", "2025-05-15T08:19:08Z")}
 _PATCH = 1  # the patch release a version without one stands for
-_EMULATION_SINCE = 33
 _ROOT_PATHS = (
     "/.well-known/openid-configuration", "/healthz", "/livez", "/metrics", "/openapi/v2",
     "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/readyz", "/version",
@@ -260,27 +260,25 @@ def _aggregated_remote(group: str, version: str, listed: Iterable[Object]) -> li
     return list(out.values())
 
 
-def version_info(version: str) -> Object:
-    """The `/version` document of "1.33" or "1.33.4"."""
-    numbers = version.lstrip("v").split(".")
-    major, minor = numbers[0], numbers[1]
-    patch = numbers[2] if len(numbers) > 2 else _PATCH
-    release = f"v{major}.{minor}.{patch}"
+def version_info(version: Release) -> Object:
+    """The `/version` document."""
+    major, minor = "1", str(version.minor)
+    release = f"v{version}.{_PATCH}"
     commit, date = _RELEASES.get(release) or (_commit_of(release), "2025-05-15T08:19:08Z")
     out: Object = {"major": major, "minor": minor}
-    if int(minor) >= _EMULATION_SINCE:
+    if version.has("EmulationVersion"):
         out |= {
             "emulationMajor": major,
             "emulationMinor": minor,
             "minCompatibilityMajor": major,
-            "minCompatibilityMinor": str(int(minor) - 1),
+            "minCompatibilityMinor": str(version.minor - 1),
         }
     return out | {
         "gitVersion": release,
         "gitCommit": commit,
         "gitTreeState": "clean",
         "buildDate": date,
-        "goVersion": _GO_VERSIONS.get(int(minor), _GO_VERSIONS[33]),
+        "goVersion": _GO_VERSIONS.get(version.minor, _GO_VERSIONS[33]),
         "compiler": "gc",
         "platform": "linux/amd64",
     }

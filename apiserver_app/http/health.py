@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from apiserver_app.handlers import routes
+from apiserver_app.machinery.releases import Release
 
 ROOTS = ("/healthz", "/livez", "/readyz")
 _HOOK = "poststarthook/"
@@ -54,21 +55,22 @@ _HOOKS: tuple[tuple[str, int, str], ...] = (
 )
 
 
-def checks(minor: int, root: str) -> list[str]:
+def checks(version: Release, root: str) -> list[str]:
     """The names at one of the three paths, in their order."""
     ready = _READY if root == "readyz" else ()
     hooks = [
         f"{_HOOK}{name}" if name else "autoregister-completion"
         for name, since, _ in _HOOKS
-        if minor >= since
+        if version.minor >= since
     ]
     end = ["shutdown"] if root == "readyz" else []
     return [*_FIRST, *ready, *hooks, *end]
 
 
-def hooks(minor: int, server: str) -> list[str]:
+def hooks(version: Release, server: str) -> list[str]:
     """The hooks that one of the three servers runs after its start, in order."""
-    return [name for name, since, by in _HOOKS if name and minor >= since and by == server]
+    every = [name for name, since, by in _HOOKS if version.minor >= since and by == server]
+    return [name for name in every if name]
 
 
 def answer(

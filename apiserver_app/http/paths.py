@@ -14,7 +14,6 @@ from apiserver_app.http import debug, discovery, health, negotiation
 from apiserver_app.http.metrics import exposition, metrics
 from apiserver_app.http.openapi import documents
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kinds import kinds
 
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
@@ -80,7 +79,7 @@ class PathHandler:
 
     def _health(self, path: str, call: Call) -> Outcome:
         root, _, check = path.strip("/").partition("/")
-        names = health.checks(kinds.minor_of(self._cluster.version), root)
+        names = health.checks(self._cluster.version, root)
         if check and check not in names:
             raise errors.path_not_found()
         failed = self._failed(root)

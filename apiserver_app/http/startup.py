@@ -21,7 +21,6 @@ from apiserver_app.handlers import routes
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
 from apiserver_app.machinery import probe
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import strategynames
 
@@ -53,7 +52,6 @@ PROVIDERS: tuple[tuple[str, str, int], ...] = (
 _GONE_SINCE = {"extensions": 22, "settings": 20}
 EVENT_SECONDS = 3600  # --event-ttl
 _AUTHENTICATION_INFO = "start-cluster-authentication-info-controller"
-_LEGACY_PROVIDER_SINCE = 27  # since then /api is installed as one provider among the others
 _LEGACY_ORDER = (
     "podtemplates", "events", "limitranges", "resourcequotas", "secrets", "persistentvolumes",
     "persistentvolumeclaims", "configmaps", "namespaces", "endpoints", "nodes", "pods",
@@ -80,7 +78,7 @@ def summary(cluster: ClusterContext, given: flags.Flags) -> Object:
         "gates": gates.described(),
         "costs": dict(probe.COSTS),
         "kinds": {one.key: one.kind for one in cluster.resources.built_in},
-        "version": cluster.version,
+        "version": str(cluster.version),
         "flags": _flags(given),
         "config": _config(cluster, given),
         "servers": _servers(cluster),
@@ -95,13 +93,12 @@ def whole(cluster: ClusterContext, given: flags.Flags) -> Object:
     """The same, with every resource, storage, route and hook."""
     table = list(_routes(cluster))
     resources = cluster.resources.built_in
-    minor = kinds.minor_of(cluster.version)
     return {
         **summary(cluster, given),
         "providers": _providers(cluster),
         "steps": _steps(cluster, len(table)),
-        "hooks": {name: health.hooks(minor, name) for name in reversed(routes.CHAIN)},
-        "checks": {root: health.checks(minor, root[1:]) for root in health.ROOTS},
+        "hooks": {name: health.hooks(cluster.version, name) for name in reversed(routes.CHAIN)},
+        "checks": {root: health.checks(cluster.version, root[1:]) for root in health.ROOTS},
         "storages": [_storage(one) for one in _legacy_first(resources) if one.storage],
         "pod_storages": _pod_storages(cluster),
         "table": table,
@@ -144,7 +141,6 @@ def _names(described: list[Any]) -> list[str]:
 
 def _servers(cluster: ClusterContext) -> list[Object]:
     """In the order in which they are made: each delegates to the one before."""
-    minor = kinds.minor_of(cluster.version)
     out: list[Object] = []
     delegate = "404"
     for name in reversed(routes.CHAIN):
@@ -158,7 +154,7 @@ def _servers(cluster: ClusterContext) -> list[Object]:
                 "name": name,
                 "delegate": delegate,
                 "groups": list(groups),
-                "hooks": len(health.hooks(minor, name)),
+                "hooks": len(health.hooks(cluster.version, name)),
             }
         )
         delegate = name
@@ -182,14 +178,14 @@ def _base_routes(given: flags.Flags) -> list[list[object]]:
 
 def _providers(cluster: ClusterContext) -> list[Object]:
     """Those of kube-apiserver, in order, with what each installed."""
-    minor = kinds.minor_of(cluster.version)
+    minor = cluster.version.minor
     legacy = (("core", "", 0),)
     out = []
     for name, group, since in (*legacy, *PROVIDERS):
         if minor < since or minor >= _GONE_SINCE.get(name, minor + 1):
             continue
         found = [one for one in cluster.resources.built_in if one.group == group]
-        by = "InstallAPIs" if name != "core" or minor >= _LEGACY_PROVIDER_SINCE else "legacy"
+        by = "InstallAPIs" if name != "core" or cluster.version.has("LegacyProvider") else "legacy"
         resources = [f"{one.version}/{one.plural}" for one in found]
         out.append({"name": name, "group": group, "by": by, "resources": resources})
     return out
@@ -203,7 +199,7 @@ def _install(cluster: ClusterContext) -> list[list[str]]:
     out = [["GenericConfig.New", routes.KUBE]]
     out += [["InstallLegacyAPI", f"/api: {len(one['resources'])} resources"] for one in legacy]
     out.append(["InstallAPIs", f"{len(groups)} groups"])
-    hooks = health.hooks(kinds.minor_of(cluster.version), routes.KUBE)
+    hooks = health.hooks(cluster.version, routes.KUBE)
     out += [["AddPostStartHook", name] for name in hooks if name == _AUTHENTICATION_INFO]
     return out
 

@@ -19,6 +19,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.validation import objectmeta
 
 
@@ -27,7 +28,7 @@ class Context:
     """What a strategy may know of the request and the cluster."""
 
     now: int  # µs since 1970
-    version: str  # "1.33"
+    version: Release  # "1.33"
     rand: Rand
     reader: Reader
     user: User

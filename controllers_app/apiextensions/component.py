@@ -10,6 +10,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.apiextensions import CONTROLLERS
 from controllers_app.runtime import controller as runtime
 from controllers_app.runtime.component import Component
@@ -21,7 +22,7 @@ from controllers_app.runtime.workqueue import WorkQueue
 NAME = "apiextensions-controllers"
 
 
-def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, version: str) -> Component:
+def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, version: Release) -> Component:
     """The component; it is not started."""
 
     async def main(group: TaskGroup) -> None:

@@ -8,6 +8,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.kubelet import steps
 from controllers_app.kubelet.kubelet import Kubelet, address_of
 from controllers_app.kubelet.nodes import Directory
@@ -23,7 +24,7 @@ def build(
     name: str,
     number: int,
     *,
-    version: str,
+    version: Release,
     directory: Directory,
     **options: Any,
 ) -> Component:

@@ -11,10 +11,10 @@ from typing import Any
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Lock
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.images import Catalog
 from controllers_app.kubelet.node import Node
@@ -44,7 +44,7 @@ class Kubelet:
         name: str,
         number: int,
         *,
-        version: str,
+        version: Release,
         directory: Directory,
         images: Mapping[str, Any] | None = None,
         capacity: Mapping[str, str] | None = None,
@@ -58,7 +58,7 @@ class Kubelet:
         self.number = number
         self.lane = f"kubelet/{name}"
         self.version = f"v{version}.{PATCH_RELEASE}"
-        self.minor = kinds.minor_of(version)
+        self.release = version
         self.capacity = dict(capacity or {})
         self.address = address_of(number)
         self.cidr = _cidr(number)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import quantity
 from controllers_app.kubelet.images import Behaviour, repository
 
@@ -87,7 +88,7 @@ class Node:
         kubelet = self._kubelet
         name = kubelet.name
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._uid}
-        plugins = migrated_plugins(kubelet.version)
+        plugins = migrated_plugins(kubelet.release)
         notes = {"storage.alpha.kubernetes.io/migrated-plugins": ",".join(plugins)}
         obj = {
             "apiVersion": "storage.k8s.io/v1",
@@ -284,10 +285,9 @@ def _without_beats(status: Object) -> Object:
     return {**status, "conditions": conditions, "images": status.get("images") or []}
 
 
-def migrated_plugins(version: str) -> list[str]:
+def migrated_plugins(version: Release) -> list[str]:
     """The plugins of old whose volumes are left to storage drivers."""
-    minor = int(version.lstrip("v").split(".")[1])
     names = ["aws-ebs", "azure-disk", "azure-file", "cinder", "gce-pd", "vsphere-volume"]
-    if minor >= 31:
+    if version.has("PortworxMigration"):
         names.insert(5, "portworx-volume")
     return [f"kubernetes.io/{name}" for name in names]

@@ -269,7 +269,7 @@ class PodWorker:
         for one in (self.pod.get("status") or {}).get("conditions") or ():
             if one["type"] == statuses.NETWORK:
                 return bool(one["status"] == "True")
-        return self.kubelet.minor < statuses.NETWORK_SINCE
+        return not self.kubelet.release.has("PodReadyToStartContainersCondition")
 
     # -- stopping -------------------------------------------------------------------------------
 
@@ -390,8 +390,8 @@ class PodWorker:
         reason, message = self.failed
         facts = statuses.Facts(
             kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
-            tells_network=kubelet.minor >= statuses.NETWORK_SINCE, terminal=terminal,
-            failed=reason, message=message,
+            tells_network=kubelet.release.has("PodReadyToStartContainersCondition"),
+            terminal=terminal, failed=reason, message=message,
         )  # fmt: skip
         containers = self.containers
         return statuses.pod_status(

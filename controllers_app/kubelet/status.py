@@ -16,7 +16,7 @@ from apiserver_app.machinery.meta import Object
 MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 
 # the conditions that are the kubelet's to say, in its order
-NETWORK, NETWORK_SINCE = "PodReadyToStartContainers", 29
+NETWORK = "PodReadyToStartContainers"
 OWNED = (NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled")
 LOST = "The container could not be located when the pod was terminated"
 

@@ -24,6 +24,7 @@ from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.runtime import watches
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.expectations import Expectations
@@ -58,7 +59,7 @@ class Context:
     recorder: Recorder
     queue: WorkQueue
     rand: Rand
-    version: str  # of Kubernetes, "1.33"
+    version: Release  # of Kubernetes, "1.33"
     root_ca: str = ""  # PEM
     authority: Authority | None = None
     # what the API server's type checker says of a validating admission policy

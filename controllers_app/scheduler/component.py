@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, meta, releases
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.runtime.component import Component
 from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
@@ -41,12 +42,13 @@ PROFILE = eventhandlers.PROFILE
 FLUSH_SECONDS = 30
 # always the same: it is the only candidate, so after a restart it leads again at once
 IDENTITY = "control-plane_00000000-0000-4000-8000-000000000002"
-POPS_BACKOFF_SINCE = 33  # SchedulerPopFromBackoffQ, on by default since 1.33
 
 Ended = tuple[str, str]  # (result, what to say of it)
 
 
-def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: str) -> Component:
+def build(
+    kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: Release
+) -> Component:
     """The scheduler as a component that can be started, stopped and killed."""
 
     async def main(group: TaskGroup) -> None:
@@ -75,7 +77,7 @@ class Scheduler:
 
     def __init__(
         self, kernel: Kernel, probe: Probe, rand: Rand, client: Client, group: TaskGroup,
-        version: str = "1.33",
+        version: Release = releases.DEFAULT,
     ) -> None:  # fmt: skip
         self._kernel = kernel
         self._probe = probe
@@ -90,9 +92,8 @@ class Scheduler:
         self._filters = tuple(one for one in self.plugins if one.filters)
         self._scorers = tuple(one for one in self.plugins if one.scores)
         self._by_name = {one.name: one for one in self.plugins}
-        minor = int(version.split(".")[1])
         self.queue = SchedulingQueue(
-            kernel, probe, self._may_help, pops_backoff=minor >= POPS_BACKOFF_SINCE
+            kernel, probe, self._may_help, pops_backoff=version.has("SchedulerPopFromBackoffQ")
         )
         volumes = Volumes(kernel, client, self._informers, self.cache.nodes)
         self._handlers = eventhandlers.EventHandlers(
@@ -105,7 +106,7 @@ class Scheduler:
             elif isinstance(plugin, InterPodAffinity):
                 plugin.namespace_labels = selectors.namespace_labels
             elif isinstance(plugin, VolumePlugin):
-                plugin.volumes, plugin.version = volumes, minor
+                plugin.volumes, plugin.version = volumes, version
         self.metrics = Metrics()
         self._began: dict[
             str, tuple[int, int]

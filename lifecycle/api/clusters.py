@@ -12,6 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.releases import Release
 from lifecycle.api import bridge, cast, manifests, serializers, states
 from lifecycle.api.pages import from_and_limit, records_answer
 from lifecycle.trace import storage
@@ -101,7 +103,8 @@ class Apply(APIView):
             known = ", ".join(cast.names())
             raise exceptions.ValidationError({"detail": f'no user "{name}"; there are: {known}'})
         actor = cast.actor(edge.data_dir, name)
-        version = str((edge.port.info or {}).get("version", "1.33"))
+        told = (edge.port.info or {}).get("version")
+        version = Release.parse(str(told)) if told else releases.DEFAULT
         try:
             posts = manifests.posts(request.data or b"", version, actor.namespace)
         except manifests.ManifestError as error:

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.serializer import yamlbody
 
 OBJECTS_MAX = 200
@@ -36,7 +37,7 @@ class Post:
     problem: str = ""
 
 
-def posts(text: bytes, version: str, namespace: str) -> list[Post]:
+def posts(text: bytes, version: Release, namespace: str) -> list[Post]:
     """The requests for all documents, in order. Raises ManifestError."""
     made = [_post(one, version, namespace) for one in _objects(text)]
     if not made:
@@ -62,7 +63,7 @@ def _objects(text: bytes) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def _post(one: dict[str, Any], version: str, namespace: str) -> Post:
+def _post(one: dict[str, Any], version: Release, namespace: str) -> Post:
     kind, api_version = str(one.get("kind", "")), str(one.get("apiVersion", ""))
     metadata = one.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
@@ -80,5 +81,5 @@ def _post(one: dict[str, Any], version: str, namespace: str) -> Post:
 
 
 @lru_cache(maxsize=4)
-def _resources(version: str) -> kinds.Resources:
+def _resources(version: Release) -> kinds.Resources:
     return kinds.Resources(version)

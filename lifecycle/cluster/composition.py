@@ -40,6 +40,7 @@ from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import scheme
 from apiserver_app.pipeline import Pipeline
 from apiserver_app.registry import generic, watchcache
@@ -57,9 +58,6 @@ from lifecycle.cluster.inputs import Inputs
 from lifecycle.etcdctl import processes
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
-
-MANAGED_FIELDS_SINCE = 18
-
 
 # "ready" with what the cluster is, "bug" and "log" with a text
 Report = Callable[[str, Any], None]
@@ -81,6 +79,7 @@ class Cluster:
         self.audit_lines: list[bytes] = []  # that leave with the next commit
         self.inputs = inputs
         self.state = state
+        self.version = Release.parse(state.version)
         self.name = state.name
         self.kernel = kernels.Kernel(
             state.now, on_crash=lambda task, error: self._bug(task.name, error)
@@ -91,10 +90,10 @@ class Cluster:
         self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)
         self.store = mvcc.Store(backend)
         self.store.recover(state.revision, state.compacted, state.leases)
-        self.features = features.switched(inputs.flags.feature_gates, state.version)
+        self.features = features.switched(inputs.flags.feature_gates, self.version)
         self.resources = kinds.Resources(
-            state.version,
-            runtimeconfig.parse(inputs.flags.runtime_config, kinds.minor_of(state.version)),
+            self.version,
+            runtimeconfig.parse(inputs.flags.runtime_config, self.version),
         )
         self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
         self.tokens = authenticators.signer(inputs.flags, inputs.service_account_key)
@@ -149,7 +148,7 @@ class Cluster:
         loopback, state = self.clients.loopback(), self.state
         self.reloads.start()
         refusals = await bootstrap.ensure(
-            loopback, state.version, state.epoch, self.inputs.ca_pem,
+            loopback, self.version, state.epoch, self.inputs.ca_pem,
             self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,
             self.context.net,
         )  # fmt: skip
@@ -165,7 +164,7 @@ class Cluster:
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
             self.kernel.spawn(f"apf/{followed}", task, background=True)
         producer = self.clients.own(ensurer.AGENT)
-        kept = ensurer.keep(producer, self.cache, self.kernel, state.version, state.epoch)
+        kept = ensurer.keep(producer, self.cache, self.kernel, self.version, state.epoch)
         self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
         await self._housekeeping.start()
@@ -175,7 +174,7 @@ class Cluster:
         if self.inputs.options.get("kubeadm"):
             init = phases.Init(
                 self.kernel, lambda user, groups: self.clients.client(user, phases.AGENT, groups),
-                version=state.version, ca_pem=self.inputs.ca_pem, node="node-1",
+                version=self.version, ca_pem=self.inputs.ca_pem, node="node-1",
                 key=self.inputs.service_account_key, net=self.context.net,
             )  # fmt: skip
             self.kernel.spawn("kubeadm", init.run(), background=True)
@@ -220,7 +219,7 @@ class Cluster:
         authorization = self._authorization()
         return ClusterContext(
             name=state.name,
-            version=state.version,
+            version=self.version,
             kernel=self.kernel,
             probe=self.recorder,
             rand=self.rand,
@@ -228,7 +227,7 @@ class Cluster:
             cache=self.cache,
             storage=storage,
             resources=self.resources,
-            types=scheme.Types(state.version),
+            types=scheme.Types(self.version),
             strategies=strategies.strategies(self.resources.all),
             authentication=authentication,
             authorization=authorization,
@@ -240,14 +239,14 @@ class Cluster:
                 workestimator.Estimator(
                     lambda info: self.store.count(info.etcd_prefix()),
                     self.cache.watchers,
-                    kinds.minor_of(state.version),
+                    self.version,
                 ),
                 served=classify.SCHEMAS in self.resources.by_key,
             ),
             audit=self._audit(),
             server_id=housekeeping.identity_of(housekeeping.HOST),
             features=self.features,
-            manages_fields=kinds.minor_of(state.version) >= MANAGED_FIELDS_SINCE,
+            manages_fields=self.version.has("ServerSideApply"),
             profiling=inputs.flags.profiling,
             shutdown_delay_seconds=inputs.flags.shutdown_delay_duration,
             outbound=self.outbound,
@@ -255,7 +254,7 @@ class Cluster:
             token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
             nodes=self.nodes,
             services=self.services,
-            ranges=ranges.Ranges(self.store, kinds.minor_of(state.version), inputs.flags.services),
+            ranges=ranges.Ranges(self.store, self.version, inputs.flags.services),
             net=inputs.flags.services,
             front_proxy=_front_proxy(inputs.flags),
             jwks=self.tokens.jwks,
@@ -273,7 +272,7 @@ class Cluster:
 
         saved = self.state.control
         server = etcd.Server(
-            self.name, self.state.version, self.store, self.kernel, self.rand, self.recorder,
+            self.name, self.version, self.store, self.kernel, self.rand, self.recorder,
             Values(self.context),
             Members(
                 self.name, self.kernel, is_node, saved.get("members") or (),
@@ -342,7 +341,7 @@ class Cluster:
             reader=self.cache,
             tokens=self.tokens,
             ca_pem=self.inputs.ca_pem,
-            version=self.state.version,
+            version=self.version,
             loopback_token=self._loopback_token,
             mark_used=self._mark_used,
             ask=self._ask,
@@ -371,7 +370,7 @@ class Cluster:
 
     def _admission(self, authorization: authz_union.Union) -> tuple[Plugin, ...]:
         """The admission plugins that the version and the flags ask for."""
-        given, version = self.inputs.flags, self.state.version
+        given, version = self.inputs.flags, self.version
         only = given.admission_control or None
         enable = given.enable_admission_plugins if only is None else ()
         names = plugins.enabled(
@@ -405,9 +404,7 @@ class Cluster:
         """They are part of the API server and act as itself; there is nothing for them to do
         until there is a definition."""
         client = self.clients.loopback(extensions.NAME)
-        component = extensions.build(
-            self.kernel, self.recorder, self.rand, client, self.state.version
-        )
+        component = extensions.build(self.kernel, self.recorder, self.rand, client, self.version)
         component.on_failure = lambda one, error: self._bug(one.name, error)
         return component
 

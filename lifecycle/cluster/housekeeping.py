@@ -20,7 +20,6 @@ from apiserver_app.handlers import allocations
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import masterleases
 from lifecycle.trace.recorder import Recorder
@@ -31,7 +30,6 @@ COMPACT_KEEP = 100_000  # revisions behind the head that time travel can still r
 TRACE_KEEP = 2_000_000  # records; an idle cluster makes as many in a day
 LEASES, NAMESPACE = "leases.coordination.k8s.io", "kube-system"
 IDENTITY_SECONDS, IDENTITY_RENEW_SECONDS = 3600, 10
-IDENTITY_SINCE = 26  # minor version
 HOST = "node-1"
 
 
@@ -93,7 +91,7 @@ class Housekeeping:
         return leases.grant(self._etcd, masterleases.TTL_SECONDS, wanted)[0]
 
     async def _identify(self) -> None:
-        if kinds.minor_of(self._context.version) < IDENTITY_SINCE:
+        if not self._context.version.has("APIServerIdentity"):
             return
         while True:
             # refused by the server's own plugins, or somebody was faster: again soon

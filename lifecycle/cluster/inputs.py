@@ -7,6 +7,7 @@ from typing import Any
 
 from apiserver_app import flags
 from apiserver_app.etcd.backend import ClusterState
+from apiserver_app.machinery import releases
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.rand import Rand
 
@@ -17,7 +18,7 @@ class Inputs:
 
     name: str = "demo"
     seed: int = 1
-    version: str = "1.33"
+    version: str = str(releases.DEFAULT)
     profile: str = "default"
     epoch: int = 1_735_689_600 * SECOND  # 2025-01-01: a run that names none is repeatable
     nodes: int = 3

@@ -12,6 +12,7 @@ from apiserver_app.auth import signing
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.releases import Release
 from controllers_app import controllermanager
 from controllers_app.kubelet import component as kubelet
 from controllers_app.kubelet.nodes import Directory
@@ -136,4 +137,4 @@ def build(
 
 
 def _kubelet(inputs: Inputs) -> dict[str, Any]:
-    return {"version": inputs.version, **inputs.options.get("kubelet", {})}
+    return {"version": Release.parse(inputs.version), **inputs.options.get("kubelet", {})}

@@ -15,6 +15,7 @@ from apiserver_app import flags
 from apiserver_app.auth import bootstrap
 from apiserver_app.etcd.server import release_of
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from controllers_app.kubelet.staticpods import Manifests
 
 NODE, ADDRESS = "node-1", bootstrap.ADVERTISED_IP
@@ -24,7 +25,7 @@ _SIMULATED = (
 )
 
 
-def manifests(version: str, given: flags.Flags | None = None) -> Manifests:
+def manifests(version: Release, given: flags.Flags | None = None) -> Manifests:
     """What is on the first node's disk, for a version of Kubernetes such as 1.33; `given` is the
     command line of its API server."""
     services = (given or flags.Flags()).service_cluster_ip_range
@@ -58,7 +59,7 @@ def _files() -> dict[str, str]:
     return out
 
 
-def _etcd(version: str) -> Object:
+def _etcd(version: Release) -> Object:
     url = f"https://{ADDRESS}:2379"
     pki = f"{_PKI}/etcd"
     flags = (
@@ -97,7 +98,7 @@ def _apiserver(services: str) -> Sequence[str]:
 
 def _pod(
     name: str,
-    version: str,
+    version: Release,
     flags: Sequence[str],
     volumes: dict[str, str],
     notes: dict[str, str] | None = None,

@@ -11,6 +11,7 @@ from pathlib import Path
 from apiserver_app import flags
 from apiserver_app.apis import servicenet
 from apiserver_app.auth import issuer
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.options import Options
 
 
@@ -32,7 +33,7 @@ def command_line(options: Options) -> tuple[str, ...]:
 def parse(options: Options) -> flags.Flags:
     """Raises flags.FlagError, which is a ValueError."""
     try:
-        return flags.parse(command_line(options), read, options.kubernetes_version)
+        return flags.parse(command_line(options), read, Release.parse(options.kubernetes_version))
     except flags.FlagError as error:
         raise flags.FlagError(f"{error}{_hint(str(error))}") from error
 

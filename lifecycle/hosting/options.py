@@ -12,10 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from apiserver_app.machinery import releases
+
 NODES_MAX = 10_000
 SPEED_MIN, SPEED_MAX = 0.1, 1000.0
 MINORS = range(8, 38)  # of Kubernetes 1.x, those whose types are known
-DEFAULT_VERSION = "1.33"
+DEFAULT_VERSION = str(releases.DEFAULT)
 DEFAULT_PROFILE = "default"
 _PROFILES = Path(__file__).parent.parent / "catalog" / "profiles"
 _EXAMPLE = """\

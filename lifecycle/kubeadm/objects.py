@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from apiserver_app.apis.servicenet import ServiceNet
 from apiserver_app.auth.bootstrap import ADVERTISED_IP, SECURE_PORT
 from apiserver_app.auth.data.notation import rules
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from lifecycle.kubeadm import texts
 
 Item = tuple[str, str, Object]  # resource key, namespace, object
@@ -20,7 +20,6 @@ Item = tuple[str, str, Object]  # resource key, namespace, object
 SYSTEM = "kube-system"
 CONFIG = "kubeadm-config"
 ADMINS = "kubeadm:cluster-admins"
-ADMINS_SINCE = 29
 _TOKENS = "Group system:bootstrappers:kubeadm:default-node-token"
 _NODES = "Group system:nodes"
 _RBAC = "rbac.authorization.k8s.io"
@@ -38,11 +37,11 @@ def admins() -> Item:
     return _cluster_binding(ADMINS, "cluster-admin", [f"Group {ADMINS}"])
 
 
-def configuration(version: str, net: ServiceNet) -> list[Item]:
+def configuration(version: Release, net: ServiceNet) -> list[Item]:
     """What the phases upload-config leave: how the cluster and its kubelets are configured, and
     who may read it. The cluster's own configuration is the last of them."""
     name = "kubelet-config"
-    if kinds.minor_of(version) < 24:
+    if not version.has("RoleMasterLabelDropped"):
         name += f"-{version}"
     data = {"ClusterConfiguration": texts.cluster(version, str(net.cidr))}
     return [
@@ -53,7 +52,7 @@ def configuration(version: str, net: ServiceNet) -> list[Item]:
     ]
 
 
-def dns(version: str, net: ServiceNet) -> list[Item]:
+def dns(version: Release, net: ServiceNet) -> list[Item]:
     """The addon coredns."""
     role = _object(f"{_RBAC}/v1", "ClusterRole", "system:coredns")
     lines = (
@@ -70,7 +69,7 @@ def dns(version: str, net: ServiceNet) -> list[Item]:
     ]
 
 
-def proxy(version: str) -> list[Item]:
+def proxy(version: Release) -> list[Item]:
     """The addon kube-proxy."""
     server = f"https://{ADVERTISED_IP}:{SECURE_PORT}"
     data = {
@@ -132,10 +131,11 @@ def _subject(text: str) -> Object:
     return {"kind": kind, "apiGroup": _RBAC, "name": name}
 
 
-def _coredns(version: str) -> Object:
-    minor = kinds.minor_of(version)
-    release = _COREDNS[max((one for one in _COREDNS if one <= minor), default=22)]
-    roles = ["control-plane"] if minor >= 25 else ["master", "control-plane"]
+def _coredns(version: Release) -> Object:
+    release = _COREDNS[max((one for one in _COREDNS if one <= version.minor), default=22)]
+    roles = (
+        ["control-plane"] if version.has("ControlPlaneRoleOnly") else ["master", "control-plane"]
+    )
     ports = (
         ("dns", 53, "UDP"), ("dns-tcp", 53, "TCP"), ("metrics", 9153, "TCP"),
         ("liveness-probe", 8080, "TCP"), ("readiness-probe", 8181, "TCP"),
@@ -216,7 +216,7 @@ def _dns_service(address: str) -> Object:
     return service
 
 
-def _kube_proxy(version: str) -> Object:
+def _kube_proxy(version: Release) -> Object:
     host = {"xtables-lock": "/run/xtables.lock", "lib-modules": "/lib/modules"}
     container: Object = {
         "name": "kube-proxy",

@@ -20,8 +20,8 @@ from apiserver_app.auth import bootstrap
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from lifecycle.kubeadm import objects
 from lifecycle.kubeadm.objects import Item
 
@@ -42,7 +42,7 @@ class Init:
     """One `kubeadm init`."""
 
     def __init__(
-        self, kernel: Kernel, client_for: ClientFor, *, version: str, ca_pem: str, node: str,
+        self, kernel: Kernel, client_for: ClientFor, *, version: Release, ca_pem: str, node: str,
         key: bytes, net: ServiceNet = servicenet.DEFAULT,
     ) -> None:  # fmt: skip
         self._kernel = kernel
@@ -51,10 +51,8 @@ class Init:
         self._net = net
         self._ca_pem = ca_pem
         self._node = node
-        self._minor = kinds.minor_of(version)
-        newer = self._minor >= objects.ADMINS_SINCE
         self._super = client_for(SUPER_ADMIN, ("system:masters",))
-        group = objects.ADMINS if newer else "system:masters"
+        group = objects.ADMINS if version.has("SuperAdminConf") else "system:masters"
         self._admin = client_for(ADMIN, (group,))
 
     async def run(self) -> None:
@@ -70,7 +68,7 @@ class Init:
     async def _phases(self) -> None:
         if await self._finds("configmaps", objects.SYSTEM, objects.CONFIG):
             return
-        if self._minor >= objects.ADMINS_SINCE:
+        if self._version.has("SuperAdminConf"):
             await self._create(self._super, [objects.admins()])
         await self._mark_control_plane()
         await self._create(self._admin, [*self._token(), *bootstrap.joining(self._ca_pem)])
@@ -90,7 +88,9 @@ class Init:
         return False
 
     async def _mark_control_plane(self) -> None:
-        roles = ["control-plane"] if self._minor >= 24 else ["master", "control-plane"]
+        roles = ["control-plane"]
+        if not self._version.has("RoleMasterLabelDropped"):
+            roles.insert(0, "master")
         labels = {f"{_ROLE}{one}": "" for one in roles}
         labels["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
         socket = "unix:///run/containerd/containerd.sock"

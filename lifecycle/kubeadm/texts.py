@@ -7,7 +7,7 @@ cmd/kubeadm/app/phases/addons/dns/manifests.go.
 
 from __future__ import annotations
 
-from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 from controllers_app.kubelet.network import DOMAIN
 
 POD_CIDR = "10.244.0.0/16"
@@ -166,14 +166,14 @@ apiServer:
 """
 
 
-def registry(version: str) -> str:
+def registry(version: Release) -> str:
     """Where the images of a version come from."""
-    return "registry.k8s.io" if kinds.minor_of(version) >= 25 else "k8s.gcr.io"
+    return "registry.k8s.io" if version.has("RegistryK8sIo") else "k8s.gcr.io"
 
 
-def cluster(version: str, services: str) -> str:
+def cluster(version: Release, services: str) -> str:
     """The ClusterConfiguration in kubeadm-config; `services` is the range of their addresses."""
-    newer = kinds.minor_of(version) >= 31
+    newer = version.has("KubeadmConfigV1beta4")
     return _CLUSTER.format(
         server="apiServer: {}\n" if newer else _SERVER_BEFORE,
         api="v1beta4" if newer else "v1beta3",

@@ -11,6 +11,7 @@ from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Credential
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap
 
@@ -110,8 +111,8 @@ def work(
     watches: int = 0,
     minor: int = 33,
 ) -> workestimator.Work:
-    info = Resources("1.33").by_key[PODS_KEY]
-    estimator = workestimator.Estimator(lambda _: stored, lambda *_: watches, minor)
+    info = Resources(Release(33)).by_key[PODS_KEY]
+    estimator = workestimator.Estimator(lambda _: stored, lambda *_: watches, Release(minor))
     asked = {name: [value] for name, value in (params or {}).items()}
     call = Call(verb, PODS, Credential(), "kubectl", info, namespace="default", params=asked)
     return estimator.of(call, 10)[0]

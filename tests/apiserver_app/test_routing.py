@@ -9,6 +9,7 @@ import pytest
 from apiserver_app.handlers import readpath
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.meta import Credential
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.aggregator.test_aggregator import CRD, CRDS
 from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap, header
@@ -105,8 +106,8 @@ def test_a_get_reaches_etcd_unless_it_takes_what_the_cache_has(
 
 def test_before_1_31_only_etcd_knew_the_latest() -> None:
     call = Call("list", CONFIGMAPS, Credential(), "test")
-    assert readpath.of(call, 30).by == readpath.ETCD
-    assert readpath.of(call, 31).by == readpath.CACHE
+    assert readpath.of(call, Release(30)).by == readpath.ETCD
+    assert readpath.of(call, Release(31)).by == readpath.CACHE
 
 
 def test_an_answer_continues_the_trace_that_its_request_came_with(session: Session) -> None:

@@ -12,6 +12,7 @@ from apiserver_app.http import startup
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import strategynames
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import bare_session, pod
@@ -95,7 +96,11 @@ def test_each_stored_kind_has_its_strategy_by_upstreams_name(told: dict[str, Any
     assert strategies["configmaps"] == ("strategy", ["Validate", "ValidateUpdate"])
     assert strategies["replicasets.apps"][0] == "rsStrategy"
     assert "bindings" not in strategies  # which is never stored
-    served = {one.key for version in ("1.33", "1.36") for one in kinds.Resources(version).all}
+    served = {
+        one.key
+        for version in ("1.33", "1.36")
+        for one in kinds.Resources(Release.parse(version)).all
+    }
     assert set(strategynames.NAMES) <= served
 
 
@@ -110,10 +115,10 @@ def test_kube_apiserver_is_put_together_in_upstreams_order(told: dict[str, Any])
 
 
 def test_a_group_without_a_version_cannot_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = (*kinds.resources("1.33"), ResourceInfo("apps", "", "Odd", "odds", "", True, ()))
+    broken = (*kinds.resources(Release(33)), ResourceInfo("apps", "", "Odd", "odds", "", True, ()))
     monkeypatch.setattr(kinds, "resources", lambda *_: broken)
     with pytest.raises(kinds.InstallError) as refused:
-        kinds.Resources("1.33")
+        kinds.Resources(Release(33))
     assert str(refused.value) == (
         "error in registering group versions: "
         "cannot register handler with an empty version for apps"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
@@ -15,7 +16,7 @@ BETA = "admissionregistration.k8s.io/v1beta1"
 
 
 def session(*arguments: str, version: str = "1.33", nodes: int = 0) -> Session:
-    given = flags.parse(arguments, lambda name: "", version)
+    given = flags.parse(arguments, lambda name: "", Release.parse(version))
     return Session(default_inputs(nodes=nodes, version=version, flags=given))
 
 

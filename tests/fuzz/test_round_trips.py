@@ -10,6 +10,7 @@ import pytest
 
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.serializer import protobuf, yamlbody
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import MERGE, bare_session
@@ -17,7 +18,9 @@ from tests.fuzz import whole
 
 PROTOBUF, YAML = "application/vnd.kubernetes.protobuf", "application/yaml"
 KINDS = [
-    info for info in Resources("1.33").all if {"create", "get", "update", "patch"} <= {*info.verbs}
+    info
+    for info in Resources(Release(33)).all
+    if {"create", "get", "update", "patch"} <= {*info.verbs}
 ]
 # a message leaves out what is empty; what is decoded of it has what Go always writes
 NOTHING: tuple[Any, ...] = (None, "", 0, False, [], {})

@@ -15,6 +15,7 @@ from apiserver_app import gates
 from apiserver_app.admission import plugin as admission
 from apiserver_app.admission import plugins
 from apiserver_app.gates.gate import Gate
+from apiserver_app.machinery import releases
 from controllers_app import apiextensions, controllermanager, controllers
 from controllers_app.controllers import Entry
 from controllers_app.kubelet import steps
@@ -86,7 +87,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The page's model of a cluster that has one more of each."""
     file = tmp_path_factory.mktemp("facts") / "records.json"
     with pytest.MonkeyPatch.context() as patch:
-        row = plugins.Row(Stamp, plugins.ALWAYS, plugins.ALWAYS)
+        row = plugins.Row(Stamp, releases.ALWAYS, releases.ALWAYS)
         patch.setattr(plugins, "PLUGINS", (row, *plugins.PLUGINS))
         patch.setattr(gates, "TOLD", (*gates.TOLD[:6], Quarantine, *gates.TOLD[6:]))
         entries = (*controllers.CONTROLLERS, Entry("notes", "notes-controller", NotesController))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from apiserver_app.admission.plugin import Given, Plugin, release
+from apiserver_app.admission.plugin import Given, Plugin
 from apiserver_app.admission.plugins.always import AlwaysAdmit, AlwaysDeny
 from apiserver_app.admission.plugins.always_pull_images import AlwaysPullImages
 from apiserver_app.admission.plugins.anti_affinity import LimitPodHardAntiAffinityTopology
@@ -64,8 +64,7 @@ from apiserver_app.admission.plugins.webhooks import (
     ValidatingAdmissionWebhook,
 )
 from apiserver_app.machinery.kinds import features
-
-Release = tuple[int, int]
+from apiserver_app.machinery.releases import ALWAYS, Release
 
 
 class Row(NamedTuple):
@@ -79,57 +78,55 @@ class Row(NamedTuple):
     gate: str = ""
 
 
-ALWAYS: Release = (1, 0)
-
 # new plugins go above the webhooks; webhooks, policies, quota and deny stay at the end
 PLUGINS: tuple[Row, ...] = (
     Row(AlwaysAdmit, ALWAYS, None),
     Row(NamespaceAutoProvision, ALWAYS, None),
     Row(NamespaceLifecycle, ALWAYS, ALWAYS),
     Row(NamespaceExists, ALWAYS, None),
-    Row(SecurityContextDeny, ALWAYS, None, until=(1, 30)),
-    Row(LimitPodHardAntiAffinityTopology, (1, 2), None),
-    Row(PodPreset, (1, 6), None, until=(1, 20)),
-    Row(InitialResources, (1, 2), None, until=(1, 10)),
+    Row(SecurityContextDeny, ALWAYS, None, until=Release(30)),
+    Row(LimitPodHardAntiAffinityTopology, Release(2), None),
+    Row(PodPreset, Release(6), None, until=Release(20)),
+    Row(InitialResources, Release(2), None, until=Release(10)),
     Row(LimitRanger, ALWAYS, ALWAYS),
     Row(ServiceAccount, ALWAYS, ALWAYS),
-    Row(NodeRestriction, (1, 7), None),
-    Row(TaintNodesByCondition, (1, 12), (1, 12)),
-    Row(AlwaysPullImages, (1, 2), None),
-    Row(ImagePolicyWebhook, (1, 4), None),
-    Row(PodSecurity, (1, 22), (1, 23)),
-    Row(PodSecurityPolicy, (1, 3), None, until=(1, 25)),
-    Row(PodNodeSelector, (1, 5), None),
-    Row(Priority, (1, 8), (1, 11)),
-    Row(DefaultTolerationSeconds, (1, 6), (1, 6)),
-    Row(PodTolerationRestriction, (1, 7), None),
-    Row(DenyEscalatingExec, ALWAYS, None, until=(1, 21)),
-    Row(DenyExecOnPrivileged, ALWAYS, None, until=(1, 21)),
-    Row(EventRateLimit, (1, 9), None),
-    Row(ExtendedResourceToleration, (1, 9), None),
-    Row(PersistentVolumeLabel, ALWAYS, None, until=(1, 31)),
-    Row(DefaultStorageClass, (1, 4), (1, 4)),
-    Row(StorageObjectInUseProtection, (1, 10), (1, 10)),
-    Row(OwnerReferencesPermissionEnforcement, (1, 6), None),
-    Row(PersistentVolumeClaimResize, (1, 8), (1, 11)),
-    Row(RuntimeClass, (1, 16), (1, 16)),
-    Row(CertificateApproval, (1, 18), (1, 18)),
-    Row(CertificateSigning, (1, 18), (1, 18)),
-    Row(ClusterTrustBundleAttest, (1, 27), (1, 27)),
-    Row(CertificateSubjectRestriction, (1, 18), (1, 18)),
-    Row(DefaultIngressClass, (1, 18), (1, 18)),
-    Row(DenyServiceExternalIPs, (1, 21), None),
-    Row(PodTopologyLabels, (1, 33), (1, 33), gate=features.TOPOLOGY_LABELS),
-    Row(MutatingAdmissionPolicy, (1, 32), (1, 32), gate=features.MUTATING_POLICY),
-    Row(MutatingAdmissionWebhook, (1, 9), (1, 9)),
-    Row(ValidatingAdmissionPolicy, (1, 30), (1, 30)),
-    Row(ValidatingAdmissionWebhook, (1, 9), (1, 9)),
+    Row(NodeRestriction, Release(7), None),
+    Row(TaintNodesByCondition, Release(12), Release(12)),
+    Row(AlwaysPullImages, Release(2), None),
+    Row(ImagePolicyWebhook, Release(4), None),
+    Row(PodSecurity, Release(22), Release(23)),
+    Row(PodSecurityPolicy, Release(3), None, until=Release(25)),
+    Row(PodNodeSelector, Release(5), None),
+    Row(Priority, Release(8), Release(11)),
+    Row(DefaultTolerationSeconds, Release(6), Release(6)),
+    Row(PodTolerationRestriction, Release(7), None),
+    Row(DenyEscalatingExec, ALWAYS, None, until=Release(21)),
+    Row(DenyExecOnPrivileged, ALWAYS, None, until=Release(21)),
+    Row(EventRateLimit, Release(9), None),
+    Row(ExtendedResourceToleration, Release(9), None),
+    Row(PersistentVolumeLabel, ALWAYS, None, until=Release(31)),
+    Row(DefaultStorageClass, Release(4), Release(4)),
+    Row(StorageObjectInUseProtection, Release(10), Release(10)),
+    Row(OwnerReferencesPermissionEnforcement, Release(6), None),
+    Row(PersistentVolumeClaimResize, Release(8), Release(11)),
+    Row(RuntimeClass, Release(16), Release(16)),
+    Row(CertificateApproval, Release(18), Release(18)),
+    Row(CertificateSigning, Release(18), Release(18)),
+    Row(ClusterTrustBundleAttest, Release(27), Release(27)),
+    Row(CertificateSubjectRestriction, Release(18), Release(18)),
+    Row(DefaultIngressClass, Release(18), Release(18)),
+    Row(DenyServiceExternalIPs, Release(21), None),
+    Row(PodTopologyLabels, Release(33), Release(33), gate=features.TOPOLOGY_LABELS),
+    Row(MutatingAdmissionPolicy, Release(32), Release(32), gate=features.MUTATING_POLICY),
+    Row(MutatingAdmissionWebhook, Release(9), Release(9)),
+    Row(ValidatingAdmissionPolicy, Release(30), Release(30)),
+    Row(ValidatingAdmissionWebhook, Release(9), Release(9)),
     Row(ResourceQuota, ALWAYS, ALWAYS),
     Row(AlwaysDeny, ALWAYS, None),
 )
 
 # what kubeadm passed while the flag gave names and order at once
-FLAG_ORDER_UNTIL: Release = (1, 10)
+FLAG_ORDER_UNTIL = Release(10)
 _OLD_DEFAULT = (
     "NamespaceLifecycle", "LimitRanger", "ServiceAccount", "PersistentVolumeLabel",
     "DefaultStorageClass", "DefaultTolerationSeconds", "NodeRestriction", "ResourceQuota",
@@ -140,13 +137,13 @@ class PluginFlagError(ValueError):
     """The flags name what cannot be run; the text is upstream's."""
 
 
-def registered(version: str) -> tuple[str, ...]:
+def registered(version: Release) -> tuple[str, ...]:
     """The names a version knows, in the order in which it asks them."""
     return tuple(row.plugin.name for row in _rows(version))
 
 
 def enabled(
-    version: str,
+    version: Release,
     enable: Sequence[str] = (),
     disable: Sequence[str] = (),
     only: Sequence[str] | None = None,
@@ -169,14 +166,13 @@ def enabled(
             f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins "
             "overlapped"
         )
-    now = release(version)
-    if now < FLAG_ORDER_UNTIL:
+    if version < FLAG_ORDER_UNTIL:
         return tuple(only or _OLD_DEFAULT)
     if only is not None:
         return tuple(name for name in known if name in only)
     if gates is None:
         gates = features.switched((), version)
-    on = {row.plugin.name for row in _rows(version) if row.on is not None and now >= row.on}
+    on = {row.plugin.name for row in _rows(version) if row.on is not None and version >= row.on}
     off = {row.plugin.name for row in _rows(version) if row.gate and row.gate not in gates}
     return tuple(
         name
@@ -217,6 +213,9 @@ def facts(plugins: Sequence[Plugin]) -> dict[str, dict[str, object]]:
     return out
 
 
-def _rows(version: str) -> list[Row]:
-    now = release(version)
-    return [row for row in PLUGINS if row.since <= now and (row.until is None or now < row.until)]
+def _rows(version: Release) -> list[Row]:
+    return [
+        row
+        for row in PLUGINS
+        if row.since <= version and (row.until is None or version < row.until)
+    ]

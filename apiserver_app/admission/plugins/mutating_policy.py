@@ -35,6 +35,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.patch import jsonpatch, typedvalues
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types.schema import Field
 
 APPLY, JSON_PATCH = "ApplyConfiguration", "JSONPatch"
@@ -333,7 +334,7 @@ _EXPRESSIONS = {
 }
 
 
-def _compile(policy: Object, version: str) -> _Program:
+def _compile(policy: Object, version: Release) -> _Program:
     spec = policy["spec"]
     environment = Environment(
         version, params=bool(spec.get("paramKind")), variables=spec.get("variables") or (),

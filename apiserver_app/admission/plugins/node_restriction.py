@@ -17,7 +17,6 @@ from apiserver_app.admission.plugin import (
     Plugin,
     Verdict,
     forbidden,
-    release,
 )
 from apiserver_app.admission.plugins.certificates import REQUESTS, common_name
 from apiserver_app.apis import podrefs
@@ -46,7 +45,6 @@ _LABELS = frozenset(
 )
 _LABEL_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
 DRIVERS = "csidrivers.storage.k8s.io"
-AUDIENCES_SINCE = (1, 32)  # ServiceAccountNodeAudienceRestriction is on by default
 _NODE_SIGNERS = ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet")
 _OWN = Verdict("allow", "its own object")
 _OWN_POD = Verdict("allow", "a pod of its own node")
@@ -276,7 +274,7 @@ def _accounts(node: str, attributes: Attributes) -> Verdict:
         raise forbidden(
             attributes, "node requested token bound to a pod scheduled on a different node"
         )
-    if release(attributes.version) >= AUDIENCES_SINCE:
+    if attributes.version.has("ServiceAccountNodeAudienceRestriction"):
         _check_audience(attributes, spec.get("audiences") or (), pod)
     return Verdict("allow", f'token of pod "{ref["name"]}" on its own node')
 

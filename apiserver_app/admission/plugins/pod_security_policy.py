@@ -111,8 +111,7 @@ class PodSecurityPolicy(Plugin):
         return False
 
     def _refusal(self, attributes: Attributes, why: list[str]) -> Exception:
-        old = int(attributes.version.split(".")[1]) < 20
-        start = "unable to validate against any pod security policy" if old else (
-            "PodSecurityPolicy: unable to admit pod"
-        )  # fmt: skip
+        start = "unable to validate against any pod security policy"
+        if attributes.version.has("PodSecurityPolicyRefusalReworded"):
+            start = "PodSecurityPolicy: unable to admit pod"
         return forbidden(attributes, f"{start}: [{' '.join(why)}]")

@@ -32,6 +32,7 @@ from apiserver_app.cel.environment import Compiled, Environment, compile_conditi
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 
 MESSAGE_BYTES_MAX = 5 * 1024
 ANNOTATION_BYTES_MAX = 10 * 1024
@@ -290,7 +291,7 @@ def _refusal(attributes: Attributes, denial: _Denial) -> ApiError:
     return ApiError(_CODES.get(reason, 422), reason, error.message, details=details)
 
 
-def _compile(policy: Object, version: str) -> _Program:
+def _compile(policy: Object, version: Release) -> _Program:
     spec = policy["spec"]
     rules = spec.get("validations") or ()
     environment = Environment(

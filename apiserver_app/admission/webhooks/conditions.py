@@ -14,6 +14,7 @@ from apiserver_app.admission.plugin import Attributes
 from apiserver_app.cel.environment import Compiled, Environment, compile_conditions
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.releases import Release
 
 _Made = tuple[Environment, tuple[tuple[str, Compiled], ...]]
 
@@ -40,7 +41,7 @@ async def failed(
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(version: str, texts: tuple[tuple[str, str], ...]) -> _Made:
+def _compiled(version: Release, texts: tuple[tuple[str, str], ...]) -> _Made:
     environment = Environment(version)
     conditions = [{"name": name, "expression": text} for name, text in texts]
     return environment, compile_conditions(conditions, environment)

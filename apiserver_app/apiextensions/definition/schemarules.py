@@ -27,6 +27,7 @@ from apiserver_app.apiextensions.schema.structural import Node
 from apiserver_app.cel.cost import intervals
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.releases import Release
 
 Schema = Mapping[str, Any]
 Found = list[FieldError]
@@ -61,7 +62,7 @@ _AT_ROOT_JSON = frozenset(
 class _Within:
     """What is known of the place from above."""
 
-    version: str  # of Kubernetes
+    version: Release  # of Kubernetes
     no_defaults: str = ""  # why there may be none
     in_meta: bool = False
     uncorrelated: str = ""  # the first place above that has no old value
@@ -70,7 +71,7 @@ class _Within:
 
 
 def validate(
-    schema: Schema, path: str, *, has_status: bool, version: str, unchanged: bool = False
+    schema: Schema, path: str, *, has_status: bool, version: Release, unchanged: bool = False
 ) -> list[FieldError]:
     """Everything that is wrong with the schema of one version, at `path`. Rules of a schema that is
     `unchanged` may cost what they did."""

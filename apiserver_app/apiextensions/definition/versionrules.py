@@ -17,6 +17,7 @@ from apiserver_app.apiextensions.definition import schemarules
 from apiserver_app.apiextensions.schema import fieldpaths, structural
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.releases import Release
 
 SELECTABLE_MAX = 8
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
@@ -35,7 +36,7 @@ _NOT_AT_TOP = "selectableFields may only be set when validations.schema is inclu
 class Shared:
     """The versions of a definition as the server keeps them."""
 
-    def __init__(self, given: Sequence[Version], release: str, unchanged: set[str]) -> None:
+    def __init__(self, given: Sequence[Version], release: Release, unchanged: set[str]) -> None:
         """`release` is the version of Kubernetes; the schemas of versions that are `unchanged`
         are stored already."""
         self._release = release

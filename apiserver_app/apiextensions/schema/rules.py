@@ -22,6 +22,7 @@ from apiserver_app.cel import types, values
 from apiserver_app.cel.cost import bounds
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.releases import Release
 
 MESSAGE_BYTES_MAX = 5 * 1024
 NO_BUDGET = (
@@ -85,7 +86,7 @@ class Result:
 class Rules:
     """The rules of one version, compiled place by place when they are first asked."""
 
-    def __init__(self, root: Node, version: str) -> None:
+    def __init__(self, root: Node, version: Release) -> None:
         self._root = root
         self._version = version
         self._compiled: dict[int, list[Rule]] = {}
@@ -137,13 +138,13 @@ class Rules:
                 return
 
 
-def compile_all(node: Node, *, is_root: bool, version: str) -> list[Rule]:
+def compile_all(node: Node, *, is_root: bool, version: Release) -> list[Rule]:
     """The rules of one place; never raises."""
     schema = whole(node, is_root)
     return [_compile(rule, node, schema, version) for rule in node.rules]
 
 
-def costs(rule: Rule, node: Node, *, is_root: bool, version: str) -> Costs:
+def costs(rule: Rule, node: Node, *, is_root: bool, version: Release) -> Costs:
     """Of a rule as it was compiled; nothing for one that was not."""
     schema = whole(node, is_root)
 
@@ -167,7 +168,7 @@ def whole(node: Node, is_root: bool) -> Schema:
     return {**node.source, EMBEDDED: True} if is_root else node.source
 
 
-def _compile(source: Schema, node: Node, schema: Schema, version: str) -> Rule:
+def _compile(source: Schema, node: Node, schema: Schema, version: Release) -> Rule:
     text = source.get("rule") or ""
     optional = bool(source.get("optionalOldSelf"))
     out = Rule(source, False, optional)

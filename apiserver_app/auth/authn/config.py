@@ -21,6 +21,7 @@ from apiserver_app.auth.authn.oidc import Settings
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.serializer import yamlbody
 from apiserver_app.machinery.syntax import names
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from apiserver_app.cel.types import Type
 
 JWT_MAX = 64
-SINCE = {"v1alpha1": 29, "v1beta1": 30, "v1": 34}  # versions of the file, by minor version
-ANONYMOUS_SINCE = 32
+# the release that first reads a version of the file
+SINCE = {"v1alpha1": Release(29), "v1beta1": Release(30), "v1": Release(34)}
 _GROUP = "apiserver.config.k8s.io"
 _CLAIM = {"claim": str, "expression": str}
 _PREFIXED = {**_CLAIM, "prefix": str}
@@ -72,7 +73,7 @@ _RESERVED = "k8s.io, kubernetes.io and their subdomains are reserved for Kuberne
 _PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
-def load(text: str, version: str) -> Object:
+def load(text: str, version: Release) -> Object:
     """The file's object. Raises ValueError."""
     if not text:
         raise ValueError("empty config data")
@@ -84,8 +85,8 @@ def load(text: str, version: str) -> Object:
         raise ValueError(f"Object 'Kind' is missing in '{text}'")
     api, kind = str(found.get("apiVersion") or ""), found["kind"]
     group, _, served = api.partition("/")
-    minor = int(version.partition(".")[2])
-    if kind != "AuthenticationConfiguration" or group != _GROUP or SINCE.get(served, 999) > minor:
+    since = SINCE.get(served) if group == _GROUP else None
+    if kind != "AuthenticationConfiguration" or since is None or version < since:
         raise ValueError(
             f'no kind "{kind}" is registered for version "{api}" in scheme '
             '"k8s.io/kubernetes/pkg/kubeapiserver/options/authentication.go:787"'
@@ -124,7 +125,7 @@ def _wrong(value: Any, wanted: str, path: str) -> str:
 
 
 def issuers(
-    config: Object, own: Sequence[str], version: str, anonymous: tuple[Any] | None = None
+    config: Object, own: Sequence[str], version: Release, anonymous: tuple[Any] | None = None
 ) -> list[Settings]:
     """The issuers in their order; `own` are those of service account tokens. `anonymous` is what
     the file has to say of it still, when it is read again. Raises ValueError."""
@@ -148,7 +149,7 @@ def issuers(
             found.append(errors.duplicate(f"{path}.issuer.discoveryURL", discovery))
         discovered.append(discovery)
     said_of = config.get("anonymous")
-    if said_of is not None and int(version.partition(".")[2]) < ANONYMOUS_SINCE:
+    if said_of is not None and not version.has("AnonymousAuthConfigurableEndpoints"):
         text = "anonymous is not supported when AnonymousAuthConfigurableEnpoints feature gate is disabled"  # noqa: E501
         found.append(errors.forbidden_value("anonymous", text))
     if said_of and said_of.get("conditions") and not said_of.get("enabled"):
@@ -166,7 +167,7 @@ def issuers(
 class _Reader:
     """One entry of `jwt`. Findings go into `found`."""
 
-    def __init__(self, given: Object, path: str, found: list[FieldError], version: str) -> None:
+    def __init__(self, given: Object, path: str, found: list[FieldError], version: Release) -> None:
         self._given = given
         self._path = path
         self._found = found

@@ -9,6 +9,7 @@ namespace_policy.go.
 from __future__ import annotations
 
 from apiserver_app.auth.data.notation import EVENTS
+from apiserver_app.machinery.releases import Release
 
 PREFIX = "system:controller:"
 _APPS = "apps extensions"
@@ -233,10 +234,10 @@ CONTROLLERS: dict[str, tuple[str, ...]] = {
 
 # what came with a version: left out before it
 SINCE = {
-    "legacy-service-account-token-cleaner": (1, 29),
-    "selinux-warning-controller": (1, 33),
-    "service-cidrs-controller": (1, 33),
-    "validatingadmissionpolicy-status-controller": (1, 30),
+    "legacy-service-account-token-cleaner": Release(29),
+    "selinux-warning-controller": Release(33),
+    "service-cidrs-controller": Release(33),
+    "validatingadmissionpolicy-status-controller": Release(30),
 }
 
 _LOCK = (

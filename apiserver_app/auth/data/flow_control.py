@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from apiserver_app.machinery.releases import Release
+
 
 class Level(NamedTuple):
     """A priority level; `queues` is (queues, hand size, queue length limit), None rejects."""
@@ -43,7 +45,7 @@ LEVELS: dict[str, Level] = {
     "workload-low": Level(100, 90, (128, 6, 50)),
 }
 
-SINCE = {"endpoint-controller": (1, 24)}  # schemas that came with a version
+SINCE = {"endpoint-controller": Release(24)}  # schemas that came with a version
 
 _EVERYTHING = ("* | * | * | cluster", "* | url | *")
 _EVERYBODY = ("Group system:unauthenticated", "Group system:authenticated")

@@ -13,6 +13,7 @@ from apiserver_app.cel.authorizer import Ask, Check, Decision
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare
 from apiserver_app.machinery.meta import User
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 
 CHECK_COST = 350_000
@@ -100,7 +101,7 @@ def _check_cost(*given: object) -> int:
 
 
 def _declare() -> None:
-    since = (1, 27)
+    since = Release(27)
     declare("authorizer.path(string) pathCheck", _path, None, since)
     declare("authorizer.group(string) groupCheck", _group, None, since)
     declare("authorizer.serviceAccount(string, string) authorizer", _service_account, None, since)
@@ -108,7 +109,7 @@ def _declare() -> None:
     for field in ("subresource", "namespace", "name"):
         declare(f"resourceCheck.{field}(string) resourceCheck", _narrowed(field), None, since)
     for word, field in (("fieldSelector", "fields"), ("labelSelector", "labels")):
-        declare(f"resourceCheck.{word}(string) resourceCheck", _narrowed(field), None, (1, 31))
+        declare(f"resourceCheck.{word}(string) resourceCheck", _narrowed(field), None, Release(31))
     declare("pathCheck.check(string) decision", _check, _check_cost, since)
     declare("resourceCheck.check(string) decision", _check, _check_cost, since)
     answers = {

@@ -32,6 +32,7 @@ from apiserver_app.cel.values import (
     duration,
     timestamp,
 )
+from apiserver_app.machinery.releases import Release
 
 
 def _size(value: Any) -> int:
@@ -259,7 +260,7 @@ def _declare() -> None:
     _declare_optionals()
     for name, impl in _SETS.items():
         cost = _both_products if name == "equivalent" else _product
-        declare(f"$sets.{name}(list(A), list(A)) bool", impl, cost, (1, 29))
+        declare(f"$sets.{name}(list(A), list(A)) bool", impl, cost, Release(29))
 
 
 _SETS = {
@@ -270,7 +271,7 @@ _SETS = {
 
 
 def _declare_optionals() -> None:
-    since = (1, 28)
+    since = Release(28)
     declare("$optional.of(A) optional(A)", Optional, None, since)
     declare("$optional.none() optional(A)", lambda: NONE, None, since)
     declare(

@@ -16,10 +16,11 @@ from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare
 from apiserver_app.cel.values import NONE, Optional, timestamp
 from apiserver_app.machinery.net import gourl
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
-_SINCE = (1, 31)
+_SINCE = Release(31)
 
 Errors = Callable[[str], list[str]]
 

@@ -19,6 +19,7 @@ from apiserver_app.cel.library.strings import ESCAPES
 from apiserver_app.cel.syntax.tree import ListNode, MapNode, Node
 from apiserver_app.cel.types import Type
 from apiserver_app.cel.values import Duration, Timestamp, double_text
+from apiserver_app.machinery.releases import Release
 
 PRECISION_MAX = 1000  # upstream has no bound but memory
 _DEFAULT_PRECISION = 6
@@ -269,4 +270,4 @@ def _cost(text: str, *rest: Any) -> int:
     return math.ceil(len(text) * 0.1)
 
 
-declare("string.format(list(dyn)) string", _format, _cost, (1, 29))
+declare("string.format(list(dyn)) string", _format, _cost, Release(29))

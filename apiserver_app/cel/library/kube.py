@@ -11,6 +11,7 @@ from typing import Any
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, traversal
 from apiserver_app.cel.values import INT_MAX, INT_MIN
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import quantity
 from apiserver_app.machinery.syntax.quantity import Quantity
 
@@ -164,7 +165,7 @@ def _escape_key(text: str) -> str:
 
 
 def _declare() -> None:
-    since = (1, 28)
+    since = Release(28)
     members: dict[str, Any] = {
         "isGreaterThan(quantity) bool": lambda one, other: _compare(one, other) > 0,
         "isLessThan(quantity) bool": lambda one, other: _compare(one, other) < 0,
@@ -182,7 +183,7 @@ def _declare() -> None:
     declare("isQuantity(string) bool", _is_quantity, traversal, since)
     for signature, impl in members.items():
         declare(f"quantity.{signature}", impl, None, since)
-    since = (1, 33)
+    since = Release(33)
     versions: dict[str, Any] = {
         "isGreaterThan(semver) bool": lambda one, other: _semver_compare(one, other) > 0,
         "isLessThan(semver) bool": lambda one, other: _semver_compare(one, other) < 0,
@@ -197,7 +198,7 @@ def _declare() -> None:
         declare(f"{word}(string, bool) {result}", impl, traversal, since)
     for signature, impl in versions.items():
         declare(f"semver.{signature}", impl, None, since)
-    declare("$jsonpatch.escapeKey(string) string", _escape_key, traversal, (1, 32))
+    declare("$jsonpatch.escapeKey(string) string", _escape_key, traversal, Release(32))
 
 
 _declare()

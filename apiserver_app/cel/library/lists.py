@@ -13,10 +13,11 @@ from apiserver_app.cel import operators
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, items
 from apiserver_app.cel.values import Duration, contains, equal
+from apiserver_app.machinery.releases import Release
 
 RANGE_MAX = 1_000_000
 _COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
-_NEW = (1, 34)
+_NEW = Release(34)
 
 
 def _is_sorted(given: list[Any]) -> bool:
@@ -157,7 +158,7 @@ def _declare() -> None:
         declare(f"list({kind}).sum() {kind}", impl, items)
     declare("list(A).indexOf(A) int", _index_of, items)
     declare("list(A).lastIndexOf(A) int", _last_index_of, items)
-    declare("list(A).includes(A) bool", _includes, items, (1, 37))
+    declare("list(A).includes(A) bool", _includes, items, Release(37))
     declare("list(A).slice(int, int) list(A)", _slice, _sliced, _NEW)
     declare("list(A).flatten() list(dyn)", _flatten, _flattened, _NEW)
     declare("list(A).flatten(int) list(dyn)", _flatten, _flattened, _NEW)

@@ -11,6 +11,7 @@ from typing import Any
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, traversal
 from apiserver_app.machinery.net import gourl, netip
+from apiserver_app.machinery.releases import Release
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -163,7 +164,7 @@ def _is_url(text: str) -> bool:
 
 
 def _declare() -> None:
-    since = (1, 30)
+    since = Release(30)
     one: dict[str, Any] = {
         "ip(string) IP": _ip,
         "isIP(string) bool": _is_ip,

@@ -11,6 +11,7 @@ from typing import Any
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, size, traversal
 from apiserver_app.cel.values import plain
+from apiserver_app.machinery.releases import Release
 
 _WHITE = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009" \
          "\u200a\u2028\u2029\u202f\u205f\u3000"  # fmt: skip
@@ -118,7 +119,7 @@ def _declare() -> None:
     }
     for signature, (impl, cost) in member.items():
         declare(signature, impl, cost)
-    declare("$strings.quote(string) string", quote, traversal, (1, 29))
+    declare("$strings.quote(string) string", quote, traversal, Release(29))
 
 
 _declare()

@@ -16,6 +16,7 @@ import orjson
 
 from apiserver_app.machinery.kinds import history
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import published
 
 Schema = dict[str, Any]
@@ -40,7 +41,7 @@ class _Document(msgspec.Struct, gc=False):
 class Definitions:
     """Every definition of a version, still as text. Short-lived: hold it while building only."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: Release) -> None:
         self._raw: dict[str, msgspec.Raw] = {}
         for path in published.paths_of(version):
             self._raw |= msgspec.json.decode(path.read_bytes(), type=_Document).defs

@@ -23,6 +23,7 @@ from apiserver_app.http.openapi import components, customresources, nonresource,
 from apiserver_app.http.openapi.components import META
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.apiregistration.apiservices import Services
 
 Answer = tuple[int, list[tuple[str, str]], bytes]
@@ -155,7 +156,7 @@ class OpenApi:
         return hashlib.sha512(text.encode()).hexdigest().upper()
 
 
-def build(version: str, name: str, config: RuntimeConfig = ()) -> bytes:
+def build(version: Release, name: str, config: RuntimeConfig = ()) -> bytes:
     """The document of `apis/apps/v1`, `api/v1`, `apis/apps`, `apis`, `api` or `version`."""
     paths: Mapping[str, Any]
     roots: Sequence[str]
@@ -190,7 +191,7 @@ def build_document(resources: kinds.Resources, group: str, version: str) -> Docu
     return found.paths, {name: out[name] for name in sorted(out)}
 
 
-def _document(version: str, paths: Mapping[str, Any], schemas: Mapping[str, Any]) -> bytes:
+def _document(version: Release, paths: Mapping[str, Any], schemas: Mapping[str, Any]) -> bytes:
     return orjson.dumps(
         {
             "openapi": "3.0.0",
@@ -215,7 +216,7 @@ def _document(version: str, paths: Mapping[str, Any], schemas: Mapping[str, Any]
 
 
 @functools.lru_cache(_DOCUMENTS_MAX)
-def _compressed(version: str, config: RuntimeConfig, name: str) -> bytes:
+def _compressed(version: Release, config: RuntimeConfig, name: str) -> bytes:
     if name == "v2":
         body = v2.as_json(version, config)
     elif name == "v2.pb":

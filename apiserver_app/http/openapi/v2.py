@@ -19,6 +19,7 @@ from apiserver_app.http.openapi import components, customresources, operations
 from apiserver_app.http.openapi.components import V2_PREFIX, V3_PREFIX
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
+from apiserver_app.machinery.releases import Release
 
 Json = dict[str, Any]
 
@@ -31,7 +32,7 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def as_json(version: str, config: RuntimeConfig = ()) -> bytes:
+def as_json(version: Release, config: RuntimeConfig = ()) -> bytes:
     """The document as JSON."""
     source = _Source(version, config)
     paths = b",".join(_member(name, orjson.dumps(item)) for name, item in source.paths())
@@ -42,7 +43,7 @@ def as_json(version: str, config: RuntimeConfig = ()) -> bytes:
     ))  # fmt: skip
 
 
-def as_protobuf(version: str, config: RuntimeConfig = ()) -> bytes:
+def as_protobuf(version: Release, config: RuntimeConfig = ()) -> bytes:
     """The document as an openapi.v2.Document."""
     source = _Source(version, config)
     info = _text(1, source.info["title"]) + _text(2, source.info["version"])
@@ -72,7 +73,7 @@ def extended(plain: bytes, protobuf: bool, documents: Iterable[tuple[Any, Any]])
 class _Source:
     """Paths, then the definitions they led to, one by one in Swagger's form."""
 
-    def __init__(self, version: str, config: RuntimeConfig) -> None:
+    def __init__(self, version: Release, config: RuntimeConfig) -> None:
         self.info = {
             "title": "Kubernetes",
             "version": discovery.version_info(version)["gitVersion"],

@@ -18,21 +18,21 @@ import orjson
 from apiserver_app.http import encode
 from apiserver_app.http.tables import customresources, forms, pods, policy
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Custom, Object
+from apiserver_app.machinery.releases import Release
 
 _COLUMNS_FILE = Path(__file__).with_name("columns.json")
 _GROUP = "meta.k8s.io"
-_NEWEST = 999
+_NEWEST = Release(999)
 _FLOW_SCHEMAS = "flowschemas.flowcontrol.apiserver.k8s.io"
 
 
-def columns(key: str, release: str = "") -> tuple[Object, ...]:
+def columns(key: str, release: Release = _NEWEST) -> tuple[Object, ...]:
     """The column definitions of a resource, by its GroupResource (`deployments.apps`). `release`
     is the version of Kubernetes; without one they are today's."""
     found, docs = _columns_file()
     form = forms.form_of(key)
-    since, minor = forms.SINCE.get(form, {}), _minor(release)
+    since = forms.SINCE.get(form, {})
     return tuple(
         {
             "name": name,
@@ -42,7 +42,7 @@ def columns(key: str, release: str = "") -> tuple[Object, ...]:
             "priority": priority,
         }
         for name, kind, format_, description, priority in found[form]
-        if minor >= since.get(name, 0)
+        if release.minor >= since.get(name, 0)
     )
 
 
@@ -61,7 +61,7 @@ def document(
     include_object: str = "Metadata",
     headers: bool = True,
     custom: Custom | None = None,
-    release: str = "",
+    release: Release = _NEWEST,
 ) -> bytes:
     """A Table of these objects without a newline. `metadata` is the list's or the one object's.
 
@@ -147,25 +147,20 @@ def _custom_columns(custom: Custom) -> bytes:
 
 
 @functools.cache
-def _encoded_columns(form: str, release: str) -> bytes:
+def _encoded_columns(form: str, release: Release) -> bytes:
     return orjson.dumps(columns(form, release))
 
 
 @functools.cache
-def _row_of(form: str, release: str) -> forms.Row:
+def _row_of(form: str, release: Release) -> forms.Row:
     """What writes the rows of a form, without the columns that a version does not have yet."""
-    minor = _minor(release)
     until, old = forms.BEFORE.get(form, (0, forms.FORMS[form]))
-    write = old if minor < until else forms.FORMS[form]
+    write = old if release.minor < until else forms.FORMS[form]
     since = forms.SINCE.get(form, {})
     names = [name for name, *_ in _columns_file()[0][form]]
-    late = [index for index, name in enumerate(names) if minor < since.get(name, 0)]
+    late = [index for index, name in enumerate(names) if release.minor < since.get(name, 0)]
     if not late:
         return write
     return lambda obj, now: [
         cell for index, cell in enumerate(write(obj, now)) if index not in late
     ]
-
-
-def _minor(release: str) -> int:
-    return kinds.minor_of(release) if release else _NEWEST

@@ -20,6 +20,7 @@ from typing import Any
 from apiserver_app.machinery.kinds import builtin, customresources, history, runtimeconfig
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.releases import Release
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -45,7 +46,7 @@ class SubresourceInfo:
 class Resources:
     """The index of what one version serves."""
 
-    def __init__(self, version: str, config: RuntimeConfig = ()) -> None:
+    def __init__(self, version: Release, config: RuntimeConfig = ()) -> None:
         self.version = version
         self.config = config
         every = resources(version, config)
@@ -154,9 +155,8 @@ class Resources:
 
     def _written(self, stored: ResourceInfo) -> str:
         """The version a built-in kind is written in."""
-        minor = minor_of(self.version)
         for until, version in builtin.ENCODED.get(stored.key, ()):
-            if minor <= until:
+            if self.version.minor <= until:
                 return version
         return stored.version
 
@@ -178,10 +178,10 @@ def _check_installable(every: tuple[ResourceInfo, ...]) -> None:
 
 
 @functools.lru_cache(maxsize=16)
-def resources(version: str, config: RuntimeConfig = ()) -> tuple[ResourceInfo, ...]:
+def resources(version: Release, config: RuntimeConfig = ()) -> tuple[ResourceInfo, ...]:
     """Every built-in resource that version serves, in discovery order; `config` is what
     runtime-config says about it."""
-    minor = minor_of(version)
+    minor = version.minor
     served = runtimeconfig.served(minor, config)
     found: list[ResourceInfo] = []
     for one in history.EVERY:
@@ -216,11 +216,6 @@ def _stored(found: list[ResourceInfo]) -> Iterator[ResourceInfo]:
 def _is_old(info: ResourceInfo) -> bool:
     place = (info.group, info.version, info.plural)
     return place in history.GONE and info.key not in history.WITHOUT_SUCCESSOR
-
-
-def minor_of(version: str) -> int:
-    """33 of "1.33", "v1.33.1"."""
-    return int(version.lstrip("v").split(".")[1])
 
 
 def _parse(served: builtin.GroupVersion, line: str, minor: int) -> ResourceInfo | None:

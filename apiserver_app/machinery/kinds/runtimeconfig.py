@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from apiserver_app.machinery.kinds import history
 from apiserver_app.machinery.kinds.builtin import GroupVersion
+from apiserver_app.machinery.releases import Release
 
 # what was said, in order: ("batch/v1", "false")
 RuntimeConfig = tuple[tuple[str, str], ...]
@@ -33,7 +34,7 @@ class ConfigError(ValueError):
     """The flag says what cannot be; upstream's sentence."""
 
 
-def parse(pairs: Iterable[str], minor: int) -> RuntimeConfig:
+def parse(pairs: Iterable[str], version: Release) -> RuntimeConfig:
     """`group/version=true` and the like; a later word about the same holds. Raises ConfigError."""
     found: dict[str, str] = {}
     for pair in pairs:
@@ -42,7 +43,7 @@ def parse(pairs: Iterable[str], minor: int) -> RuntimeConfig:
     if found == {"api/all": "false"}:
         raise ConfigError("invalid key with only api/all=false")
     groups = {one.group for one in history.EVERY}
-    versions = {(one.group, one.version) for one in history.EVERY if _has(one, minor)}
+    versions = {(one.group, one.version) for one in history.EVERY if _has(one, version.minor)}
     unknown = []
     for key in found:
         if key in _ALL:

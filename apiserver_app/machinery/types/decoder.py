@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import scalars
 from apiserver_app.machinery.types.scalars import ABSENT, Convert, WrongType, wrong
 from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
@@ -20,18 +20,17 @@ from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
 # place in Go's order, the type that needs no conversion, what converts the rest
 Entry = tuple[int, type | None, Convert]
 
-_OMITZERO_SINCE = 34  # metadata.creationTimestamp is left out when zero
 _ORDERS_MAX = 64  # field orders remembered a struct
 
 
 class Compiler:
     """Compiled decoders by definition; `pruned` is empty unless the last decode dropped fields."""
 
-    def __init__(self, reader: SchemaReader, version: str) -> None:
+    def __init__(self, reader: SchemaReader, version: Release) -> None:
         self.decoders: dict[str, Convert] = {}
         self.pruned: list[str] = []
         self._reader = reader
-        self._minor = kinds.minor_of(version)
+        self._omits_zero_times = version.has("ZeroCreationTimestampOmitted")
 
     def compile(self, definition: str) -> Convert | None:
         """The decoder of a struct; None when there is no such definition."""
@@ -205,7 +204,7 @@ class Compiler:
         go = field.go
         if go is None or not go.always or not go.known:
             return None
-        if field.name == "creationTimestamp" and self._minor >= _OMITZERO_SINCE:
+        if field.name == "creationTimestamp" and self._omits_zero_times:
             return None
         if field.kind == "struct":
             return None, True

@@ -17,8 +17,10 @@ from typing import Any
 
 import msgspec
 
+from apiserver_app.machinery.releases import Release
+
 _PREFIX = "#/$defs/"
-_PUBLISHED_SINCE = 25  # what versions before it had and it has not is described here
+_PUBLISHED_SINCE = Release(25)  # what versions before it had and it has not is described here
 _OLD = pathlib.Path(__file__).with_name("data") / "old_definitions.json"
 
 
@@ -65,7 +67,7 @@ class _Document(msgspec.Struct, gc=False):
 class Definitions:
     """Definitions of one version by name, each kept as a few bytes until it is asked for."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: Release) -> None:
         encode = msgspec.msgpack.encode
         self._packed: dict[str, bytes] = {}
         for path in paths_of(version):
@@ -84,14 +86,14 @@ class Definitions:
         return None if packed is None else self._unpack(packed)
 
 
-def paths_of(version: str) -> tuple[pathlib.Path, ...]:
+def paths_of(version: Release) -> tuple[pathlib.Path, ...]:
     """All documents of a version: before 1.25, kinds that are no more have one of their own."""
     found = path_of(version)
-    return (found, _OLD) if _minor(version) < _PUBLISHED_SINCE else (found,)
+    return (found, _OLD) if version < _PUBLISHED_SINCE else (found,)
 
 
 @functools.lru_cache(maxsize=4)
-def path_of(version: str) -> pathlib.Path:
+def path_of(version: Release) -> pathlib.Path:
     """The document of a version, or of the nearest one there is."""
     spec = importlib.util.find_spec("kubernetes_validate")
     if spec is None or not spec.submodule_search_locations:
@@ -101,10 +103,5 @@ def path_of(version: str) -> pathlib.Path:
     for folder in base.iterdir():
         if found := re.fullmatch(r"v1\.(\d+)\.0-local", folder.name):
             there[int(found[1])] = folder
-    minor = _minor(version)
-    nearest = min(max(minor, min(there)), max(there))
+    nearest = min(max(version.minor, min(there)), max(there))
     return there[nearest] / "_definitions.json"
-
-
-def _minor(version: str) -> int:
-    return int(version.lstrip("v").split(".")[1])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields
 from apiserver_app.machinery.types.gofields import GoField
 from apiserver_app.machinery.types.published import Definitions, Prop
@@ -93,7 +94,7 @@ class Schema:
 class SchemaReader:
     """Schemas of one version by definition."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: Release) -> None:
         self._definitions = Definitions(version)
         self._schemas: dict[str, Schema | None] = {}
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import decoder, fieldshapes
 from apiserver_app.machinery.types.scalars import BadValue, WrongType
 from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
@@ -34,7 +35,7 @@ class Unfit(ValueError):
 class Types:
     """Types of one version. Each is compiled when first used and then kept."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: Release) -> None:
         self.version = version
         self._reader = SchemaReader(version)
         self._compiler = decoder.Compiler(self._reader, version)

@@ -10,7 +10,6 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
@@ -20,7 +19,6 @@ from apiserver_app.registry.validation import addresswarnings, checks
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 # what the controllers write, nobody is told of
 _MANAGED_BY = "endpoints.kubernetes.io/managed-by"
-_DEPRECATED_SINCE = 33
 
 
 class EndpointsStrategy(Strategy):
@@ -52,7 +50,7 @@ class EndpointsStrategy(Strategy):
         return [] if obj.get("subsets") == old.get("subsets") else self.validate(ctx, obj)
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        if kinds.minor_of(ctx.version) < _DEPRECATED_SINCE:
+        if not ctx.version.has("EndpointsDeprecation"):
             return []
         warnings = ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
         managed = (obj["metadata"].get("labels") or {}).get(_MANAGED_BY)

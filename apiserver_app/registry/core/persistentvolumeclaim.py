@@ -11,7 +11,6 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
@@ -23,8 +22,6 @@ ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOnce
 VOLUME_MODES = ("Block", "Filesystem")
 CLASS_NOTE = "volume.beta.kubernetes.io/storage-class"
 CLASS_NOTE_TEXT = 'deprecated since v1.8; use "storageClassName" attribute instead'
-# the minor version since which volumes may change their class of attributes
-ATTRIBUTES_SINCE = 34
 _RESIZES = (
     "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
     "NodeResizeInfeasible", "NodeResizePending",
@@ -184,7 +181,7 @@ def access_modes(modes: Any, path: str, errs: list[FieldError]) -> None:
 
 def has_attributes(ctx: Context) -> bool:
     """Whether claims and volumes name a VolumeAttributesClass."""
-    return kinds.minor_of(ctx.version) >= ATTRIBUTES_SINCE
+    return ctx.version.has("VolumeAttributesClass")
 
 
 def attributes_change(

@@ -16,6 +16,7 @@ import orjson
 from apiserver_app import cel
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.validation import checks
 
@@ -94,7 +95,7 @@ def _identifier(value: str, path: str, errs: list[FieldError]) -> None:
 
 
 def selectors(
-    values: Sequence[Mapping[str, Any]], path: str, version: str, errs: list[FieldError]
+    values: Sequence[Mapping[str, Any]], path: str, version: Release, errs: list[FieldError]
 ) -> None:
     """Expressions over a device, each of which has to be true."""
     if not within(values, LIST_MAX, path, errs):
@@ -112,7 +113,7 @@ def selectors(
 
 
 @functools.lru_cache(maxsize=256)
-def _wrong(expression: str, version: str) -> str:
+def _wrong(expression: str, version: Release) -> str:
     """Why an expression cannot be used; nothing when it can."""
     from apiserver_app.cel.types import BOOL, DYN, STRING, Type
 

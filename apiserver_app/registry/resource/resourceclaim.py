@@ -13,8 +13,8 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, is_deleting
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core import persistentvolumeclaim
 from apiserver_app.registry.core.pod import scheduling
@@ -26,10 +26,6 @@ Part = Mapping[str, Any]
 
 ALTERNATIVES_MAX = 8
 USERS_MAX = 256
-# the minor version since which there are alternatives and access for administrators
-_ALTERNATIVES_SINCE = 34
-# since when devices have taints, and claims tolerate them
-_TAINTS_SINCE = 36
 _MODES = ("All", "ExactCount")
 _ONE = "exactly one of `exactly` or `firstAvailable` is required"
 _NAMED = (
@@ -48,7 +44,7 @@ class ResourceClaimStrategy(Strategy):
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["status"] = {}
-        _drop(obj["spec"], kinds.minor_of(ctx.version))
+        _drop(obj["spec"], ctx.version)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
@@ -98,7 +94,7 @@ class ResourceClaimTemplateStrategy(Strategy):
         default(obj["spec"]["spec"], self.info.version)
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
-        _drop(obj["spec"]["spec"], kinds.minor_of(ctx.version))
+        _drop(obj["spec"]["spec"], ctx.version)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
@@ -131,16 +127,16 @@ def default(spec: dict[str, Any], version: str) -> None:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _drop(spec: dict[str, Any], minor: int) -> None:
+def _drop(spec: dict[str, Any], version: Release) -> None:
     """Fields behind gates that are off."""
     for request in (spec.get("devices") or {}).get("requests") or ():
-        if minor < _ALTERNATIVES_SINCE:
+        if not version.has("DRAPrioritizedList"):
             request.pop("firstAvailable", None)
         inner = request.get("exactly") or request
         for one in (inner, *(request.get("firstAvailable") or ())):
-            if minor < _ALTERNATIVES_SINCE:
+            if not version.has("DRAAdminAccess"):
                 one.pop("adminAccess", None)
-            if minor < _TAINTS_SINCE:
+            if not version.has("DRADeviceTaints"):
                 one.pop("tolerations", None)
 
 
@@ -159,7 +155,7 @@ def _known(devices: Part) -> dict[str, set[str]]:
     }
 
 
-def _claim(devices: Part, path: str, version: str, errs: list[FieldError]) -> None:
+def _claim(devices: Part, path: str, version: Release, errs: list[FieldError]) -> None:
     known = _known(devices)
     requests, at = devices.get("requests") or (), f"{path}.requests"
     if devicenames.within(requests, devicenames.LIST_MAX, at, errs):
@@ -182,7 +178,7 @@ def _claim(devices: Part, path: str, version: str, errs: list[FieldError]) -> No
             devicenames.opaque(config, f"{at}[{index}]", errs)
 
 
-def _request(request: Part, path: str, version: str, errs: list[FieldError]) -> None:
+def _request(request: Part, path: str, version: Release, errs: list[FieldError]) -> None:
     name, exactly = request.get("name") or "", request.get("exactly")
     checks.named(name, f"{path}.name", names.dns1123_label_errors, errs)
     options, at = request.get("firstAvailable") or (), f"{path}.firstAvailable"
@@ -201,7 +197,7 @@ def _request(request: Part, path: str, version: str, errs: list[FieldError]) -> 
         devicenames.distinct([one.get("name") or "" for one in options], at, errs)
 
 
-def _exact(request: Part, path: str, version: str, errs: list[FieldError]) -> None:
+def _exact(request: Part, path: str, version: Release, errs: list[FieldError]) -> None:
     name = request.get("deviceClassName") or ""
     devicenames.device_class(name, f"{path}.deviceClassName", errs)
     selectors = request.get("selectors") or ()

@@ -11,15 +11,12 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.strategy import Context, Strategy
 
 TOKEN_SECONDS_MIN = 600
 UPDATE_SECONDS_MIN = 10
 _PERIOD = "nodeAllocatableUpdatePeriodSeconds"
-# the minor version since which nodes are asked again how much they hold
-_PERIOD_SINCE = 35
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _MODES = ("Persistent", "Ephemeral")
 _DEFAULTS: tuple[tuple[str, Any], ...] = (
@@ -86,7 +83,7 @@ class CSIDriverStrategy(Strategy):
 
 
 def _drop_period(ctx: Context, spec: dict[str, Any]) -> None:
-    if kinds.minor_of(ctx.version) < _PERIOD_SINCE:
+    if not ctx.version.has("MutableCSINodeAllocatableCount"):
         spec.pop(_PERIOD, None)
 
 

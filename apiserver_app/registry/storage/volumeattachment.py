@@ -11,7 +11,6 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
@@ -22,8 +21,6 @@ from apiserver_app.registry.validation import checks, gosyntax, nodewarnings, se
 
 NODE_ID_LENGTH = 256
 ERROR_SIZE, METADATA_SIZE = 1024, 256 * 1024
-# the minor version since which a driver may say anew how much a node holds
-_ALLOCATABLE_CHANGES_SINCE = 35
 _IMMUTABLE = "field is immutable"
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
@@ -117,7 +114,7 @@ class CSINodeStrategy(Strategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs = self.validate(ctx, obj)
         now = {driver.get("name"): driver for driver in obj["spec"].get("drivers") or ()}
-        is_open = kinds.minor_of(ctx.version) >= _ALLOCATABLE_CHANGES_SINCE
+        is_open = ctx.version.has("MutableCSINodeAllocatableCount")
         fixed = ("name", "nodeID", "topologyKeys", *(() if is_open else ("allocatable",)))
         for before in old["spec"].get("drivers") or ():
             after = now.get(before.get("name"))

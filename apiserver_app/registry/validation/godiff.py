@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app.apis import templatehash
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import quantity
 
 CONTEXT = 2  # equal records that are shown around a difference
@@ -61,7 +62,7 @@ class Node:
         self.size += child.size + 1
 
 
-def of(old: Any, new: Any, kind: str, version: str) -> str:
+def of(old: Any, new: Any, kind: str, version: Release) -> str:
     """The report for two values of a Go type such as `core.PodSpec`."""
     report = _Report(version)
     node = report.compare(old, new, kind)
@@ -105,7 +106,7 @@ _SCALARS = ("string", "bool", "int32", "int64", "int", "time")
 class _Report:
     """The comparison of two values, and its text."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: Release) -> None:
         self._aliases, structs = templatehash.go_structs(version)
         self._structs: dict[str, Fields] = dict(structs)
         spec = {name: (name, kind, key) for name, kind, key in structs["core.v1.PodSpec"]}

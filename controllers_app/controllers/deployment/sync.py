@@ -14,6 +14,7 @@ from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from controllers_app.controllers.deployment import progress as statuses
 from controllers_app.controllers.deployment import rules
 from controllers_app.controllers.workload import ownership, podcontrol
@@ -31,7 +32,7 @@ class Rollout:
         kernel: Kernel,
         client: clients.Client,
         recorder: Recorder,
-        version: str,
+        version: Release,
         deployment: Object,
         sets: list[Object],
     ) -> None:

@@ -17,7 +17,6 @@ from controllers_app.runtime.watches import DELETED, Watches, own_key
 ADDRESSES_MAX = 1000
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 MANAGED_BY = "endpoints.kubernetes.io/managed-by"
-MANAGED_BY_SINCE = (1, 33)
 
 
 class EndpointsController(servicepods.ServiceController):
@@ -32,8 +31,7 @@ class EndpointsController(servicepods.ServiceController):
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._endpoints = self.caches["endpoints"]
-        major, minor = ctx.version.split(".")[:2]
-        self._labelled = (int(major), int(minor)) >= MANAGED_BY_SINCE
+        self._labelled = ctx.version.has("EndpointsManagedByLabel")
 
     async def reconcile(self, key: str) -> Result | None:
         service = self.services.get(key)

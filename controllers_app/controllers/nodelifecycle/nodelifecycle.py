@@ -73,8 +73,7 @@ class NodeLifecycleController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        major, minor = ctx.version.split(".")[:2]
-        recent = (int(major), int(minor)) >= (1, 32)
+        recent = ctx.version.has("NodeMonitorGracePeriod50s")
         self._grace = GRACE_SECONDS if recent else GRACE_SECONDS_BEFORE_1_32
         self._pulses: dict[str, _Pulse] = {}
         self._zones = zones.Zones(ctx.kernel)

@@ -12,7 +12,6 @@ rancher/local-path-provisioner, whose volumes can be reached from one node only.
 from __future__ import annotations
 
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from controllers_app.runtime import events, persistentvolumes
 from controllers_app.runtime.controller import Context, Controller, Result
@@ -32,7 +31,6 @@ PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 PROVISIONER_BETA = "volume.beta.kubernetes.io/storage-provisioner"
 PROVISION_SECONDS = 1.0
 RESYNC_SECONDS = 15  # --pvclaimbinder-sync-period
-RETROACTIVE_SINCE = 26  # RetroactiveDefaultStorageClass, on by default
 LOCAL_PATH = "rancher.io/local-path"
 
 
@@ -74,7 +72,7 @@ class VolumeBinderController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._minor = kinds.minor_of(ctx.version)
+        self._is_retroactive = ctx.version.has("RetroactiveDefaultStorageClass")
         self._claims, self._volumes = self.caches[CLAIMS], self.caches[VOLUMES]
         self._classes, self._pods = self.caches[CLASSES], self.caches["pods"]
 
@@ -151,7 +149,7 @@ class VolumeBinderController(Controller):
 
     def _default_of(self, claim: Object) -> str:
         """The default class that there is now, for a claim that named none before."""
-        if claim["spec"].get("storageClassName") is not None or self._minor < RETROACTIVE_SINCE:
+        if claim["spec"].get("storageClassName") is not None or not self._is_retroactive:
             return ""
         if persistentvolumes.CLASS_ANNOTATION in meta.annotations_of(claim):
             return ""

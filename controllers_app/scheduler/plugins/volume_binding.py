@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import meta, releases
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import quantity
 from controllers_app.runtime import persistentvolumes
@@ -23,8 +23,6 @@ from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import UNRESOLVABLE, ClusterEvent, No, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 from controllers_app.scheduler.volumes import Decision, Volumes
-
-AFFINITY_WORDS_SINCE = 33
 
 _UNBOUND = No(("pod has unbound immediate PersistentVolumeClaims",), UNRESOLVABLE)
 _NO_VOLUMES = "node(s) didn't find available persistent volumes to bind"
@@ -37,7 +35,7 @@ class VolumePlugin(Plugin):
     """One that looks at claims, volumes and storage classes."""
 
     volumes: Volumes
-    version = AFFINITY_WORDS_SINCE  # minor
+    version = releases.DEFAULT
 
 
 @dataclass(slots=True)
@@ -96,7 +94,7 @@ class VolumeBinding(VolumePlugin):
 
     @property
     def _affinity(self) -> str:
-        return _AFFINITY if self.version >= AFFINITY_WORDS_SINCE else _AFFINITY_ONCE
+        return _AFFINITY if self.version.has("VolumeAffinityReworded") else _AFFINITY_ONCE
 
     def _lost(self, bound: Iterable[Object], node: NodeInfo) -> str:
         """Why the node cannot have the volumes that are bound; empty when it can."""

@@ -34,7 +34,7 @@ class Files:
         self._wake = wake
         self._read = read
         given = host.cluster.inputs.flags
-        self._said = reloading.watched(given, host.cluster.state.version)
+        self._said = reloading.watched(given, host.cluster.version)
         self._seen = {name: _stamp(text.name) for name, text in self._said.items()}
 
     def start(self) -> None:

@@ -10,6 +10,7 @@ from apiserver_app.auth import pki
 from apiserver_app.etcd.backend import ClusterState
 from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.releases import Release
 from lifecycle import catalog
 from lifecycle.cluster import staticpods
 from lifecycle.cluster.composition import Cluster
@@ -44,7 +45,11 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         options={
             "kubelet": {"images": catalog.images()},
             "kubeadm": True,
-            "manifests": {staticpods.NODE: staticpods.manifests(options.kubernetes_version, given)},
+            "manifests": {
+                staticpods.NODE: staticpods.manifests(
+                    Release.parse(options.kubernetes_version), given
+                )
+            },
         },
     )
     staged: list[Message] = []  # leaves with the next commit

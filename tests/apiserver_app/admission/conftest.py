@@ -17,12 +17,13 @@ from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from tests.apiserver_app.memory import MemoryReader, bootstrapped, run
 
 NOW = 1_760_000_000_000_000
 ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
 KUBELET = User("system:node:node-1", ("system:nodes", "system:authenticated"))
-RESOURCES = kinds.Resources("1.33")
+RESOURCES = kinds.Resources(Release(33))
 
 
 class Told(NamedTuple):
@@ -50,7 +51,7 @@ class Cluster:
         self.slept: list[float] = []
         self.made: list[str] = []
         all_given = Given(
-            version=version,
+            version=Release.parse(version),
             config=Configuration(config),
             allows=self.authorization.allows,
             permits=self._permits,
@@ -58,7 +59,7 @@ class Cluster:
             make_namespace=self._make_namespace,
             **given,
         )
-        wanted = names or plugins.enabled(version, ("NodeRestriction",))
+        wanted = names or plugins.enabled(Release.parse(version), ("NodeRestriction",))
         self.chain = Chain(plugins.build(all_given, wanted), self._sleep)
         self.told: list[Told] = []
         self.warnings: list[str] = []
@@ -107,9 +108,9 @@ class Cluster:
         namespace = metadata.get("namespace", "default" if info.namespaced else "")
         attributes = Attributes(
             operation, info, subresource, namespace, name or metadata.get("name", ""),
-            copy.deepcopy(obj), old, user, self.reader, Rand(7), self.now, self.version,
-            dry_run=dry_run, warnings=self.warnings, annotations=self.annotations,
-            decide=self._decide,
+            copy.deepcopy(obj), old, user, self.reader, Rand(7), self.now,
+            Release.parse(self.version), dry_run=dry_run, warnings=self.warnings,
+            annotations=self.annotations, decide=self._decide,
         )  # fmt: skip
         self.told.clear()
         self.annotations.clear()

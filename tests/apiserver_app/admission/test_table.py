@@ -13,6 +13,7 @@ from apiserver_app.admission.plugin import (
     SECURITY,
     Given,
 )
+from apiserver_app.machinery.releases import Release
 
 V1_33 = [
     "AlwaysAdmit", "NamespaceAutoProvision", "NamespaceLifecycle", "NamespaceExists",
@@ -55,12 +56,12 @@ def known(names: list[str]) -> list[str]:
 
 
 def test_1_33_knows_upstreams_plugins_in_upstreams_order() -> None:
-    assert list(plugins.registered("1.33")) == known(V1_33)
+    assert list(plugins.registered(Release(33))) == known(V1_33)
 
 
 def test_1_19_knows_its_36_plugins_in_upstreams_order() -> None:
     assert len(V1_19) == 36
-    assert list(plugins.registered("1.19")) == known(V1_19)
+    assert list(plugins.registered(Release(19))) == known(V1_19)
 
 
 def test_only_webhooks_policies_quota_and_deny_stand_at_the_end() -> None:
@@ -70,7 +71,7 @@ def test_only_webhooks_policies_quota_and_deny_stand_at_the_end() -> None:
 
 
 def test_what_runs_by_default_in_1_33() -> None:
-    assert plugins.enabled("1.33") == (
+    assert plugins.enabled(Release(33)) == (
         "NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition",
         "PodSecurity", "Priority", "DefaultTolerationSeconds", "DefaultStorageClass",
         "StorageObjectInUseProtection", "PersistentVolumeClaimResize", "RuntimeClass",
@@ -81,15 +82,15 @@ def test_what_runs_by_default_in_1_33() -> None:
 
 
 def test_an_old_version_lacks_what_came_later_and_has_what_went() -> None:
-    names = plugins.registered("1.24")
+    names = plugins.registered(Release(24))
     assert "ValidatingAdmissionPolicy" not in names and "ClusterTrustBundleAttest" not in names
     assert "PodSecurityPolicy" in names and "SecurityContextDeny" in names
-    assert "PodSecurityPolicy" not in plugins.registered("1.25")
-    assert "SecurityContextDeny" not in plugins.registered("1.30")
+    assert "PodSecurityPolicy" not in plugins.registered(Release(25))
+    assert "SecurityContextDeny" not in plugins.registered(Release(30))
 
 
 def test_flags_switch_plugins_on_and_off_whatever_their_order() -> None:
-    found = plugins.enabled("1.33", ("AlwaysDeny", "AlwaysPullImages"), ("Priority",))
+    found = plugins.enabled(Release(33), ("AlwaysDeny", "AlwaysPullImages"), ("Priority",))
     assert found.index("AlwaysPullImages") < found.index("PodSecurity")
     assert found[-2:] == ("ResourceQuota", "AlwaysDeny") and "Priority" not in found
 
@@ -114,22 +115,22 @@ def test_flags_that_name_what_cannot_run_end_the_start(
     text: str,
 ) -> None:
     with pytest.raises(plugins.PluginFlagError) as caught:
-        plugins.enabled(version, enable, disable, only)
+        plugins.enabled(Release.parse(version), enable, disable, only)
     assert str(caught.value) == text
 
 
 def test_the_old_flag_gives_exactly_who_runs() -> None:
     only = ("ResourceQuota", "LimitRanger")
-    assert plugins.enabled("1.33", only=only) == ("LimitRanger", "ResourceQuota")
-    assert plugins.enabled("1.8", only=only) == only
+    assert plugins.enabled(Release(33), only=only) == ("LimitRanger", "ResourceQuota")
+    assert plugins.enabled(Release(8), only=only) == only
 
 
 def test_initial_resources_runs_in_1_8_only() -> None:
-    assert plugins.enabled("1.8", only=("InitialResources",)) == ("InitialResources",)
-    (built,) = plugins.build(Given(version="1.8"), ("InitialResources",))
+    assert plugins.enabled(Release(8), only=("InitialResources",)) == ("InitialResources",)
+    (built,) = plugins.build(Given(version=Release(8)), ("InitialResources",))
     assert built.name == "InitialResources"
     with pytest.raises(plugins.PluginFlagError, match="unknown admission plugin: InitialResou"):
-        plugins.build(Given(version="1.19"), ("InitialResources",))
+        plugins.build(Given(version=Release(19)), ("InitialResources",))
 
 
 def test_every_plugin_says_what_it_is_about_and_where_it_comes_from() -> None:
@@ -142,7 +143,7 @@ def test_every_plugin_says_what_it_is_about_and_where_it_comes_from() -> None:
 
 def test_every_plugin_of_1_19_can_be_built_at_once() -> None:
     limits = {"limits": [{"type": "Server", "qps": 1, "burst": 1}]}
-    given = Given(version="1.19", config=config.Configuration({"EventRateLimit": limits}))
-    names = [one for one in plugins.registered("1.19") if one != "ImagePolicyWebhook"]
+    given = Given(version=Release(19), config=config.Configuration({"EventRateLimit": limits}))
+    names = [one for one in plugins.registered(Release(19)) if one != "ImagePolicyWebhook"]
     built = plugins.build(given, names)
     assert [one.name for one in built] == names

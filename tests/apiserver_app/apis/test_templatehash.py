@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.apis import templatehash
+from apiserver_app.machinery.releases import Release
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "podtemplate-spew-1.22.txt"
 
@@ -38,7 +39,7 @@ def template(**container: Any) -> dict[str, Any]:
 
 
 def test_printed_template_equals_the_golden_text_of_1_22() -> None:
-    assert templatehash.spew(template(), "1.22") == GOLDEN.read_text()
+    assert templatehash.spew(template(), Release(22)) == GOLDEN.read_text()
 
 
 @pytest.mark.parametrize(
@@ -52,23 +53,25 @@ def test_printed_template_equals_the_golden_text_of_1_22() -> None:
     ],
 )
 def test_hash_is_that_of_a_real_cluster(version: str, hash_: str) -> None:
-    assert templatehash.pod_template_hash(template(), version) == hash_
+    assert templatehash.pod_template_hash(template(), Release.parse(version)) == hash_
 
 
 def test_order_of_keys_and_empty_fields_do_not_count() -> None:
     shuffled = dict(reversed(template(env=[], command=None).items()))
     shuffled["metadata"] = {"labels": {"app": "nginx"}, "annotations": {}}
-    assert templatehash.pod_template_hash(shuffled, "1.33") == "5869d7778c"
+    assert templatehash.pod_template_hash(shuffled, Release(33)) == "5869d7778c"
 
 
 def test_a_collision_gives_another_hash() -> None:
-    found = {templatehash.pod_template_hash(template(), "1.33", count) for count in (None, 0, 1)}
+    found = {
+        templatehash.pod_template_hash(template(), Release(33), count) for count in (None, 0, 1)
+    }
     assert len(found) == 3
 
 
 def test_quantity_is_printed_as_go_keeps_it_after_protobuf() -> None:
     limits = {"memory": "1024Mi", "cpu": "0.5", "odd": "1234567890123456789012"}
-    text = templatehash.spew(template(resources={"limits": limits}), "1.33")
+    text = templatehash.spew(template(resources={"limits": limits}), Release(33))
     assert (
         "Limits:(v1.ResourceList)map["
         "cpu:{i:(resource.int64Amount){value:(int64)500 scale:(resource.Scale)-3} "
@@ -92,7 +95,7 @@ def test_every_kind_of_field_is_printed_with_its_go_type() -> None:
             env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
             securityContext={"runAsNonRoot": True, "capabilities": {"drop": ["ALL"]}},
         ),
-        "1.33",
+        Release(33),
     )
     for part in (
         "Command:([]string)[sh -c]",
@@ -118,6 +121,6 @@ def test_every_kind_of_field_is_printed_with_its_go_type() -> None:
 def test_embedded_struct_is_read_from_the_object_around_it() -> None:
     changed = template()
     changed["spec"]["volumes"] = [{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}]
-    text = templatehash.spew(changed, "1.33")
+    text = templatehash.spew(changed, Release(33))
     assert "[{Name:(string)data VolumeSource:(v1.VolumeSource){HostPath:" in text
     assert "SizeLimit:(*resource.Quantity){i:(resource.int64Amount){value:(int64)1073741824" in text

@@ -13,6 +13,7 @@ from apiserver_app.auth import issuer
 from apiserver_app.auth.authn import config
 from apiserver_app.auth.data import cast
 from apiserver_app.machinery import kernel
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.auth.conftest import NOW
 from tests.apiserver_app.memory import MemoryReader
@@ -55,7 +56,9 @@ anonymous:
 
 
 def parse(text: str, *more: str, version: str = "1.33") -> flags.Flags:
-    return flags.parse(["authentication-config=auth.yaml", *more], lambda _: text, version)
+    return flags.parse(
+        ["authentication-config=auth.yaml", *more], lambda _: text, Release.parse(version)
+    )
 
 
 @functools.cache
@@ -142,7 +145,10 @@ def test_the_start_tells_of_every_issuer() -> None:
 def start(text: str, *more: str, version: str = "1.33") -> None:
     given = parse(text, *more, version=version)
     around = authenticators.Surroundings(
-        kernel.Kernel(NOW), MemoryReader(), authenticators.signer(given, b""), version=version
+        kernel.Kernel(NOW),
+        MemoryReader(),
+        authenticators.signer(given, b""),
+        version=Release.parse(version),
     )
     authenticators.build(given, around)
 
@@ -213,5 +219,5 @@ def test_the_flag_is_of_its_time() -> None:
 
 def test_an_expression_that_looks_at_a_verified_mail_is_taken() -> None:
     mapping = "{username: {expression: 'claims.email_verified ? claims.email : claims.sub'}}"
-    [found] = config.issuers(config.load(one(claimMappings=mapping), "1.33"), (), "1.33")
+    [found] = config.issuers(config.load(one(claimMappings=mapping), Release(33)), (), Release(33))
     assert found.claims.username is not None

@@ -9,6 +9,7 @@ import pytest
 
 from apiserver_app.auth import bootstrap
 from apiserver_app.auth.data import cast
+from apiserver_app.machinery.releases import Release
 
 GOLDEN = Path(__file__).parent / "golden_keys_1_22.txt"
 RBAC = "rbac.authorization.k8s.io"
@@ -18,7 +19,7 @@ _FOREIGN = ("kubeadm:", "flannel", "coredns", "kube-proxy", "development")
 
 def _keys(version: str = "1.33") -> list[str]:
     out = []
-    for resource, namespace, obj in bootstrap.objects(version):
+    for resource, namespace, obj in bootstrap.objects(Release.parse(version)):
         plural = resource.partition(".")[0]
         name = obj["metadata"]["name"]
         out.append(
@@ -111,7 +112,7 @@ def test_flow_control_speaks_its_versions_language(
 ) -> None:
     levels = {
         obj["metadata"]["name"]: obj
-        for resource, _, obj in bootstrap.objects(version)
+        for resource, _, obj in bootstrap.objects(Release.parse(version))
         if resource.startswith("prioritylevelconfigurations.")
     }
 

@@ -18,6 +18,7 @@ from apiserver_app.auth.data import cast
 from apiserver_app.auth.protocols import Try
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery import kernel
+from apiserver_app.machinery.releases import Release
 from tests.apiserver_app.auth.conftest import NOW, result_of
 from tests.apiserver_app.memory import MemoryReader
 
@@ -234,10 +235,10 @@ def test_rsa_signatures_are_verified(algorithm: str) -> None:
 
 
 def build(*arguments: str, version: str = "1.33") -> list[str]:
-    given = flags.parse(arguments, lambda name: "", version)
+    given = flags.parse(arguments, lambda name: "", Release.parse(version))
     around = authenticators.Surroundings(
-        kernel.Kernel(NOW), MemoryReader(), authenticators.signer(given, b""), version=version,
-        ask=World().ask,
+        kernel.Kernel(NOW), MemoryReader(), authenticators.signer(given, b""),
+        version=Release.parse(version), ask=World().ask,
     )  # fmt: skip
     return authenticators.build(given, around).names
 

@@ -12,6 +12,7 @@ from apiserver_app.auth import issuer
 from apiserver_app.handlers import reloading
 from apiserver_app.handlers.reloading import AUTHENTICATION, AUTHORIZATION
 from apiserver_app.machinery import kernel
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.auth.test_authentication_config import PERSON
 from tests.apiserver_app.cluster import PODS
@@ -175,5 +176,5 @@ def test_reloads_are_counted_with_the_servers_identity() -> None:
 
 def test_files_are_read_at_start_only_before_1_30() -> None:
     given = shared().inputs.flags
-    assert list(reloading.watched(given, "1.30")) == [AUTHENTICATION, AUTHORIZATION]
-    assert reloading.watched(given, "1.29") == {}
+    assert list(reloading.watched(given, Release(30))) == [AUTHENTICATION, AUTHORIZATION]
+    assert reloading.watched(given, Release(29)) == {}

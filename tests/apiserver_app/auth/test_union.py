@@ -15,6 +15,7 @@ from apiserver_app.auth.authn.union import Union
 from apiserver_app.auth.authn.x509 import X509
 from apiserver_app.machinery import kernel
 from apiserver_app.machinery.meta import Credential
+from apiserver_app.machinery.releases import Release
 from tests.apiserver_app.auth.authorities import Authority, authority
 from tests.apiserver_app.auth.conftest import NOW, ask
 from tests.apiserver_app.memory import MemoryReader
@@ -34,10 +35,10 @@ def reader() -> MemoryReader:
 
 
 def build(reader: MemoryReader, *arguments: str, version: str = "1.33", key: bytes = b"") -> Union:
-    given = flags.parse(arguments, FILES.__getitem__, version)
+    given = flags.parse(arguments, FILES.__getitem__, Release.parse(version))
     around = authenticators.Surroundings(
         kernel.Kernel(NOW), reader, authenticators.signer(given, key),
-        authority("kubernetes").pem, version,
+        authority("kubernetes").pem, Release.parse(version),
     )  # fmt: skip
     return authenticators.build(given, around)
 

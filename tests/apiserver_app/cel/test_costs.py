@@ -8,6 +8,7 @@ import pytest
 
 from apiserver_app.cel import program
 from apiserver_app.cel.cost import bounds
+from apiserver_app.machinery.releases import Release
 
 MANY = 10_000_000  # the limit: more than that is refused
 NUMBER, TEXT, BOOL = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
@@ -58,7 +59,7 @@ def bounded(schema: Any, most: int, *, deep: bool) -> Any:
 def cost(schema: Any, rule: str) -> int:
     shown = {"self": schema, "oldSelf": schema}
     return program.estimated(
-        rule, {}, shown, "1.33",
+        rule, {}, shown, Release(33),
         lambda path: bounds.largest(schema, path, is_resource=False),
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app import cel
+from apiserver_app.machinery.releases import Release
 
 DEPLOYMENT = {
     "metadata": {"name": "web"},
@@ -224,9 +225,9 @@ def test_wrong_type_of_the_value_is_refused() -> None:
 
 
 def test_what_came_with_a_later_version_is_unknown_before_it() -> None:
-    assert cel.compile("[1, 1].distinct()", [], version="1.34")({}) == [1]
+    assert cel.compile("[1, 1].distinct()", [], version=Release(34))({}) == [1]
     with pytest.raises(cel.CompileError):
-        cel.compile("[1, 1].distinct()", [], version="1.33")
+        cel.compile("[1, 1].distinct()", [], version=Release(33))
 
 
 @pytest.mark.parametrize(
@@ -305,12 +306,15 @@ def test_a_field_that_is_null_is_not_there() -> None:
 def test_fields_may_be_named_by_reserved_words_since_1_31() -> None:
     value = {"self": {"namespace": "a", "void": "b"}}
     escaped = cel.compile(
-        "self.__namespace__ + self.__void__", ["self"], schemas={"self": FIELDS}, version="1.30"
+        "self.__namespace__ + self.__void__",
+        ["self"],
+        schemas={"self": FIELDS},
+        version=Release(30),
     )
     plain = cel.compile("self.namespace + self.void", ["self"], schemas={"self": FIELDS})
     assert escaped(value) == plain(value) == "ab"
     with pytest.raises(cel.CompileError) as caught:
-        cel.compile("self.void == ''", ["self"], schemas={"self": FIELDS}, version="1.30")
+        cel.compile("self.void == ''", ["self"], schemas={"self": FIELDS}, version=Release(30))
     assert "undefined field 'void'" in str(caught.value)
 
 

@@ -19,6 +19,7 @@ from apiserver_app.etcd.server import Decoded, Server
 from apiserver_app.etcd.txn import Compare
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from lifecycle.trace.recorder import Recorder
 
 KEY = "/registry/pods/default/a"
@@ -42,7 +43,7 @@ def server() -> Server:
     kernel = Kernel(0)
     members = Members("test", kernel, lambda host: False)
     return Server(
-        "test", "1.33", Store(MemoryBackend()), kernel, Rand(1), Recorder(kernel, epoch=0),
+        "test", Release(33), Store(MemoryBackend()), kernel, Rand(1), Recorder(kernel, epoch=0),
         PlainValues(), members,
     )  # fmt: skip
 

@@ -7,13 +7,14 @@ import pytest
 
 from apiserver_app.http import discovery
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList,application/json"
 
 
 @pytest.fixture(scope="module")
 def served() -> discovery.Discovery:
-    return discovery.Discovery(kinds.Resources("1.33"))
+    return discovery.Discovery(kinds.Resources(Release(33)))
 
 
 def get(served: discovery.Discovery, path: str, accept: str = "") -> Any:
@@ -135,8 +136,8 @@ def test_version_has_the_fields_of_a_real_server(served: discovery.Discovery) ->
             "goVersion", "compiler", "platform",
         ]  # fmt: skip
         assert (body["major"], body["minor"], body["gitVersion"]) == ("1", "33", "v1.33.1")
-    assert "emulationMajor" not in discovery.version_info("1.27")
-    assert discovery.version_info("1.27.16")["gitVersion"] == "v1.27.16"
+    assert "emulationMajor" not in discovery.version_info(Release(27))
+    assert discovery.version_info(Release(27))["gitVersion"] == "v1.27.1"
 
 
 def test_root_lists_every_group_version(served: discovery.Discovery) -> None:

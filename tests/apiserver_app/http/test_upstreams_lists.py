@@ -15,9 +15,10 @@ import pytest
 from apiserver_app.http import discovery
 from apiserver_app.http.openapi import documents
 from apiserver_app.machinery.kinds import kinds, runtimeconfig
+from apiserver_app.machinery.releases import Release
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-VERSION = "v1.33.1"
+VERSION = Release.parse("v1.33.1")
 VERBS = {
     "*": "create,delete,deletecollection,get,list,patch,update,watch",
     "rw": "get,patch,update",
@@ -79,7 +80,7 @@ def test_discovery_is_upstreams_list(served: discovery.Discovery) -> None:
 
 def test_versions_that_are_off_by_default_are_upstreams_when_they_are_on() -> None:
     """But for `resource.k8s.io/v1alpha3`, which has the rules about taints here and no more."""
-    config = runtimeconfig.parse(["api/all=true"], 33)
+    config = runtimeconfig.parse(["api/all=true"], Release(33))
     served = discovery.Discovery(kinds.Resources(VERSION, config))
     wanted = listed("discovery-off-1.33.txt")
     assert len(wanted) == 11
@@ -100,8 +101,8 @@ def test_a_new_version_is_written_once_the_server_before_can_read_it(
     key: str, since_and_version: dict[int, str]
 ) -> None:
     for minor, version in since_and_version.items():
-        config = runtimeconfig.parse(["api/all=true"], minor)
-        resources = kinds.Resources(f"v1.{minor}.0", config)
+        config = runtimeconfig.parse(["api/all=true"], Release(minor))
+        resources = kinds.Resources(Release(minor), config)
         info = resources.by_key[key]
         digest = hashlib.sha256(f"{info.group}/{version}/{info.kind}".encode()).digest()
         assert resources.storage_version_hash(info) == base64.b64encode(digest[:8]).decode(), minor

@@ -9,6 +9,7 @@ import pytest
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.runtime import controller as runtime
 from controllers_app.runtime.component import Component, IllegalTransition
 from controllers_app.runtime.controller import Context, Controller, Result
@@ -53,7 +54,7 @@ def begin(
         Recorder(kernel, api, "x"),
         WorkQueue(kernel, probe, "x"),
         Rand(1),
-        "1.33",
+        Release(33),
     )
     controller = Scripted(ctx, script)
     group.spawn("x", runtime.run(kernel, probe, "x", controller, factory, group))

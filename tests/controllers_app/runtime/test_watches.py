@@ -11,6 +11,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from controllers_app.runtime import controller as runtime
 from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller
@@ -50,7 +51,7 @@ class World:
         informers = InformerFactory(kernel, api, probe, "kcm", TaskGroup(kernel, "kcm"))
         queue = WorkQueue(kernel, probe, "x")
         context = Context(
-            kernel, api, informers, Recorder(kernel, api, "x"), queue, Rand(1), "1.33"
+            kernel, api, informers, Recorder(kernel, api, "x"), queue, Rand(1), Release(33)
         )
         self.controller = runtime.build("x", Declared, context)
         settle(kernel)

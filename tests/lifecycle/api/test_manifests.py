@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from apiserver_app.machinery.releases import Release
 from lifecycle.api import manifests
 from lifecycle.api.manifests import ManifestError
 
 
 def posts(text: str, namespace: str = "default") -> list[manifests.Post]:
-    return manifests.posts(text.encode(), "1.33", namespace)
+    return manifests.posts(text.encode(), Release(33), namespace)
 
 
 def test_each_document_is_posted_to_its_collection() -> None:
@@ -86,4 +87,4 @@ def test_text_that_is_no_manifest_is_refused(text: str, why: str) -> None:
 
 def test_bytes_that_are_no_text_are_refused() -> None:
     with pytest.raises(ManifestError, match="yaml: invalid leading UTF-8 octet"):
-        manifests.posts(b"\xff\xfe", "1.33", "default")
+        manifests.posts(b"\xff\xfe", Release(33), "default")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from apiserver_app.machinery.releases import Release
 from lifecycle import catalog
 from lifecycle.cluster import staticpods
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
@@ -35,7 +36,7 @@ DEPLOYMENT = {
 def session() -> Session:
     options = {
         "kubelet": {"images": catalog.images()},
-        "manifests": {staticpods.NODE: staticpods.manifests("1.33")},
+        "manifests": {staticpods.NODE: staticpods.manifests(Release(33))},
     }
     session = Session(default_inputs(nodes=1, options=options))
     session.wait(5)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from apiserver_app import flags
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting import apiserver, options
 
 
@@ -61,7 +62,9 @@ def test_a_version_that_is_named_goes_before_that_of_the_profile() -> None:
 @pytest.mark.parametrize("name", options.profiles())
 def test_the_server_takes_the_flags_of_every_profile(name: str) -> None:
     given = options.parse(["--profile", name])
-    parsed = flags.parse(given.apiserver_args, lambda path: "", given.kubernetes_version)
+    parsed = flags.parse(
+        given.apiserver_args, lambda path: "", Release.parse(given.kubernetes_version)
+    )
     assert bool(parsed.admission_control) is (name == "v1.8")
 
 

@@ -12,6 +12,7 @@ import re
 
 import pytest
 
+from apiserver_app.machinery.releases import Release
 from lifecycle import catalog
 from lifecycle.cluster import staticpods
 from lifecycle.etcdctl import processes
@@ -69,7 +70,7 @@ def keys_of(version: str) -> list[str]:
     inputs.options.update(
         kubeadm=True,
         kubelet={"images": catalog.images()},
-        manifests={staticpods.NODE: staticpods.manifests(version)},
+        manifests={staticpods.NODE: staticpods.manifests(Release.parse(version))},
     )
     session = Session(inputs)
     session.wait(60)

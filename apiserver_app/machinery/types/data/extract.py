@@ -24,6 +24,7 @@ from typing import Any
 import orjson
 
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import published
 from apiserver_app.machinery.types.data import extract_facts as facts
 
@@ -66,7 +67,7 @@ def _reachable(messages: Fields) -> set[str]:
     todo = list(facts.ROOTS)
     for minor in range(25, 38):
         # what runtime-config can ask for too
-        for info in kinds.resources(f"1.{minor}", (("api/all", "true"),)):
+        for info in kinds.resources(Release(minor), (("api/all", "true"),)):
             todo += [facts.short(info.definition), facts.short(info.definition) + "List"]
     todo += ["autoscaling.v1.Scale", "policy.v1.Eviction", "authentication.v1.TokenRequest"]
     seen: set[str] = set()

@@ -13,7 +13,6 @@ from typing import Any
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
@@ -23,7 +22,6 @@ from apiserver_app.registry.core.pod import status as podstatus
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
 
-_GENERATION_SINCE = 33
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
@@ -56,7 +54,7 @@ class PodStrategy(Strategy):
         defaults.pod(spec)
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
-        if kinds.minor_of(ctx.version) >= _GENERATION_SINCE:
+        if ctx.version.has("PodGeneration"):
             obj["metadata"]["generation"] = 1
         else:
             obj["metadata"].pop("generation", None)

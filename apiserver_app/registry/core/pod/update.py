@@ -12,6 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.core.pod import scheduling, validation
@@ -56,7 +57,7 @@ def changed_annotations(obj: Object, old: Object, errs: list[FieldError]) -> Non
     validation.pod_annotations(after, obj["spec"], "metadata.annotations", errs)
 
 
-def spec(after: Spec, before: Spec, version: str, errs: list[FieldError]) -> None:
+def spec(after: Spec, before: Spec, version: Release, errs: list[FieldError]) -> None:
     """The rules of a plain update of a pod whose spec differs."""
     for group in _GROUPS:
         if len(after.get(group) or ()) != len(before.get(group) or ()):
@@ -78,7 +79,7 @@ def spec(after: Spec, before: Spec, version: str, errs: list[FieldError]) -> Non
         errs.append(errors.forbidden_value("spec", text))
 
 
-def ephemeral(after: Spec, before: Spec, version: str, errs: list[FieldError]) -> None:
+def ephemeral(after: Spec, before: Spec, version: Release, errs: list[FieldError]) -> None:
     """Ephemeral containers are only ever added."""
     now = {item.get("name"): item for item in after.get("ephemeralContainers") or ()}
     for item in before.get("ephemeralContainers") or ():

@@ -20,10 +20,10 @@ import orjson
 from apiserver_app.apis import servicenet
 from apiserver_app.etcd.mvcc import Entry, Store
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.core.service import ips
 
 ADDRESSES, PORTS = "/registry/ranges/serviceips", "/registry/ranges/servicenodeports"
-ADDRESSES_UNTIL = 33  # minor version; DisableAllocatorDualWrite is on by default behind it
 
 
 def addresses_of(service: Object) -> list[str]:
@@ -46,12 +46,12 @@ class Ranges:
     """The two range allocations of one cluster."""
 
     def __init__(
-        self, store: Store, minor: int, net: servicenet.ServiceNet = servicenet.DEFAULT
+        self, store: Store, version: Release, net: servicenet.ServiceNet = servicenet.DEFAULT
     ) -> None:
         self._store = store
         self._net = net
         self._specs = {ADDRESSES: str(net.cidr), PORTS: net.ports}
-        self._keys = (ADDRESSES, PORTS) if minor <= ADDRESSES_UNTIL else (PORTS,)
+        self._keys = (PORTS,) if version.has("DisableAllocatorDualWrite") else (ADDRESSES, PORTS)
 
     def change(self, took: Iterable[Object], left: Iterable[Object]) -> None:
         """What these services hold is taken, and what those held is not. Writes what changes."""

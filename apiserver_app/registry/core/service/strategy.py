@@ -13,7 +13,6 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core.service import ips, rules
@@ -21,8 +20,6 @@ from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import addresswarnings, checks, objectmeta
 
 _HINTS = "service.kubernetes.io/topology-aware-hints"
-# the minor version since which more is told of headless services
-_HEADLESS_SINCE = 34
 _TRAFFIC_TYPES = ("ClusterIP", "LoadBalancer", "NodePort")
 
 
@@ -113,7 +110,7 @@ class ServiceStrategy(Strategy):
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         warnings: list[str] = []
-        spec, is_late = obj["spec"], kinds.minor_of(ctx.version) >= _HEADLESS_SINCE
+        spec, is_late = obj["spec"], ctx.version.has("HeadlessServiceWarnings")
         if _HINTS in (obj["metadata"].get("annotations") or {}):
             warnings.append(
                 f"annotation {_HINTS} is deprecated, please use "

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.apiextensions.schema import rules, structural
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITION, crontab, define
 from tests.apiserver_app.cluster import MERGE, bare_session, header
@@ -111,6 +112,6 @@ def test_a_field_or_a_text_that_is_called_old_self_is_no_old_value() -> None:
         "type": "object", "properties": {"oldSelf": {"type": "string"}},
         "x-kubernetes-validations": [{"rule": "self.oldSelf != 'oldSelf'"}],
     }  # fmt: skip
-    asked = rules.Rules(structural.build(schema), "1.33")
+    asked = rules.Rules(structural.build(schema), Release(33))
     assert asked.check({"oldSelf": "other"}, None).found == []
     assert len(asked.check({"oldSelf": "oldSelf"}, None).found) == 1

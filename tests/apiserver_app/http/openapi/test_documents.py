@@ -11,6 +11,7 @@ import pytest
 
 from apiserver_app.http.openapi import documents
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 
 JSON = {"accept": "application/json"}
 PLURALS = "/apis/apps/v1/namespaces/{namespace}/deployments"
@@ -18,12 +19,12 @@ PLURALS = "/apis/apps/v1/namespaces/{namespace}/deployments"
 
 @pytest.fixture(scope="module")
 def served() -> documents.OpenApi:
-    return documents.OpenApi(kinds.Resources("1.33"))
+    return documents.OpenApi(kinds.Resources(Release(33)))
 
 
 @functools.cache
 def document(name: str) -> Any:
-    return orjson.loads(documents.build("1.33", name))
+    return orjson.loads(documents.build(Release(33), name))
 
 
 def test_index_names_a_document_with_its_hash_for_every_group_version(
@@ -34,7 +35,7 @@ def test_index_names_a_document_with_its_hash_for_every_group_version(
     paths = orjson.loads(answer[2])["paths"]
     wanted = {
         f"apis/{group}/{version}" if group else f"api/{version}"
-        for group, version in kinds.Resources("1.33").group_versions
+        for group, version in kinds.Resources(Release(33)).group_versions
     }
     assert wanted <= set(paths)
     url = paths["apis/apps/v1"]["serverRelativeURL"]
@@ -104,7 +105,7 @@ def test_writes_name_their_kind_and_take_field_validation() -> None:
 
 
 def test_lists_name_every_media_type_watches_included(served: documents.OpenApi) -> None:
-    found = orjson.loads(documents.build("1.33", "api/v1"))["paths"]["/api/v1/pods"]["get"]
+    found = orjson.loads(documents.build(Release(33), "api/v1"))["paths"]["/api/v1/pods"]["get"]
     assert set(found["responses"]["200"]["content"]) == {
         "application/json", "application/yaml", "application/vnd.kubernetes.protobuf",
         "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",

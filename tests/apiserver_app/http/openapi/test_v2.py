@@ -8,6 +8,7 @@ import orjson
 
 from apiserver_app.http.openapi import documents, v2
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 
 ITEM = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
 SPEC = "io.k8s.api.apps.v1.DeploymentSpec"
@@ -15,16 +16,16 @@ SPEC = "io.k8s.api.apps.v1.DeploymentSpec"
 
 @functools.cache
 def swagger() -> Any:
-    return orjson.loads(v2.as_json("1.33"))
+    return orjson.loads(v2.as_json(Release(33)))
 
 
 @functools.cache
 def message() -> bytes:
-    return v2.as_protobuf("1.33")
+    return v2.as_protobuf(Release(33))
 
 
 def test_message_is_sent_to_who_asks_for_protobuf_and_json_to_others() -> None:
-    served = documents.OpenApi(kinds.Resources("1.33"))
+    served = documents.OpenApi(kinds.Resources(Release(33)))
     asked = {"accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
     proto = served.answer("/openapi/v2", {}, asked)
     plain = served.answer("/openapi/v2", {}, {})
@@ -38,7 +39,7 @@ def test_message_is_sent_to_who_asks_for_protobuf_and_json_to_others() -> None:
 
 
 def test_json_has_no_openapi_3_in_it() -> None:
-    text = v2.as_json("1.33")
+    text = v2.as_json(Release(33))
     for word in (b"#/components", b'"requestBody"', b'"allOf":[', b'"oneOf":['):
         assert word not in text
 

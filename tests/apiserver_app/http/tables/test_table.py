@@ -10,6 +10,7 @@ import yaml
 from apiserver_app.http.tables import forms, table
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 NOW = meta.parse_time("2022-02-16T15:57:50Z")
@@ -223,7 +224,7 @@ def test_every_form_has_columns_and_a_row_of_their_number_even_for_an_empty_obje
 
 
 def test_every_resource_that_is_listed_has_a_form() -> None:
-    served = kinds.resources("1.33")
+    served = kinds.resources(Release(33))
     formless = {info.key for info in served if "list" in info.verbs} - set(forms.FORMS)
     assert {key for key in formless if forms.form_of(key) == forms.CUSTOM} == set()
 
@@ -282,8 +283,10 @@ def test_rows_carry_the_object_that_was_asked_for() -> None:
     ],
 )  # fmt: skip
 def test_columns_that_came_later_are_not_there_before(key: str, minor: int, name: str) -> None:
-    for release, there in ((f"1.{minor - 1}", False), (f"v1.{minor}.2", True), ("", True)):
-        body = orjson.loads(table.one(key, obj(), NOW, release=release))
+    for given, there in (
+        ({"release": Release(minor - 1)}, False), ({"release": Release(minor)}, True), ({}, True),
+    ):  # fmt: skip
+        body = orjson.loads(table.one(key, obj(), NOW, **given))
         names = [column["name"] for column in body["columnDefinitions"]]
         assert (name in names) is there
         [row] = body["rows"]
@@ -296,7 +299,7 @@ def test_an_autoscaler_names_what_is_measured_since_1_30() -> None:
     scaler = obj({"metrics": [{"type": "Resource", "resource": target}]})
     for release, shown in (("1.29", "<unknown>/80%"), ("1.30", "cpu: <unknown>/80%")):
         key = "horizontalpodautoscalers.autoscaling"
-        body = orjson.loads(table.one(key, scaler, NOW, release=release))
+        body = orjson.loads(table.one(key, scaler, NOW, release=Release.parse(release)))
         assert body["rows"][0]["cells"][2] == shown
 
 

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import published
 
 SERVED_1_33 = """
@@ -24,11 +25,11 @@ NO_RESOURCES = {
 
 @pytest.fixture(scope="module")
 def served() -> kinds.Resources:
-    return kinds.Resources("1.33")
+    return kinds.Resources(Release(33))
 
 
 def gvks_of(version: str) -> dict[tuple[str, str, str], str]:
-    document = orjson.loads(published.path_of(version).read_bytes())
+    document = orjson.loads(published.path_of(Release.parse(version)).read_bytes())
     return {
         (gvk["group"], gvk["version"], gvk["kind"]): name
         for name, definition in document["$defs"].items()
@@ -46,13 +47,13 @@ def test_default_1_33_serves_these_group_versions_in_this_order(served: kinds.Re
 def test_every_resource_has_the_definition_of_its_kind(version: str) -> None:
     gvks = gvks_of(version)
 
-    for info in kinds.resources(version):
+    for info in kinds.resources(Release.parse(version)):
         assert gvks.get((info.group, info.version, info.kind)) == info.definition
 
 
 @pytest.mark.parametrize("version", ["1.25", "1.30", "1.33", "1.34", "1.36", "1.37"])
 def test_every_kind_that_is_generally_available_is_served(version: str) -> None:
-    index = kinds.Resources(version)
+    index = kinds.Resources(Release.parse(version))
 
     missing = [
         gvk
@@ -172,7 +173,7 @@ def test_subresource_that_is_not_served_has_no_verbs(served: kinds.Resources) ->
 
     assert served.subresource_verbs(pods, "scale") == ()
     assert served.subresource_verbs(pods, "status") == ("get", "patch", "update")
-    assert "resize" not in kinds.Resources("1.32").by_key["pods"].subresources
+    assert "resize" not in kinds.Resources(Release(32)).by_key["pods"].subresources
 
 
 def test_bodies_of_subresources_are_found_by_kind(served: kinds.Resources) -> None:
@@ -227,7 +228,11 @@ def test_storage_version_hash_equals_a_real_servers(
 def test_betas_are_served_in_the_versions_that_had_them_on() -> None:
     def versions_of(version: str) -> list[str]:
         group = "flowcontrol.apiserver.k8s.io"
-        return [api for name, api in kinds.Resources(version).group_versions if name == group]
+        return [
+            api
+            for name, api in kinds.Resources(Release.parse(version)).group_versions
+            if name == group
+        ]
 
     assert versions_of("1.25") == ["v1beta2", "v1beta1"]
     assert versions_of("1.28") == ["v1beta3", "v1beta2"]

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver_app.machinery.patch import managedfields, managers
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import fieldsets, fieldshapes
 from apiserver_app.machinery.types.scheme import Types
 
-TYPES = Types("1.33")
+TYPES = Types(Release(33))
 POD = TYPES.schema("io.k8s.api.core.v1.Pod")
 DEPLOYMENT = TYPES.schema("io.k8s.api.apps.v1.Deployment")
 GOLDEN = pathlib.Path(__file__).parents[3] / "golden" / "deployment-1.22.json"

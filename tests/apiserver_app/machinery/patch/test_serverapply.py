@@ -10,10 +10,11 @@ import pytest
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.patch import managedfields
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import fieldsets
 from apiserver_app.machinery.types.scheme import Types
 
-TYPES = Types("1.33")
+TYPES = Types(Release(33))
 DEPLOYMENT = TYPES.schema("io.k8s.api.apps.v1.Deployment")
 
 

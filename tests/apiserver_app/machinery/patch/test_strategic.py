@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.patch import strategic
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types.scheme import Types
 
-TYPES = Types("1.33")
+TYPES = Types(Release(33))
 DEPLOYMENT = TYPES.schema("io.k8s.api.apps.v1.Deployment")
 POD = TYPES.schema("io.k8s.api.core.v1.Pod")
 

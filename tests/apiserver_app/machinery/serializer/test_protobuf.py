@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.serializer import protobuf
 from apiserver_app.machinery.types import scheme
 
@@ -115,7 +116,7 @@ def test_reviews_and_token_requests_of_kubectl_are_read() -> None:
 
 
 def test_every_recorded_body_is_of_the_type_its_url_serves() -> None:
-    index, decoder = kinds.Resources("1.33"), scheme.Types("1.33")
+    index, decoder = kinds.Resources(Release(33)), scheme.Types(Release(33))
 
     for data in BODIES:
         obj = protobuf.decode(data)

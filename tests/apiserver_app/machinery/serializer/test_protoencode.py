@@ -8,13 +8,14 @@ import orjson
 import pytest
 
 from apiserver_app.machinery.kinds import kinds
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.serializer import protobuf, protoencode
 from apiserver_app.machinery.types import gofields
 from apiserver_app.machinery.types.scheme import Types
 from apiserver_app.registry.core.service import ranges
 from lifecycle.hosting.scripted import Session
 
-VERSION = "v1.33.1"
+VERSION = Release.parse("v1.33.1")
 SCALARS: dict[str, Any] = {"s": "x", "i": 7, "l": 1 << 40, "b": True, "d": 0.5, "y": "eA=="}
 SPECIAL: dict[str, Any] = {
     "resource.Quantity": "100m",

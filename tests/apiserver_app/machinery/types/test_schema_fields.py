@@ -7,6 +7,7 @@ later: those are listed, and the newest schema knows each of them.
 from __future__ import annotations
 
 from apiserver_app.machinery.kinds import kinds, runtimeconfig
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields, published, scheme
 
 # types that are written as a string, a number or as they came
@@ -81,7 +82,7 @@ _LATER = {
 
 def _unknown(version: str) -> dict[str, str]:
     """Fields of the wire that the version's schemas do not have, by message."""
-    definitions = published.Definitions(version)
+    definitions = published.Definitions(Release.parse(version))
     found = {}
     for name in definitions:
         message, schema = gofields.short(name), definitions.get(name)
@@ -102,8 +103,8 @@ def test_what_1_33_does_not_know_came_later() -> None:
 
 
 def test_every_served_kind_has_a_schema_and_fields_on_the_wire() -> None:
-    config = runtimeconfig.parse(["api/all=true"], 33)
-    known = scheme.Types("1.33")
-    for info in kinds.resources("1.33", config):
+    config = runtimeconfig.parse(["api/all=true"], Release(33))
+    known = scheme.Types(Release(33))
+    for info in kinds.resources(Release(33), config):
         assert known.knows(info.definition), info
         assert gofields.flat(gofields.short(info.definition)), info

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import published, scheme
 
 GOLDEN = pathlib.Path(__file__).parents[3] / "golden"
@@ -23,7 +24,7 @@ POD = f"{CORE}.Pod"
 DEPLOYMENT = "io.k8s.api.apps.v1.Deployment"
 CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
 
-TYPES = scheme.Types("1.33")
+TYPES = scheme.Types(Release(33))
 
 
 def golden_deployment() -> Object:
@@ -323,7 +324,7 @@ def test_go_writes_these_of_an_empty_struct(definition: str, written: Object) ->
 
 
 def test_creation_timestamp_is_no_longer_written_when_zero_from_1_34_on() -> None:
-    out, _ = scheme.Types("1.34").decode(DEPLOYMENT, {})
+    out, _ = scheme.Types(Release(34)).decode(DEPLOYMENT, {})
 
     assert out == {"metadata": {}, "spec": {
         "template": {"metadata": {}, "spec": {"containers": None}}, "strategy": {},
@@ -378,7 +379,7 @@ def test_schema_of_a_custom_resource_holds_itself_and_any_json() -> None:
 
 @pytest.mark.parametrize("version", ["1.22", "1.25", "1.33", "1.37"])
 def test_every_served_kind_and_its_list_decode_in_every_version(version: str) -> None:
-    index, decoder = kinds.Resources(version), scheme.Types(version)
+    index, decoder = kinds.Resources(Release.parse(version)), scheme.Types(Release.parse(version))
 
     for info in index.all:
         once, messages = decoder.decode(info.definition, {"kind": info.kind, "metadata": {}})
@@ -453,7 +454,7 @@ def test_fields_of_a_schema_are_in_gos_order() -> None:
 
 def test_go_table_covers_every_field_of_every_served_kind() -> None:
     reader = TYPES.schema
-    todo = [info.definition for info in kinds.resources("1.33")]
+    todo = [info.definition for info in kinds.resources(Release(33))]
     seen: set[str] = set()
     while todo:
         definition = todo.pop()
@@ -469,5 +470,5 @@ def test_go_table_covers_every_field_of_every_served_kind() -> None:
 
 
 def test_version_without_schemas_of_its_own_takes_the_nearest() -> None:
-    assert published.path_of("1.22") == published.path_of("1.25")
-    assert "v1.33.0" in str(published.path_of("v1.33.4"))
+    assert published.path_of(Release(22)) == published.path_of(Release(25))
+    assert "v1.33.0" in str(published.path_of(Release.parse("v1.33.4")))

@@ -7,13 +7,14 @@ import copy
 from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import scheme
 from apiserver_app.registry import kinds
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import objectmeta
 from tests.apiserver_app.memory import MemoryReader
 
-VERSION = "1.33"
+VERSION = Release(33)
 NOW = 1_645_026_808_000_000
 _RESOURCES = resources.resources(VERSION)
 _STRATEGIES = kinds.strategies(_RESOURCES)

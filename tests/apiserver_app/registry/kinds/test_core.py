@@ -8,6 +8,7 @@ import pytest
 
 from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import kinds as registered
 from apiserver_app.registry.core import event
 from apiserver_app.registry.strategy import Strategy
@@ -18,7 +19,7 @@ def test_every_registered_kind_is_served_and_registered_once() -> None:
     keys = [key for key, _ in registered.KINDS]
 
     assert len(keys) == len(set(keys))
-    newest = resources.resources("1.37", (("api/all", "true"),))
+    newest = resources.resources(Release(37), (("api/all", "true"),))
     made = registered.strategies(newest)
     for key in keys:
         [strategy, *_] = [one for one in made.values() if one.info.key == key]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.validation import godiff
 
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -40,7 +41,7 @@ def spec(**fields: object) -> dict[str, Any]:
 
 
 def report(old: object, new: object, version: str = "1.33") -> list[str]:
-    return godiff.of(old, new, "core.PodSpec", version).splitlines()
+    return godiff.of(old, new, "core.PodSpec", Release.parse(version)).splitlines()
 
 
 def test_a_word_of_a_command_is_shown_among_its_neighbours() -> None:
@@ -135,4 +136,4 @@ def test_values_of_every_kind_can_be_told_apart() -> None:
 
     assert 's"cpu": {i: resource.int64Amount{value: 500, scale: -3}, s: "500m"' in text
     assert "Tolerations: " in text
-    assert godiff.of(None, {"path": "/a"}, "core.HostPathVolumeSource", "1.33")
+    assert godiff.of(None, {"path": "/a"}, "core.HostPathVolumeSource", Release(33))

@@ -18,12 +18,13 @@ from cryptography.x509.oid import NameOID
 
 from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import kinds
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.validation import objectmeta, pemblocks
 from tests.apiserver_app.registry.kinds import strategies
 
-_ALL = kinds.strategies(resources.resources("1.33", (("api/all", "true"),)))
+_ALL = kinds.strategies(resources.resources(Release(33), (("api/all", "true"),)))
 BUNDLES = ("certificates.k8s.io", "v1beta1", "clustertrustbundles")
 CANDIDATES = ("coordination.k8s.io", "v1beta1", "leasecandidates")
 CLASSES = ("storage.k8s.io", "v1beta1", "volumeattributesclasses")
@@ -250,7 +251,7 @@ def test_drivers_are_asked_anew_from_1_35_on() -> None:
                            spec={field: 5})  # fmt: skip
     assert field not in strategies.created(DRIVERS, obj, ctx)["spec"]
 
-    ctx.version = "1.35"
+    ctx.version = Release(35)
     assert strategies.create_errors(DRIVERS, obj, ctx) == [
         f"spec.{field}: Invalid value: 5: must be greater than or equal to 10 seconds"
     ]

@@ -12,12 +12,13 @@ import pytest
 
 from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import kinds
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.validation import objectmeta
 from tests.apiserver_app.registry.kinds import strategies
 
-VERSION = "1.34"
+VERSION = Release(34)
 _INFOS = {info.plural: info for info in resources.resources(VERSION) if "resource" in info.group}
 _STRATEGIES = kinds.strategies(list(_INFOS.values()))
 CLASS = {"deviceClassName": "gpu.example.com"}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from tests.apiserver_app.registry.kinds import strategies
 
 VOLUMES, CLAIMS = "persistentvolumes", "persistentvolumeclaims"
@@ -376,7 +377,7 @@ def test_a_class_of_attributes_comes_with_1_34_and_is_then_exchanged() -> None:
     asked = claim(volumeAttributesClassName="gold")
     assert "volumeAttributesClassName" not in strategies.created(CLAIMS, asked, ctx)["spec"]
 
-    ctx.version = "1.34"
+    ctx.version = Release(34)
     old = strategies.created(CLAIMS, asked, ctx)
     old["status"] = {"phase": "Bound"}
     path = "spec.volumeAttributesClassName: Forbidden: update from non-nil value to"

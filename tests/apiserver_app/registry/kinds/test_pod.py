@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from tests.apiserver_app.registry.kinds import strategies
 
 GOLDEN = pathlib.Path(__file__).parents[3] / "golden"
@@ -406,7 +407,7 @@ def test_warnings_tell_of_names_ports_and_old_labels() -> None:
 
 def test_pods_have_no_generation_before_1_33() -> None:
     obj, ctx = strategies.decoded("pods", strategies.pod()), strategies.context()
-    ctx.version = "1.32"
+    ctx.version = Release(32)
 
     strategies.of("pods").prepare_for_create(ctx, obj)
 

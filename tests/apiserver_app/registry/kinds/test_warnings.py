@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.validation import addresswarnings
 from tests.apiserver_app.registry.kinds import strategies
 
@@ -21,7 +22,8 @@ NONE = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
 def told(key: str, obj: Object, old: Object | None = None, version: str = "") -> list[str]:
     ctx = strategies.context()
-    ctx.version = version or ctx.version
+    if version:
+        ctx.version = Release.parse(version)
     return strategies.of(key).warnings(ctx, strategies.decoded(key, obj), old)
 
 

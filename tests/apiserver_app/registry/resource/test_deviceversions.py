@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session, default_inputs
 
 OLD, NEW = "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"
@@ -15,7 +16,7 @@ CLAIMS = "namespaces/default/resourceclaims"
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    asked = flags.parse([f"runtime-config={OLD}=true,{NEW}=true"], lambda name: "", "1.33")
+    asked = flags.parse([f"runtime-config={OLD}=true,{NEW}=true"], lambda name: "", Release(33))
     return Session(default_inputs(nodes=0, version="1.33", flags=asked))
 
 
@@ -47,7 +48,7 @@ def test_a_flat_request_is_wrapped_into_what_exactly_is_asked_for(session: Sessi
 
 
 def test_alternatives_are_no_flat_request() -> None:
-    asked = flags.parse([f"runtime-config={OLD}=true,{NEW}=true"], lambda name: "", "1.34")
+    asked = flags.parse([f"runtime-config={OLD}=true,{NEW}=true"], lambda name: "", Release(34))
     session = Session(default_inputs(nodes=0, version="1.34", flags=asked))
     options = [{"name": "big", "deviceClassName": "gpu.example.com"}]
     request = {"name": "gpu", "firstAvailable": options}

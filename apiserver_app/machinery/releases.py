@@ -1,0 +1,165 @@
+"""A release of Kubernetes, and the releases that have each behaviour by default.
+
+A release is parsed once, where a cluster is made. Code asks `release.has("WatchList")`; what stands
+here is named after its feature gate where it has one. Kinds have their releases in `kindtable`,
+plugins in `admission.plugins`, controllers in `controllers`: each beside what it lists.
+
+Models kubernetes pkg/features/kube_features.go, staging/src/k8s.io/apiserver/pkg/features/
+kube_features.go and staging/src/k8s.io/component-base/version.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Release:
+    """A minor release of Kubernetes 1.x: `Release(33)`, printed as `1.33`."""
+
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads `1.33` or `v1.33.1`."""
+        return cls(int(text.split(".")[1]))
+
+    def __str__(self) -> str:
+        return f"1.{self.minor}"
+
+    def has(self, name: str) -> bool:
+        """Whether it has a behaviour by default. Raises KeyError for a name not listed here."""
+        return _defaults(self.minor)[name]
+
+
+class Stage(NamedTuple):
+    """What a feature gate is from a minor release on."""
+
+    since: int
+    default: bool
+    locked: bool = False
+
+
+class Span(NamedTuple):
+    """The minor releases that have a behaviour: the first, and the last."""
+
+    since: int = 0
+    until: int = 999
+
+    def includes(self, release: Release) -> bool:
+        return self.since <= release.minor <= self.until
+
+
+def stage(stages: tuple[Stage, ...], release: Release) -> Stage | None:
+    """The stage of a gate in a release; None in one before the gate."""
+    return next((one for one in reversed(stages) if one.since <= release.minor), None)
+
+
+@functools.cache
+def _defaults(minor: int) -> dict[str, bool]:
+    release = Release(minor)
+    found = {name: one.includes(release) for name, one in BEHAVIOURS.items()}
+    for name, stages in GATES.items():
+        now = stage(stages, release)
+        found[name] = now is not None and now.default
+    return found
+
+
+def _off(since: int, on: int = 0, locked: int = 0) -> tuple[Stage, ...]:
+    """Off at first, on by default later, perhaps fixed in the end."""
+    stages = [Stage(since, False)]
+    if on:
+        stages.append(Stage(on, True))
+    if locked:
+        stages.append(Stage(locked, True, locked=True))
+    return tuple(stages)
+
+
+def _on(since: int, *more: Stage) -> tuple[Stage, ...]:
+    return (Stage(since, True), *more)
+
+
+ALWAYS, DEFAULT = Release(0), Release(33)
+
+# feature gates that --feature-gates may name
+GATES: Mapping[str, tuple[Stage, ...]] = {
+    "APIResponseCompression": _off(8, 16),
+    "APIServerIdentity": _off(20, 26),
+    "APIServingWithRoutine": _off(30),
+    "AggregatedDiscoveryRemoveBetaType": (
+        Stage(0, False),
+        Stage(33, True),
+        Stage(35, True, locked=True),
+    ),
+    "AllowParsingUserUIDFromCertAuth": _on(33),
+    "AllowUnsafeMalformedObjectDeletion": _off(32, 37),
+    "CBORServingAndStorage": _off(32),
+    "ConcurrentWatchObjectDecode": _off(31, 37),
+    "ConstrainedImpersonation": _off(35, 36),
+    "CoordinatedLeaderElection": _off(31),
+    "DeclarativeValidation": _on(33, Stage(36, True, locked=True)),
+    "DeclarativeValidationTakeover": (Stage(33, False), Stage(37, False, locked=True)),
+    "DetectCacheInconsistency": _on(34),
+    "KMSv1": _on(0, Stage(29, False)),
+    "ListFromCacheSnapshot": _off(33, 34),
+    "MutatingAdmissionPolicy": _off(32, 36),
+    "OpenAPIEnums": _off(23, 24),
+    "PodLogsQuerySplitStreams": _off(32),
+    "PodTopologyLabelsAdmission": _off(33, 35),
+    "RemoteRequestHeaderUID": _off(32, 33),
+    "SeparateCacheWatchRPC": _on(28, Stage(33, False), Stage(36, False, locked=True)),
+    "SizeBasedListCostEstimate": _on(34),
+    "StorageVersionAPI": _off(20),
+    "StorageVersionHash": _off(14, 15),
+    "TokenRequestServiceAccountUIDValidation": _on(34),
+    "UnauthenticatedHTTP2DOSMitigation": _off(25, 29),
+    "UnknownVersionInteroperabilityProxy": _off(28, 36),
+    "WatchCacheInitializationPostStartHook": _off(31, 36, 37),
+    "WatchList": (Stage(27, False), Stage(32, True), Stage(33, False), Stage(34, True)),
+}
+
+# what cannot be switched here: by upstream's feature gate if it has one, else in our words
+BEHAVIOURS: Mapping[str, Span] = {
+    # the API server
+    "AnonymousAuthConfigurableEndpoints": Span(32),
+    "AuthorizePodWebsocketUpgradeCreatePermission": Span(35),
+    "BasicAuthentication": Span(until=18),  # --basic-auth-file
+    "ConsistentListFromCache": Span(31),
+    "DisableAllocatorDualWrite": Span(34),  # no bitmap of addresses beside IPAddress objects
+    "EmulationVersion": Span(33),  # in the answer of /version
+    "LegacyProvider": Span(27),  # /api is installed as one provider among the others
+    "OIDCFlagsTogether": Span(30),  # an issuer needs a client id and the other way round
+    "PortForwardWebsockets": Span(31),
+    "ServerSideApply": Span(18),  # managedFields are kept
+    "StructuredAuthenticationConfiguration": Span(30),
+    "TranslateStreamCloseWebsocketRequests": Span(30),
+    "ZeroCreationTimestampOmitted": Span(34),  # "creationTimestamp": null is left out
+    # kinds
+    "DRAAdminAccess": Span(34),
+    "DRADeviceTaints": Span(36),
+    "DRAPrioritizedList": Span(34),
+    "EndpointsDeprecation": Span(33),
+    "HeadlessServiceWarnings": Span(34),
+    "MutableCSINodeAllocatableCount": Span(35),
+    "PodGeneration": Span(33),  # metadata.generation follows the pod's spec
+    "PodSecurityPolicyRefusalReworded": Span(20),
+    "ServiceAccountNodeAudienceRestriction": Span(32),
+    "VolumeAttributesClass": Span(34),
+    # controllers, scheduler, kubelet
+    "EndpointsManagedByLabel": Span(33),
+    "NodeMonitorGracePeriod50s": Span(32),
+    "PodReadyToStartContainersCondition": Span(29),
+    "PortworxMigration": Span(31),
+    "RetroactiveDefaultStorageClass": Span(26),
+    "SchedulerPopFromBackoffQ": Span(33),
+    "VolumeAffinityReworded": Span(33),
+    # kubeadm
+    "ControlPlaneRoleOnly": Span(25),  # CoreDNS does not tolerate the taint of role master
+    "KubeadmConfigV1beta4": Span(31),
+    "RegistryK8sIo": Span(25),  # instead of k8s.gcr.io
+    "RoleMasterLabelDropped": Span(24),
+    "SuperAdminConf": Span(29),
+}
