@@ -32,7 +32,6 @@ from apiserver_app.registry.conversion import convert, protobuflists
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
 
-EVENT_TTL_SECONDS = 3600
 # what a write is to upstream's storage.Interface
 CALLS = {"create": "Create", "update": "GuaranteedUpdate", "delete": "Delete"}
 

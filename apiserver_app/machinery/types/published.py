@@ -39,9 +39,6 @@ class Prop(msgspec.Struct, gc=False, omit_defaults=True):
     list_type: str = msgspec.field(default="", name="x-kubernetes-list-type")
     list_keys: list[str] | None = msgspec.field(default=None, name="x-kubernetes-list-map-keys")
     map_type: str = msgspec.field(default="", name="x-kubernetes-map-type")
-    gvks: list[dict[str, str]] | None = msgspec.field(
-        default=None, name="x-kubernetes-group-version-kind"
-    )
 
     @property
     def kind(self) -> str:

@@ -22,7 +22,6 @@ PER_SECOND_REDUCED = 0.01
 UNHEALTHY_SHARE = 0.55
 UNHEALTHY_MIN = 3
 LARGE_ZONE = 50  # a zone with more nodes than that is emptied slowly, a smaller one not at all
-EXCLUDED = "node.kubernetes.io/exclude-disruption"
 _TOPOLOGY = "topology.kubernetes.io/"
 
 NORMAL, PARTIAL, FULL = "normal", "partial disruption", "full disruption"

@@ -89,10 +89,6 @@ class SocketLink(asyncio.Protocol):
         if data:  # an end of stream is left for the loop to notice
             self.data_received(data)
 
-    @property
-    def unsent_bytes(self) -> int:
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()
-
     def finish(self) -> None:
         """Say that nothing more will be sent; what the other end still has may come."""
         self._finished = True

@@ -27,7 +27,6 @@ from lifecycle.hosting.worker.clusterhost import ClusterHost
 
 CHUNK_BYTES = 1 << 16
 UNREAD_BYTES_MAX = 1 << 20  # of one connection, in the cluster
-CLOSE_SECONDS = 1.0
 AGENT = "kube-apiserver"
 _EXPIRED, _NOT_YET = 10, 9  # X509_V_ERR_CERT_HAS_EXPIRED, _NOT_YET_VALID
 
