@@ -24,6 +24,7 @@ from apiserver_app.egress import kubeconfigs
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.kinds import features, runtimeconfig
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.syntax import goduration
 
 
 class FileText(str):
@@ -57,10 +58,6 @@ _SPANS = {
     "authentication-config": releases.Span(29),
     "authorization-config": releases.Span(29),
 }
-
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
-_PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 class FlagError(ValueError):
@@ -255,9 +252,10 @@ def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -
             raise _invalid(name, text, "not a whole number")
         return int(text)
     if kind == "float":
-        if not _DURATION.fullmatch(text):
-            raise _invalid(name, text, f"time: invalid duration {_quoted(text)}")
-        return sum(float(number) * _UNITS[unit] for number, unit in _PARTS.findall(text))
+        try:
+            return goduration.parse(text) / goduration.SECOND
+        except goduration.DurationError as error:
+            raise _invalid(name, text, str(error)) from None
     if kind.startswith("tuple"):
         return tuple(part for part in text.split(",") if part)
     return text

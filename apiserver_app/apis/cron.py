@@ -11,13 +11,12 @@ Models github.com/robfig/cron/v3 (parser.go, spec.go, constantdelay.go).
 from __future__ import annotations
 
 import datetime
-import re
 import zoneinfo
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.syntax import goduration, names
 
 # how far ahead a moment is looked for
 YEARS_MAX = 5
@@ -40,8 +39,6 @@ _FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
     (1, 12, {word: index + 1 for index, word in enumerate(_MONTHS)}),
     (0, 6, {word: index for index, word in enumerate(_DAYS)}),
 )
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 _HOUR = 3600
 _DAY = 24 * _HOUR
 _ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -139,12 +136,11 @@ def _zone(name: str) -> datetime.tzinfo:
 
 def _every(text: str) -> int:
     """Whole seconds, at least one."""
-    said = text.removeprefix(_EVERY)
-    parts = _DURATION_PART.findall(said)
-    if not said or "".join(number + unit for number, unit in parts) != said:
-        quoted = errors.go_value(said)
-        raise ScheduleError(f"failed to parse duration {text}: time: invalid duration {quoted}")
-    return max(1, int(sum(float(number) * _UNITS[unit] for number, unit in parts)))
+    try:
+        nanos = goduration.parse(text.removeprefix(_EVERY))
+    except goduration.DurationError as error:
+        raise ScheduleError(f"failed to parse duration {text}: {error}") from None
+    return max(1, nanos // goduration.SECOND)
 
 
 def _field(part: str, least: int, most: int, words: Mapping[str, int]) -> Field:

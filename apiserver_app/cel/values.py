@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from apiserver_app.cel.errors import EvaluationError
+from apiserver_app.machinery.syntax import goduration
 
 INT_MAX = (1 << 63) - 1
 INT_MIN = -(1 << 63)
@@ -26,11 +27,6 @@ _TIME_MAX = 253402300799 * NANOS + NANOS - 1
 _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
-_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_UNITS = {
-    "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": NANOS,
-    "m": 60 * NANOS, "h": 3600 * NANOS,
-}  # fmt: skip
 
 
 class UInt(int):
@@ -288,22 +284,10 @@ def timestamp(text: str) -> Timestamp:
 
 def duration(text: str) -> Duration:
     """Go's durations: `1h30m`, `-2.5s`. Raises EvaluationError."""
-    body = text[1:] if text[:1] in ("+", "-") else text
-    if body == "0":
-        return Duration(0)
-    total = at = 0
-    while at < len(body):
-        match = _DURATION_PART.match(body, at)
-        if match is None or len(match.group(1)) > 40:
-            raise EvaluationError(f'time: invalid duration "{text}"')
-        whole, _, part = match.group(1).partition(".")
-        unit = _UNITS[match.group(2)]
-        total += int(whole or 0) * unit
-        total += int(part or 0) * unit // 10 ** len(part)
-        at = match.end()
-    if not body:
-        raise EvaluationError(f'time: invalid duration "{text}"')
-    return Duration(-total if text[0] == "-" else total)
+    try:
+        return Duration(goduration.parse(text))
+    except goduration.DurationError:
+        raise EvaluationError(f'time: invalid duration "{text}"') from None
 
 
 def double_text(value: float) -> str:

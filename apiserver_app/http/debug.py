@@ -13,6 +13,7 @@ from typing import Any
 
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import meta
+from apiserver_app.machinery.syntax import goduration
 
 FAIRNESS = "/debug/api_priority_and_fairness/"
 PPROF = "/debug/pprof"
@@ -85,7 +86,7 @@ def _request(one: Any, place: int, details: bool) -> Sequence[object]:
     row = (
         one.level.name, one.flow.schema, -1 if one.queue is None else one.queue.index, place,
         one.flow.distinguisher, meta.rfc3339_micro(one.arrived), one.work.initial,
-        one.work.final, _duration(one.work.extra), started,
+        one.work.final, goduration.text(one.work.extra * goduration.MICROSECOND), started,
     )  # fmt: skip
     if not details:
         return row
@@ -98,13 +99,6 @@ def _request(one: Any, place: int, details: bool) -> Sequence[object]:
         *row, one.user, call.verb, call.path, call.namespace, call.name, served, plural,
         call.subresource,
     )  # fmt: skip
-
-
-def _duration(micros: int) -> str:
-    """As Go prints one below a second."""
-    if not micros:
-        return "0s"
-    return f"{micros / 1000:g}ms" if micros >= 1000 else f"{micros}µs"
 
 
 def _bool(value: bool) -> str:

@@ -8,11 +8,11 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from apiserver_app.machinery import errors
+from apiserver_app.machinery.syntax import goduration
 
 
 class RequestInfo(NamedTuple):
@@ -76,28 +76,11 @@ def check_timeout(asked: RequestInfo) -> None:
     text = asked.params.get("timeout", [""])[0]
     if not text or asked.verb in _LONG_VERBS or asked.subresource in _LONG_SUBRESOURCES:
         return
-    why = _no_duration(text)
-    if why:
-        shown = f"{why} in duration {errors.go_value(text)}" if " " in why else ""
-        shown = shown or f"invalid duration {errors.go_value(text)}"
-        raise errors.bad_request(f"invalid timeout specified in the request URL - time: {shown}")
-
-
-def _no_duration(text: str) -> str:
-    """What Go's ParseDuration misses; empty when it misses nothing."""
-    rest = text[1:] if text[0] in "+-" else text
-    if rest == "0":
-        return ""
-    if not rest:
-        return "invalid"
-    while rest:
-        number, unit = _PIECE.match(rest).groups()  # type: ignore[union-attr]
-        if number in ("", "."):
-            return "invalid"
-        if unit not in _UNITS:
-            return f"unknown unit {errors.go_value(unit)}" if unit else "missing unit"
-        rest = rest[len(number) + len(unit) :]
-    return ""
+    try:
+        goduration.parse(text)
+    except goduration.DurationError as error:
+        why = f"invalid timeout specified in the request URL - {error}"
+        raise errors.bad_request(why) from None
 
 
 def parse_query(query: str) -> dict[str, list[str]]:
@@ -118,8 +101,6 @@ def parse_query(query: str) -> dict[str, list[str]]:
     return params
 
 
-_PIECE = re.compile(r"([0-9]*(?:\.[0-9]*)?)([^.0-9]*)")
-_UNITS = ("ns", "us", "\u00b5s", "\u03bcs", "ms", "s", "m", "h")
 _LONG_VERBS = frozenset(("watch", "proxy"))
 _LONG_SUBRESOURCES = frozenset(("attach", "exec", "proxy", "log", "portforward"))
 _VERBS = {

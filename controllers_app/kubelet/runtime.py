@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from apiserver_app.machinery.kernel import SECOND, Kernel, Lock
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.syntax import goduration
 from controllers_app.kubelet.images import Behaviour, Catalog, normalized
 
 SANDBOX_SECONDS = 0.18
@@ -123,15 +124,4 @@ def _pull_message(behaviour: Behaviour) -> str:
 
 def go_duration(seconds: float) -> str:
     """A Go duration rounded to milliseconds: 641ms, 1.234s, 1m2.5s, 5m0s."""
-    millis = round(seconds * 1000)
-    if millis == 0:
-        return "0s"
-    if millis < 1000:
-        return f"{millis}ms"
-    minutes, rest = divmod(millis, 60_000)
-    whole, part = divmod(rest, 1000)
-    text = f"{whole}.{part:03d}".rstrip("0").rstrip(".") + "s"
-    if not minutes:
-        return text
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes}m{text}" if hours else f"{minutes}m{text}"
+    return goduration.text(round(seconds * 1000) * goduration.MILLISECOND)

@@ -21,6 +21,7 @@ from apiserver_app.egress import kubeconfigs, outbound
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import goduration
 
 API_VERSION = "imagepolicy.k8s.io/v1alpha1"
 AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
@@ -184,14 +185,5 @@ def _duration(name: str, value: Any) -> int:
 
 
 def _go(milliseconds: int) -> str:
-    """A duration as Go prints it."""
-    if milliseconds <= 0:
-        return "1ns" if milliseconds == 0 else f"{milliseconds // 1000}s"
-    if milliseconds < 1000:
-        return f"{milliseconds}ms"
-    minutes, seconds = divmod(milliseconds / 1000, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    text = f"{seconds:g}s"
-    if hours:
-        return f"{hours}h{minutes}m{text}"
-    return f"{minutes}m{text}" if minutes else text
+    """A duration as Go prints it; 0 is the bound that lies below 1ns."""
+    return goduration.text(milliseconds * goduration.MILLISECOND) if milliseconds else "1ns"

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable
 
 from apiserver_app.machinery.net import gourl
+from apiserver_app.machinery.syntax import goduration
 
 _UUID = r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?%s[0-9a-f]{3}-?%s[0-9a-f]{3}-?[0-9a-f]{12}"
-_DURATION = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)")
 _WORDS = "ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week"
 
 
@@ -52,15 +52,11 @@ def _date(text: str) -> bool:
 
 
 def _duration(text: str) -> bool:
-    if text == "0":
-        return True
-    at = 0
-    while at < len(text):
-        found = _DURATION.match(text, at)
-        if found is None or (at and text[at] in "+-"):
-            return re.fullmatch(rf"\d+\s*(?:{_WORDS})s?", text) is not None
-        at = found.end()
-    return bool(text)
+    try:
+        goduration.parse(text)
+    except goduration.DurationError:
+        return re.fullmatch(rf"\d+\s*(?:{_WORDS})s?", text) is not None
+    return True
 
 
 def _ip(version: int) -> Callable[[str], bool]:

@@ -8,7 +8,6 @@ and staging/src/k8s.io/apiserver/pkg/apis/apiserver/{validation,load}.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +22,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError, go_value
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.reader import Reader
-from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.syntax import goduration, names
 
 MODES = ("Node", "RBAC", "ABAC", "Webhook", "AlwaysAllow", "AlwaysDeny")
 DEFAULT_MODES = ("Node", "RBAC")
@@ -33,8 +32,6 @@ API_VERSIONS = tuple(f"apiserver.config.k8s.io/{one}" for one in ("v1alpha1", "v
 CONDITIONS_MAX = 64
 TIMEOUT_SECONDS_MAX = 30
 _FAILURES = {"NoOpinion": "noop", "Deny": "deny"}
-_PARTS = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,5 +316,8 @@ def _settings(
 
 
 def seconds(duration: str) -> float:
-    """A Go duration; what is none counts as nothing."""
-    return sum(float(number) * _UNITS[unit] for number, unit in _PARTS.findall(str(duration)))
+    """Of a Go duration; 0 for a text that is none."""
+    try:
+        return goduration.parse(str(duration)) / goduration.SECOND
+    except goduration.DurationError:
+        return 0.0

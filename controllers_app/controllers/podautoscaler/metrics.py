@@ -7,21 +7,18 @@ Models kubernetes pkg/controller/podautoscaler/metrics/client.go.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.syntax import quantity
+from apiserver_app.machinery.syntax import goduration, quantity
 
 RESOURCE = "metrics.k8s.io/v1beta1"
 CUSTOM = ("custom.metrics.k8s.io/v1beta2", "custom.metrics.k8s.io/v1beta1")
 EXTERNAL = "external.metrics.k8s.io/v1beta1"
 WINDOW_SECONDS = 60  # of a custom metric that does not say
-_PART = re.compile(r"([0-9.]+)(ms|s|m|h)")
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
 class NoMetrics(Exception):
@@ -153,5 +150,8 @@ def ratio(figures: Figures, target: int) -> tuple[float, int]:
 
 
 def _micros(text: str) -> int:
-    """Of a Go duration, "15.0s"."""
-    return int(sum(float(n) * _UNITS[unit] for n, unit in _PART.findall(text)) * SECOND)
+    """Of a Go duration, "15.0s"; 0 for a text that is none."""
+    try:
+        return goduration.parse(text) // goduration.MICROSECOND
+    except goduration.DurationError:
+        return 0
