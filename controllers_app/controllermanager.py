@@ -212,7 +212,7 @@ class _Process:
             await self._leading.wait()
             informers = self._informers
             assert informers is not None
-            made.shown = queue = WorkQueue(self._kernel, self._probe, entry.name)
+            made.metrics_source = queue = WorkQueue(self._kernel, self._probe, entry.name)
             group.at_end(lambda: informers.detach(entry.name))
             group.at_end(queue.shut_down)
             recorder = Recorder(

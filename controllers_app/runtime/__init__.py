@@ -1,1 +1,1 @@
-"""What components are built from: informers, work queues, the retry switch, leader election."""
+"""Building blocks of components: informers, work queues, controllers, leader election."""

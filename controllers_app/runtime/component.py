@@ -1,7 +1,7 @@
-"""A role of the cluster that is started, stopped, killed and started again by itself.
+"""A process of the cluster that can be started, stopped, killed and started again on its own.
 
-It is crash-only: `main` builds everything anew at each start, so what it kept in memory is gone
-after `fail`, and it lists, watches and goes on.
+It is crash-only: `main` builds everything anew at each start. After `fail` its memory is lost, and
+the next start lists and watches again.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ TRANSITIONS = {
 
 
 class IllegalTransition(Exception):
-    """The action does not exist in the component's state; nothing was changed."""
+    """The component's state does not allow the action; nothing was changed."""
 
 
 class Component:
-    """`main(group)` is the role; whatever it starts it spawns in the group."""
+    """Runs `main(group)`, which spawns all its tasks in the group."""
 
     def __init__(
         self, kernel: Kernel, probe: Probe, name: str, main: Main, facts: Object | None = None
     ) -> None:
         self.name = name
         self.state = "stopped"
-        # told when a task of it ended by a programmer's error; the component has failed then
+        # called after a bug in one of the tasks has made the component fail
         self.on_failure: Callable[[Component, BaseException], None] | None = None
-        self.shown: Any = None  # what /metrics of its process reads: a queue, a scheduler
+        self.metrics_source: Any = None  # what /metrics reads: a work queue or a scheduler
         self._kernel = kernel
         self._probe = probe
         self._main = main
-        self._facts = facts or {}  # what the trace tells of it when it starts
+        self._facts = facts or {}  # recorded in the trace at each start
         self._group: TaskGroup | None = None
 
     def start(self) -> None:
@@ -55,18 +55,18 @@ class Component:
         group.spawn(self.name, self._main(group), background=False)
 
     def stop(self) -> None:
-        """End in order: each task may clean up at its next turn."""
+        """Stop gracefully: each task may clean up at its next turn."""
         self._move("stop")
         assert self._group is not None
         self._group.cancel()
         self._probe.tell("component", self.name, "stopped", {}, span=0)
 
-    def fail(self, why: str = "killed") -> None:
-        """End at once, wherever each task stands."""
+    def fail(self, reason: str = "killed") -> None:
+        """Stop at once, wherever each task is, as SIGKILL does."""
         self._move("fail")
         assert self._group is not None
         self._group.kill()
-        self._probe.tell("component", self.name, "failed", {"why": why}, span=0)
+        self._probe.tell("component", self.name, "failed", {"why": reason}, span=0)
 
     def _move(self, action: str) -> None:
         state = TRANSITIONS.get((self.state, action))

@@ -1,9 +1,9 @@
-"""What a controller is, and the one switch that decides about retries.
+"""The base class of controllers, and the worker that retries failed reconciles.
 
-A controller gets a key and nothing else, compares what is wanted with what is there, and acts
-through its client. Workers take keys from its queue; each reconcile is one `work` span of the
-trace, and a failure is retried with the queue's back-off. This is the only place in the process
-that catches every exception.
+A controller gets a key and nothing else, compares the desired state with the actual state, and
+acts through its client. Workers take keys from its queue; each reconcile is one `work` span of the
+trace, and a failed one is retried after the queue's back-off. Only this module catches every
+exception.
 
 Models kubernetes pkg/controller/deployment/deployment_controller.go (worker, handleErr), which
 all upstream controllers share in shape.
@@ -38,20 +38,20 @@ WORKERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a reconcile came to. `said`: one short sentence of desired, actual and action.
+    """The outcome of a reconcile; `summary` names desired state, actual state and action.
 
-    `requeue_after` replaces any earlier wait for the key, in seconds; 0 ends it. A `background`
-    wait does not drag a fast clock along.
+    `requeue_after` (seconds) replaces any pending delay of the key; 0 cancels it. A `background`
+    delay does not make a fast clock jump ahead.
     """
 
-    said: str = ""
+    summary: str = ""
     requeue_after: float = 0.0
     background: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All that a controller is built with."""
+    """Everything a controller is constructed with."""
 
     kernel: Kernel
     client: Client
@@ -62,23 +62,23 @@ class Context:
     version: Release  # of Kubernetes, "1.33"
     root_ca: str = ""  # PEM
     authority: Authority | None = None
-    # what the API server's type checker says of a validating admission policy
+    # the API server's type checker for validating admission policies
     check_types: Callable[[Object], list[Object]] = lambda policy: []
-    config: RuntimeConfig = ()  # what the API server serves otherwise than its version does
+    config: RuntimeConfig = ()  # overrides of what the API server serves by default
 
 
 class Controller:
-    """One controller: what it watches, and how it reconciles a key."""
+    """Base class: a controller declares what it watches and reconciles one key at a time."""
 
     watches: tuple[Watch, ...] = ()
-    resource = ""  # whose objects the keys name, where it is not what the first `For` says
+    resource = ""  # of the objects the keys name, unless the first `For` says it
     source = ""  # upstream file and function
-    drawn_at_rest = False  # the map has a lane for it even when it has nothing to do
-    # how many keys are worked on at a time
+    drawn_at_rest = False  # the map always has a lane for it, even an idle one
+    # number of keys reconciled at the same time
     workers = WORKERS
-    # after so many failures in a row the key is given up until it changes; None: never
+    # failures in a row after which a key is dropped until it changes; None: never
     retries_max: int | None = None
-    # reconciles of one key per second, and how many at once; None: as many as there are
+    # rate limit of one key's reconciles: per second and burst; None: no limit
     pace: tuple[float, int] | None = None
 
     def __init__(self, ctx: Context) -> None:
@@ -91,32 +91,32 @@ class Controller:
         if self.pace is not None:
             self.queue.pace(*self.pace)
         self.caches = watches.caches(self, ctx.informers)
-        self.every: dict[str, Informer] = {}  # the caches of a watch on every resource
+        self.every: dict[str, Informer] = {}  # caches of an `Every` watch, by resource
 
     @functools.cached_property
     def resources(self) -> kinds.Resources:
-        """What the API server serves; custom resources only for a watch on every resource."""
+        """The resources the API server serves; custom resources only with an `Every` watch."""
         return kinds.Resources(self.ctx.version, self.ctx.config)
 
     async def live(self, resource: str, namespace: str, name: str) -> Object | None:
-        """The object as the API server has it, past the cache; None when it is gone."""
+        """Reads an object from the API server instead of the cache; None when it is gone."""
         with errors.ignoring("NotFound"):
             return await self.client.get(resource, namespace, name)
         return None
 
     async def reconcile(self, key: str) -> Result | None:
-        """Bring what the key names one step closer to what is wanted. Twice changes nothing."""
+        """Moves the object closer to its desired state. Must be idempotent."""
         raise NotImplementedError
 
     async def housekeep(self) -> None:
-        """A background loop beside the queue; most controllers have none."""
+        """Runs a background loop beside the queue; most controllers have none."""
 
 
 Factory = Callable[[Context], Controller]
 
 
 def build(name: str, factory: Factory, ctx: Context) -> Controller:
-    """The controller with its informers, which run, and its handlers, which are registered."""
+    """Constructs a controller, registers its handlers and starts its informers."""
     with ctx.informers.registering(name):
         controller = factory(ctx)
         watches.register(controller, ctx.informers)
@@ -132,7 +132,7 @@ async def run(
     informers: InformerFactory,
     group: TaskGroup,
 ) -> None:
-    """Start the workers once the controller's caches are synced. Returns then; they go on."""
+    """Starts the workers once the controller's caches are synced, and returns."""
     await informers.synced(name)
     probe.tell("component", name, "synced", _facts(controller, informers.read_by(name)))
     work = Worker(kernel, probe, name, controller)
@@ -143,7 +143,7 @@ async def run(
 
 
 def _facts(controller: Controller, reads: list[str]) -> Object:
-    """What the trace tells of a controller once it has started."""
+    """Returns what the trace records about a controller when it is synced."""
     facts: Object = {"source": controller.source, "reads": reads}
     resource = controller.resource or watches.reconciled(controller)
     if resource:
@@ -154,7 +154,7 @@ def _facts(controller: Controller, reads: list[str]) -> Object:
 
 
 class Worker:
-    """Takes keys from a queue and has them reconciled. Several may share one queue."""
+    """Takes keys from a queue and reconciles them. Several workers may share a queue."""
 
     def __init__(self, kernel: Kernel, probe: Probe, name: str, controller: Controller) -> None:
         self._kernel = kernel
@@ -164,12 +164,12 @@ class Worker:
         self._queue = controller.queue
 
     async def run(self) -> None:
-        """Until the queue is shut down."""
+        """Works until the queue is shut down."""
         while (item := await self._queue.get()) is not None:
             await self.work(item)
 
     async def work(self, item: Item) -> None:
-        """One reconcile inside its span. Never raises, except when the task is cancelled."""
+        """Reconciles one key inside a span. Raises only when the task is cancelled."""
         task = self._kernel.current
         assert task is not None
         span = await self._probe.hop("work", self._name, item.key, item.revs, span=0)
@@ -181,7 +181,7 @@ class Worker:
             raise
         except errors.ApiError as error:
             outcome = self._failed(item.key, "retry", error.message)
-        except Exception as error:  # one of the two places that may
+        except Exception as error:  # the kernel is the only other place that may catch it
             outcome = self._failed(item.key, "error", f"{type(error).__name__}: {error}")
         else:
             outcome = self._succeeded(item.key, result)
@@ -195,11 +195,11 @@ class Worker:
             self._queue.set_after(key, 0)
             return "ok", "", 0
         self._queue.set_after(key, result.requeue_after, background=result.background or None)
-        return "ok", result.said, result.requeue_after
+        return "ok", result.summary, result.requeue_after
 
-    def _failed(self, key: str, outcome: str, why: str) -> tuple[str, str, float]:
+    def _failed(self, key: str, outcome: str, message: str) -> tuple[str, str, float]:
         limit = self._controller.retries_max
         if limit is not None and self._queue.failures(key) >= limit:
             self._queue.forget(key)
-            return "error", why, 0
-        return outcome, why, self._queue.retry(key)
+            return "error", message, 0
+        return outcome, message, self._queue.retry(key)

@@ -1,7 +1,7 @@
-"""Informers of custom resources: one for each definition, for as long as it is established.
+"""Informers of custom resources: one per established CustomResourceDefinition.
 
-A controller that watches every resource gives two callbacks: one for a new informer, one for a
-resource that is gone. Upstream asks discovery every thirty seconds; this watches the definitions.
+A controller that watches every resource passes two callbacks: one for a new informer, one for a
+removed resource. Upstream polls discovery every 30 seconds; this watches the definitions.
 
 Models kubernetes pkg/controller/garbagecollector/garbagecollector.go (Sync) and
 pkg/controller/resourcequota/resource_quota_controller.go (Sync).
@@ -16,20 +16,20 @@ from apiserver_app.machinery.kinds import customresources, kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from controllers_app.runtime.informer import Informer, InformerFactory
 
-Appeared = Callable[[ResourceInfo, Informer], None]
-Gone = Callable[[ResourceInfo], None]
+Added = Callable[[ResourceInfo, Informer], None]
+Removed = Callable[[ResourceInfo], None]
 
 
 class CustomResourceInformers:
-    """Construct it inside `registering`: later informers are registered for the same owner."""
+    """Construct it inside `registering`: informers started later get the same owner."""
 
     def __init__(
-        self, informers: InformerFactory, resources: kinds.Resources, appeared: Appeared, gone: Gone
+        self, informers: InformerFactory, resources: kinds.Resources, added: Added, removed: Removed
     ) -> None:
         self._informers = informers
         self._resources = resources
-        self._appeared = appeared
-        self._gone = gone
+        self._added = added
+        self._removed = removed
         self._owner = informers.owner
         self._known: dict[str, ResourceInfo] = {}
         definitions = informers.informer(customresources.DEFINITIONS)
@@ -44,7 +44,7 @@ class CustomResourceInformers:
         if infos and name not in self._known:
             self._known[name] = infos[0]
             with self._informers.registering(self._owner):
-                self._appeared(infos[0], self._informers.informer(infos[0].key))
+                self._added(infos[0], self._informers.informer(infos[0].key))
             self._informers.start()
 
     def _updated(self, old: Object, definition: Object, revision: int) -> None:
@@ -55,5 +55,5 @@ class CustomResourceInformers:
         self._resources.serve(name, ())
         info = self._known.pop(name, None)
         if info is not None:
-            self._gone(info)
+            self._removed(info)
             self._informers.drop(info.key)

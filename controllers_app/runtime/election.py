@@ -1,8 +1,8 @@
-"""Leader election with a Lease: of several processes of one kind only one works.
+"""Leader election with a Lease: of several candidates only the leader is active.
 
-A candidate takes the Lease when nobody holds it or when its holder has not renewed it for the
-lease's duration, counted from when this candidate saw the last renewal. The holder renews every
-two seconds, as background, so that it does not drag a fast clock along.
+A candidate takes the Lease when it has no holder, or when this candidate has seen no renewal for
+the lease's duration. The holder renews every two seconds, with background timers, so that the
+renewals do not make a fast clock jump ahead.
 
 Models kubernetes staging/src/k8s.io/client-go/tools/leaderelection (leaderelection.go and
 resourcelock/leaselock.go).
@@ -25,8 +25,8 @@ NAMESPACE = "kube-system"
 
 
 class LeaderElector:
-    """One candidate. `name` is the Lease's, `identity` what it calls the candidate, `component`
-    what the trace calls it, if not by the Lease's name."""
+    """One candidate: the Lease's `name`, its holder `identity`, and the `component` of the trace
+    (by default the Lease's name)."""
 
     def __init__(
         self,
@@ -53,10 +53,12 @@ class LeaderElector:
     async def acquire(self) -> None:
         """Wait until this candidate leads."""
         while not await self._try():
-            # waiting for a dead holder ends by itself, so it may pass quickly; a live one may
-            # hold on for ever, and so may whoever refuses the request
-            dead = self._holder() not in ("", self.identity) and self._seen_at < self._kernel.now
-            await self._kernel.sleep(RETRY_SECONDS, background=not dead)
+            # a dead holder's lease expires, so a fast clock may skip the wait; a live holder, or
+            # an API server that refuses the request, may keep this waiting for ever
+            holder_may_be_dead = (
+                self._holder() not in ("", self.identity) and self._seen_at < self._kernel.now
+            )
+            await self._kernel.sleep(RETRY_SECONDS, background=not holder_may_be_dead)
         assert self._lease is not None
         self._recorder.event(
             self._lease, "Normal", "LeaderElection", f"{self.identity} became leader"
@@ -64,7 +66,7 @@ class LeaderElector:
         self._probe.tell("component", self._component, "leading", {"identity": self.identity})
 
     async def renew(self) -> None:
-        """Renew for as long as it works. Returns when leadership is lost."""
+        """Renew the Lease periodically. Returns when leadership is lost."""
         failing_since: int | None = None
         while True:
             await self._kernel.sleep(RETRY_SECONDS, background=True)
@@ -79,7 +81,7 @@ class LeaderElector:
                 return
 
     async def _try(self) -> bool:
-        """Take or renew the Lease; whether this candidate holds it now."""
+        """Takes or renews the Lease; True when this candidate now holds it."""
         try:
             return await self._write()
         except errors.ApiError:
@@ -118,7 +120,7 @@ class LeaderElector:
                 )
             )
         except errors.ApiError as error:
-            if error.code in (404, 409):  # someone else wrote it: look again
+            if error.code in (404, 409):  # somebody else wrote it: read it again
                 self._lease = None
             raise
         return True

@@ -1,8 +1,8 @@
-"""The event recorder: what a component tells users, as Event objects written in the background.
+"""The event recorder: writes Event objects for a component in the background.
 
-Equal events raise a count by patch, many similar ones are combined, and each object may cause only
-so many. Events are written by a task of their own that keeps the span of whoever recorded them; an
-event that the API server refuses is dropped.
+Repeated events are counted with a patch, many similar ones are combined, and the events of each
+object are rate-limited. A separate task writes each event in the span that recorded it, and drops
+an event that the API server refuses.
 
 Models kubernetes staging/src/k8s.io/client-go/tools/record (event.go, events_cache.go) and, for
 `modern` recorders, tools/events.
@@ -24,7 +24,7 @@ from controllers_app.runtime.workqueue import Bucket
 
 QUEUE_MAX = 1000
 CACHE_MAX = 4096
-# so many different messages of one reason about one object within the interval are combined
+# this many different messages of one reason and object within the interval are combined
 SIMILAR_MAX = 10
 SIMILAR_SECONDS = 600
 SPAM_BURST = 25
@@ -37,7 +37,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """An event on its way, and the span that recorded it."""
+    """An event to be written, and the span that recorded it."""
 
     body: Object
     span: int
@@ -53,7 +53,7 @@ class _Similar:
 
 @dataclass(slots=True)
 class _Written:
-    """An event that is stored already."""
+    """An event that was written."""
 
     name: str
     count: int
@@ -61,7 +61,7 @@ class _Written:
 
 
 class Recorder:
-    """Records events of one component. `host` names the node when it runs on one.
+    """Records the events of one component. `host` is its node, if it runs on one.
 
     A `modern` recorder writes events.k8s.io/v1, as kube-scheduler does: with an action and with
     series instead of counts.
@@ -79,7 +79,7 @@ class Recorder:
         self._kernel = kernel
         self._client = client
         self._component = component
-        # nanoseconds that virtual time does not count: recorders of one moment differ in them
+        # nanoseconds added to virtual time, so that the event names of two recorders differ
         self._tail = zlib.crc32(f"{component}/{host}".encode()) % 1000
         self._host = host
         self._modern = modern
@@ -109,7 +109,7 @@ class Recorder:
         self._mailbox.put(_Pending(body, task.span if task is not None else 0))
 
     async def run(self) -> None:
-        """Write what was recorded. Runs as a task of its own, for as long as the component."""
+        """Writes recorded events. Runs as a task of its own for the component's lifetime."""
         task = self._kernel.current
         assert task is not None
         while (pending := await self._mailbox.get()) is not None:
@@ -126,7 +126,7 @@ class Recorder:
     # -- bodies ---------------------------------------------------------------------------------
 
     def _metadata(self, about: Object) -> Object:
-        """`<object>.<virtual time in hex>`; two events of one moment still differ."""
+        """Names an event `<object>.<virtual time in hex>`, unique also within one instant."""
         nanos = self._kernel.now * 1000 + self._tail
         self._last_nanos = nanos = max(nanos, self._last_nanos + 1)
         namespace = about.get("namespace") or "default"
@@ -178,8 +178,8 @@ class Recorder:
         body, key = self._aggregate(body, about)
         written = self._written.get(key)
         if written is not None:
-            written.count += 1  # also when the write is then held back as spam
-        spam = _recall(self._spam, about, _spam_bucket)
+            written.count += 1  # even if the spam filter then drops the write
+        spam = _get_or_add(self._spam, about, _spam_bucket)
         if spam.try_take(self._kernel.now) > 0:
             return
         if written is not None:
@@ -194,7 +194,7 @@ class Recorder:
         _keep(self._written, key, _Written(body["metadata"]["name"], 1, self._kernel.now))
 
     async def _write_modern(self, body: Object) -> None:
-        """The same event again within six minutes becomes a series of the first."""
+        """Writes an event; a repetition within six minutes becomes a series of the first."""
         resource = "events.events.k8s.io"
         about = _identity(body["regarding"])
         key = (*about, body["type"], body["action"], body["reason"])
@@ -210,7 +210,7 @@ class Recorder:
         _keep(self._written, key, _Written(body["metadata"]["name"], 1, now))
 
     async def _patched(self, resource: str, body: Object, name: str, patch: Object) -> bool:
-        """False when the event to patch has expired meanwhile."""
+        """Patches a written event; False when it has expired meanwhile."""
         namespace = body["metadata"]["namespace"]
         with errors.ignoring("NotFound"):
             await self._client.patch(resource, namespace, name, patch, kind=STRATEGIC_PATCH)
@@ -218,9 +218,9 @@ class Recorder:
         return False
 
     def _aggregate(self, body: Object, about: tuple[str, ...]) -> tuple[Object, tuple[str, ...]]:
-        """The event to write and what it is counted under."""
+        """Returns the event to write and the key under which it is counted."""
         group = (*about, body["type"], body["reason"])
-        similar = _recall(self._similar, group, _Similar)
+        similar = _get_or_add(self._similar, group, _Similar)
         now = self._kernel.now
         if now - similar.last > SIMILAR_SECONDS * SECOND:
             similar.messages.clear()
@@ -234,7 +234,7 @@ class Recorder:
 
 
 def reference(obj: Object, field_path: str = "") -> Object:
-    """The ObjectReference of an object that has its kind and apiVersion."""
+    """Returns the ObjectReference of an object that has kind and apiVersion set."""
     metadata: dict[str, Any] = obj["metadata"]
     out: Object = {"kind": obj["kind"]}
     for name in ("namespace", "name", "uid"):
@@ -261,7 +261,7 @@ def _spam_bucket() -> Bucket:
     return Bucket(SPAM_PER_SECOND, SPAM_BURST)
 
 
-def _recall(
+def _get_or_add(
     cache: OrderedDict[tuple[str, ...], V], key: tuple[str, ...], new: Callable[[], V]
 ) -> V:
     value = cache.get(key)

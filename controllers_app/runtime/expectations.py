@@ -1,7 +1,7 @@
-"""What a controller still expects to see in its cache after its own writes.
+"""Writes of a controller that its cache does not show yet.
 
-A cache lags behind. After creating three pods a controller must not count again until it has seen
-all three, or it would create more. Expectations that are never met run out after five minutes.
+After creating three pods a controller must not count its pods again until the cache shows all
+three, or it would create more. Expectations expire after five minutes.
 
 Models kubernetes pkg/controller/controller_utils.go (ControllerExpectations and
 UIDTrackingControllerExpectations).
@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 5 * 60
 
 
 class Expectations:
-    """By key of the owner: how many creations, and which deletions, are still to be seen."""
+    """The number of creations and the uids of deletions still to be observed, by owner key."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -26,7 +26,7 @@ class Expectations:
         self._since: dict[str, int] = {}
 
     def satisfied(self, key: str) -> bool:
-        """Everything was seen, nothing was expected, or the wait ran out."""
+        """Whether every expected write was observed or the expectations have expired."""
         since = self._since.get(key)
         if since is None:
             return True
@@ -45,7 +45,7 @@ class Expectations:
         self._since[key] = self._kernel.now
 
     def creation_observed(self, key: str, count: int = 1) -> None:
-        """Also for a creation that failed: nothing will be seen of it."""
+        """Counts creations as observed. Call it for failed creations too: no event will come."""
         if key in self._creations:
             self._creations[key] -= count
 
@@ -55,7 +55,7 @@ class Expectations:
             deletions.pop(child, None)
 
     def forget(self, key: str) -> None:
-        """The owner is gone."""
+        """Drops the expectations of a deleted owner."""
         self._creations.pop(key, None)
         self._deletions.pop(key, None)
         self._since.pop(key, None)

@@ -1,6 +1,6 @@
-"""Views that an informer keeps up beside its cache: groups of objects, and counts of facts.
+"""Indexes and counts that an informer maintains beside its cache.
 
-A view is moved once per change of an object, in O(1), so that a reconcile never walks all objects.
+Each change of an object updates a view in O(1), so that a reconcile never walks all objects.
 
 Models kubernetes staging/src/k8s.io/client-go/tools/cache/thread_safe_store.go (the indexers).
 """
@@ -18,7 +18,7 @@ ValueOf = Callable[[Object], str]
 FactsOf = Callable[[Object], Hashable]
 NamedIndex = tuple[str, ValuesOf]
 
-# the controller index files objects without a controller under ORPHANS + namespace
+# the controller index keeps objects without a controller under ORPHANS + namespace
 ORPHANS = "orphans/"
 
 _NONE: dict[str, Object] = {}
@@ -26,13 +26,13 @@ _NO_COUNTS: dict[Hashable, int] = {}
 
 
 class View(Protocol):
-    """Something derived from the cache. None stands for: not there before, or not any more."""
+    """A structure derived from the cache. `old` is None on an addition, `new` on a removal."""
 
     def move(self, key: str, old: Object | None, new: Object | None) -> None: ...
 
 
 class Index:
-    """value -> key -> object."""
+    """Objects grouped by value: value -> key -> object."""
 
     __slots__ = ("_groups", "_of")
 
@@ -63,7 +63,7 @@ class Index:
 
 
 class Census:
-    """value -> facts -> how many."""
+    """Numbers of objects by value and facts: value -> facts -> count."""
 
     __slots__ = ("_facts", "_groups", "_of")
 

@@ -1,8 +1,8 @@
-"""Informers: list, watch from that revision, and a read-only indexed cache with handlers.
+"""Informers: a read-only indexed cache, filled by list and watch, that calls handlers.
 
-One task per informer keeps the cache as new as the watch delivers. Objects in the cache are the
-API server's own: never change them. Handlers run in the informer's task, must not suspend, and get
-the revision that caused them, so that a work queue can remember it. There is no periodic resync.
+One task per informer follows the watch. Objects in the cache are the API server's own: never
+modify them. Handlers run in the informer's task, must not suspend, and get the revision that caused
+them, so that a work queue can remember it. There is no periodic resync.
 
 Models kubernetes staging/src/k8s.io/client-go/tools/cache (reflector, shared_informer,
 thread_safe_store) and informers/factory.go.
@@ -29,21 +29,21 @@ OnDelete = Callable[[Object, int], None]
 
 BACKOFF_SECONDS_BASE = 0.8
 BACKOFF_SECONDS_MAX = 30.0
-# how many objects of a list are handed to the handlers before others get a turn
+# objects of a list that are passed to the handlers before other tasks get a turn
 LIST_CHUNK = 256
 
 
 @dataclass(slots=True)
 class Registrar:
-    """Who registers handlers at the moment, and the informers each has asked for."""
+    """The owner that is registering handlers, and the informers each owner has requested."""
 
     owner: str = ""
     used: dict[str, dict[str, Informer]] = field(default_factory=dict)
 
 
 class Informer:
-    """The cache of one resource (of one namespace or selection). `synced` is set after the first
-    list has reached the cache and every handler."""
+    """The cache of one resource, possibly limited to a namespace or selector. `synced` is set once
+    the first list has reached the cache and every handler."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Informer:
     ) -> None:
         self.resource = resource
         self.synced = Signal(kernel)
-        self.revision = 0  # of the newest thing seen
+        self.revision = 0  # the newest one received
         self._kernel = kernel
         self._client = client
         self._probe = probe
@@ -84,21 +84,21 @@ class Informer:
     # -- reading --------------------------------------------------------------------------------
 
     def get(self, key: str) -> Object | None:
-        """The object with that `namespace/name` (or `name`), as far as this cache knows."""
+        """The cached object with that `namespace/name` (or `name`)."""
         return self._objects.get(key)
 
     def list(self, namespace: str = "") -> Iterable[Object]:
-        """All objects, or those of a namespace, in no promised order."""
+        """All objects, or those of a namespace, in no guaranteed order."""
         if namespace:
             return self.by("namespace", namespace).values()
         return self._objects.values()
 
     def by(self, index: str, value: str) -> Mapping[str, Object]:
-        """Key -> object of those the index files under value. The mapping is live: do not keep."""
+        """The objects of an index under a value, by key. The mapping is live: do not keep it."""
         return self._indexes[index].group(value)
 
     def count(self, census: str, value: str) -> Mapping[Any, int]:
-        """Facts -> how many objects filed under value have them, kept up at each change."""
+        """The number of objects under a value, by facts; updated at each change."""
         return self._censuses[census].group(value)
 
     def owned_by(self, uid: str) -> Mapping[str, Object]:
@@ -112,10 +112,10 @@ class Informer:
     def __len__(self) -> int:
         return len(self._objects)
 
-    # -- before or after the start --------------------------------------------------------------
+    # -- setup (before or after the start) ------------------------------------------------------
 
     def index(self, name: str, of: indexes.ValuesOf) -> Informer:
-        """File every object under the values `of` gives it. The same name again is ignored."""
+        """Adds an index of objects by the values that `of` returns; a known name is ignored."""
         if name not in self._indexes:
             index = indexes.Index(of)
             self._indexes[name] = index
@@ -129,7 +129,7 @@ class Informer:
         return self.index("controller", indexes.by_controller)
 
     def census(self, name: str, of: indexes.ValueOf, facts: indexes.FactsOf) -> Informer:
-        """Count objects by (value, facts) so that a total costs nothing to read."""
+        """Adds a count of objects by value and facts, which costs nothing to read."""
         if name not in self._censuses:
             census = indexes.Census(of, facts)
             self._censuses[name] = census
@@ -142,7 +142,7 @@ class Informer:
         on_update: OnUpdate | None = None,
         on_delete: OnDelete | None = None,
     ) -> None:
-        """Be told of each change. Who comes late is told of all there is as added."""
+        """Registers handlers. A late `on_add` is called for every object already cached."""
         owner = self._registrar.owner
         if on_add is not None:
             self._on_add.append((owner, on_add))
@@ -154,13 +154,13 @@ class Informer:
             self._on_delete.append((owner, on_delete))
 
     def read_by(self, owners: Iterable[str]) -> None:
-        """Which components read this cache, where that is not just the process."""
+        """Sets the components that read this cache, if not just the process."""
         self.readers = tuple(owners)
         if self._watch is not None and self.readers:
             self._watch.fills(self.readers)
 
     def detach(self, owner: str) -> None:
-        """Forget the owner's handlers: it has stopped."""
+        """Removes the handlers of an owner that has stopped."""
         self.read_by(reader for reader in self.readers if reader != owner)
         self._on_add = [item for item in self._on_add if item[0] != owner]
         self._on_update = [item for item in self._on_update if item[0] != owner]
@@ -169,8 +169,8 @@ class Informer:
     # -- the reflector --------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """List, then watch; list again when the watch's revision is gone. Returns only when the
-        resource is gone for good."""
+        """Lists, then watches; lists again when the watch's revision has expired. Returns only
+        when the resource is no longer served."""
         failures = 0
         while not self._ended:
             try:
@@ -180,17 +180,17 @@ class Informer:
                     pass
             except errors.ApiError as error:
                 if error.code != 410 or failures:
-                    self._say("waiting", error.message)
+                    self._record("waiting", error.message)
             backoff = min(BACKOFF_SECONDS_BASE * 2.0 ** min(failures, 16), BACKOFF_SECONDS_MAX)
             failures += 1
             await self._kernel.sleep(backoff, background=True)
 
     def end(self) -> None:
-        """The resource is served no more: see what its last watch still brings, then stop."""
+        """Stop after the current watch: the resource is no longer served."""
         self._ended = True
 
     async def _list(self) -> None:
-        self._say("listing", "")
+        self._record("listing", "")
         answer = await self._client.list(
             self.resource, self._namespace, labels=self._labels, fields=self._fields
         )
@@ -205,11 +205,11 @@ class Informer:
         for key in [key for key in self._objects if key not in seen]:
             self._remove(key, self._objects[key], revision)
         self.revision = revision
-        self._say("synced", f"{len(seen)} at revision {revision}")
+        self._record("synced", f"{len(seen)} at revision {revision}")
         self.synced.set()
 
     async def _follow(self) -> bool:
-        """Follow one watch; False when it cannot be taken up again where it ended."""
+        """Follows one watch; False when the next one cannot resume where this one ended."""
         started = self._kernel.now
         watch = await self._client.watch(
             self.resource,
@@ -268,7 +268,7 @@ class Informer:
             on_update(old, obj, revision)
 
     def _remove(self, key: str, last: Object, revision: int) -> None:
-        """Forget the object; `last` is its state when it went, as far as known."""
+        """Removes an object; `last` is its last known state."""
         old = self._objects.pop(key, None)
         if old is None:
             return
@@ -282,18 +282,18 @@ class Informer:
         for key, obj in self._objects.items():
             view.move(key, None, obj)
 
-    def _say(self, state: str, why: str) -> None:
+    def _record(self, state: str, message: str) -> None:
         detail = {"resource": self.resource}
-        if why:
-            detail["why"] = why
+        if message:
+            detail["why"] = message
         self._probe.tell("component", self._component, state, detail)
 
 
 class InformerFactory:
     """The shared informers of one process: each selection of a resource is cached once.
 
-    What is asked for and registered inside `registering(owner)` is the owner's: it can wait for
-    its own caches and be detached from all of them.
+    Informers requested and handlers registered inside `registering(owner)` belong to that owner,
+    which can wait for its own caches and be detached from all of them.
     """
 
     def __init__(
@@ -311,7 +311,7 @@ class InformerFactory:
     def informer(
         self, resource: str, namespace: str = "", fields: str = "", labels: str = ""
     ) -> Informer:
-        """The informer of this selection, made on first use. `start` runs it."""
+        """The informer of this selection, created on first use. `start` runs it."""
         key = " ".join((resource, namespace, fields, labels))
         informer = self._informers.get(key)
         if informer is None:
@@ -330,7 +330,7 @@ class InformerFactory:
 
     @contextlib.contextmanager
     def registering(self, owner: str) -> Iterator[None]:
-        """Everything asked for or registered inside belongs to owner. Must not suspend."""
+        """Everything requested or registered inside belongs to the owner. Must not suspend."""
         before, self._registrar.owner = self._registrar.owner, owner
         try:
             yield
@@ -338,30 +338,32 @@ class InformerFactory:
             self._registrar.owner = before
 
     def detach(self, owner: str) -> None:
-        """The owner has stopped: nobody is told any more. The caches stay."""
+        """Removes the handlers of an owner that has stopped. The caches stay."""
         for informer in self._registrar.used.pop(owner, {}).values():
             informer.detach(owner)
 
     @property
     def owner(self) -> str:
-        """Who registers at the moment."""
+        """The owner that is registering at the moment."""
         return self._registrar.owner
 
     def drop(self, resource: str) -> None:
-        """The resource is gone, and its caches with it."""
-        for key in [key for key, one in self._informers.items() if one.resource == resource]:
+        """Drops the caches of a resource that is no longer served."""
+        for key in [
+            key for key, informer in self._informers.items() if informer.resource == resource
+        ]:
             self._informers.pop(key).end()
             self._running.discard(key)
             for used in self._registrar.used.values():
                 used.pop(key, None)
 
     def read_by(self, owner: str) -> list[str]:
-        """The resources whose caches the owner asked for, in that order."""
+        """The resources whose caches the owner requested, in that order."""
         used = self._registrar.used.get(owner, {})
         return list(dict.fromkeys(informer.resource for informer in used.values()))
 
     def start(self) -> None:
-        """Run every informer that does not run yet."""
+        """Starts every informer that is not running yet."""
         for key, informer in self._informers.items():
             if key not in self._running:
                 self._running.add(key)
@@ -369,7 +371,7 @@ class InformerFactory:
                 self._group.spawn(name, informer.run())
 
     async def synced(self, owner: str = "") -> None:
-        """Wait until every informer (that the owner asked for) has its first list."""
+        """Waits until every informer (of the owner, if given) has its first list."""
         informers = self._registrar.used.get(owner, {}) if owner else self._informers
         for informer in list(informers.values()):
             await informer.synced.wait()

@@ -1,6 +1,6 @@
-"""What pods, claims and volumes say of each other: who uses what, who may have what. Pure.
+"""How pods, claims and volumes refer to each other, and which volume suits a claim. Pure.
 
-Shared by the controller that binds volumes and the scheduler, which decides for claims that wait
+Shared by the volume binder and by the scheduler, which chooses volumes for claims that wait
 for their first consumer.
 
 Models kubernetes pkg/controller/volume/persistentvolume/util/util.go.
@@ -31,8 +31,8 @@ NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _NONE: tuple[str, ...] = ()
 
 
-def of_pod(pod: Object) -> tuple[str, ...]:
-    """Keys of the claims a pod mounts, also of those that are made for it."""
+def claims_of_pod(pod: Object) -> tuple[str, ...]:
+    """Keys of the claims a pod mounts, including those of its ephemeral volumes."""
     volumes = pod["spec"].get("volumes")
     if not volumes:
         return _NONE
@@ -50,44 +50,46 @@ def of_pod(pod: Object) -> tuple[str, ...]:
 
 
 # pods by the claims they mount
-BY_CLAIM = ("claim", of_pod)
+BY_CLAIM = ("claim", claims_of_pod)
 
 
 def is_bound(claim: Object) -> bool:
-    """Whether claim and volume have found each other, and both say so."""
+    """Whether the claim is completely bound to a volume."""
     return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in meta.annotations_of(claim)
 
 
-def waits(storage_class: Object | None) -> bool:
-    """Whether claims of the class wait for a pod that uses them."""
+def waits_for_consumer(storage_class: Object | None) -> bool:
+    """Whether claims of the class are bound only when a pod uses them."""
     if storage_class is None:
         return False
     return bool(storage_class.get("volumeBindingMode") == "WaitForFirstConsumer")
 
 
 def class_of(obj: Object) -> str:
-    """The storage class of a claim or of a volume; empty when there is none."""
+    """The storage class of a claim or volume; empty when it has none."""
     annotated = meta.annotations_of(obj).get(CLASS_ANNOTATION)
     return annotated or obj["spec"].get("storageClassName") or ""
 
 
 def default_class(classes: Iterable[Object]) -> str:
-    """The class that claims get which name none: the newest of the default ones."""
-    found = [
-        (str(one["metadata"].get("creationTimestamp") or ""), meta.name_of(one))
-        for one in classes
-        if any(meta.annotations_of(one).get(name) == "true" for name in DEFAULT_ANNOTATIONS)
+    """The newest default class, which claims without a class get; empty if there is none."""
+    defaults = [
+        (str(storage_class["metadata"].get("creationTimestamp") or ""), meta.name_of(storage_class))
+        for storage_class in classes
+        if any(
+            meta.annotations_of(storage_class).get(name) == "true" for name in DEFAULT_ANNOTATIONS
+        )
     ]
-    newest = max((since for since, _ in found), default="")
-    return min((name for since, name in found if since == newest), default="")
+    newest = max((created for created, _ in defaults), default="")
+    return min((name for created, name in defaults if created == newest), default="")
 
 
-def asked(claim: Object) -> str:
+def requested_storage(claim: Object) -> str:
     return str(claim["spec"]["resources"]["requests"]["storage"])
 
 
 def is_for(volume: Object, claim: Object) -> bool:
-    """Whether the volume is kept for that claim: bound to it, or reserved under its name."""
+    """Whether the volume is bound to the claim or pre-bound to it by name."""
     reference = volume["spec"].get("claimRef")
     if reference is None:
         return False
@@ -99,12 +101,12 @@ def is_for(volume: Object, claim: Object) -> bool:
 
 
 def bound(volume: Object, claim: Object) -> Object:
-    """The volume as it is when it belongs to the claim; itself when it does already."""
+    """Returns the volume bound to the claim; the same object if it is bound already."""
     reference = volume["spec"].get("claimRef") or {}
     if is_for(volume, claim) and reference.get("uid"):
         return volume
     changed = meta.with_path(volume, ("spec", "claimRef"), events.reference(claim))
-    if is_for(volume, claim):  # somebody else reserved it
+    if is_for(volume, claim):  # the user pre-bound it
         return changed
     return meta.with_path(changed, ("metadata", "annotations", BOUND_BY_CONTROLLER), "yes")
 
@@ -116,26 +118,26 @@ def best_match(
     reserved_only: bool = False,
     reachable: Callable[[Object], bool] | None = None,
 ) -> Object | None:
-    """The volume reserved for the claim, else the smallest free one that suits it.
+    """Returns the volume pre-bound to the claim, else the smallest suitable free one.
 
-    `reachable` says whether a node can use a volume: one that is reserved and cannot be reached
-    is no match, and neither is any other. `reserved_only` leaves free volumes alone.
+    `reachable` tells whether a node can use a volume; if the pre-bound one is unreachable, nothing
+    matches. `reserved_only` skips free volumes.
     """
     spec = claim["spec"]
     selector = labels.from_label_selector(spec["selector"]) if spec.get("selector") else None
-    wanted = quantity.parse(asked(claim))
-    found: list[tuple[quantity.Quantity, str, Object]] = []
+    requested = quantity.parse(requested_storage(claim))
+    matches: list[tuple[quantity.Quantity, str, Object]] = []
     for volume in volumes:
         offered = volume["spec"]
         if meta.is_deleting(volume) or _mode(offered) != _mode(spec):
             continue
-        mine = is_for(volume, claim)
-        if not mine and offered.get("claimRef") is not None:
+        reserved = is_for(volume, claim)
+        if not reserved and offered.get("claimRef") is not None:
             continue
         size = quantity.parse(offered["capacity"]["storage"])
-        if size < wanted:
+        if size < requested:
             continue
-        if mine:
+        if reserved:
             return volume if reachable is None or reachable(volume) else None
         if reserved_only or (volume.get("status") or {}).get("phase") != "Available":
             continue
@@ -146,16 +148,16 @@ def best_match(
         if not set(spec["accessModes"]) <= set(offered["accessModes"]):
             continue
         if reachable is None or reachable(volume):
-            found.append((size, meta.name_of(volume), volume))
-    return min(found, key=lambda item: item[:2])[2] if found else None
+            matches.append((size, meta.name_of(volume), volume))
+    return min(matches, key=lambda item: item[:2])[2] if matches else None
 
 
 def mismatch(volume: Object, claim: Object) -> str:
-    """Why a claim that asks for this very volume cannot have it; empty when it can."""
+    """Why a claim cannot be bound to the volume it names; empty when it can."""
     spec, offered = claim["spec"], volume["spec"]
     if meta.is_deleting(volume):
         return f'the volume is marked for deletion "{meta.name_of(volume)}"'
-    if quantity.parse(offered["capacity"]["storage"]) < quantity.parse(asked(claim)):
+    if quantity.parse(offered["capacity"]["storage"]) < quantity.parse(requested_storage(claim)):
         return "requested PV is too small"
     if class_of(volume) != class_of(claim):
         return "storageClassName does not match"

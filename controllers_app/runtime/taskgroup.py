@@ -1,7 +1,7 @@
-"""A group of tasks that is stopped or killed as one: what a process is to its threads.
+"""A group of tasks that is stopped or killed together, like the threads of a process.
 
-A task that ends leaves the group by itself. Killing closes the coroutines where they stand:
-nothing they hold in memory is finished or written, as after SIGKILL.
+A task leaves the group when it ends. Killing closes the coroutines where they are: nothing they
+hold in memory is finished or written, as after SIGKILL.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from apiserver_app.machinery.kernel import Cancelled, Kernel, Task
 
 
 class TaskGroup:
-    """Tasks of one role. `on_error` is called when a task ends by a programmer's error."""
+    """Tasks of one component. `on_error` is called when a task ends with an unexpected error."""
 
     def __init__(self, kernel: Kernel, name: str) -> None:
         self.name = name
@@ -33,24 +33,24 @@ class TaskGroup:
         background: bool | None = None,
         span: int = 0,
     ) -> Task:
-        """Start a task of this group. Unlike `kernel.spawn` it belongs to no span by default."""
+        """Starts a task in this group; unlike with `kernel.spawn`, by default in no span."""
         task = self._kernel.spawn(name, coro, background=background, span=span)
         self._tasks[task] = None
         task.on_done.append(self._left)
         return task
 
     def at_end(self, call: Callable[[], None]) -> None:
-        """Call this when the group is cancelled or killed: to cut what others hold of it."""
+        """Registers a callback for when the group is cancelled or killed."""
         self._at_end.append(call)
 
     def cancel(self) -> None:
-        """Ask every task to end: each gets Cancelled and may clean up."""
+        """Cancels every task: each gets Cancelled and may clean up."""
         self._end()
         for task in list(self._tasks):
             self._kernel.cancel(task)
 
     def kill(self) -> None:
-        """End every task now. The task that calls this, if it is a member, is cancelled."""
+        """Ends every task now. A member task that calls this is cancelled instead."""
         self._end()
         for task in list(self._tasks):
             if task is self._kernel.current:
@@ -59,12 +59,12 @@ class TaskGroup:
                 self._kernel.kill(task)
 
     def give_up(self, error: Exception) -> None:
-        """Report, from inside, that this role cannot go on."""
+        """Reports from inside that the component cannot continue."""
         if self.on_error is not None:
             self.on_error(error)
 
     async def join(self) -> None:
-        """Wait until every task has ended."""
+        """Waits until every task has ended."""
         while self._tasks:
             await self._kernel.join(next(iter(self._tasks)))
 

@@ -1,17 +1,17 @@
-"""What a controller watches, and which keys that makes.
+"""The declarations of what a controller watches and which keys the changes enqueue.
 
-A controller declares it, and the runtime makes informers, indexes and handlers of it:
+The runtime turns a controller's declaration into informers, indexes and handlers:
 
     watches = (
         For("replicasets.apps"),                    # what it reconciles: the object's own key
-        Owns("pods", "ReplicaSet"),                 # what those control: the key of the controller
-        Watches("nodes", on=DELETED, keys=...),     # anything else, with a function that gives keys
-        Reads("namespaces"),                        # a cache to look things up in: no keys
+        Owns("pods", "ReplicaSet"),                 # their children: the key of the controller
+        Watches("nodes", on=DELETED, keys=...),     # anything else: keys from a function
+        Reads("namespaces"),                        # a cache for look-ups: no keys
     )
 
-`on` says which events count, `when` which objects, `changed` which updates; `after` is a delay in
-seconds. `keys` is a function of the controller and the object. Handlers run in the informer's task
-and must not suspend.
+`on` filters by event, `when` by object, `changed` by update; `after` delays the key, in seconds.
+`keys` is a function of the controller and the object. Handlers run in the informer's task and must
+not suspend.
 
 Models controller-runtime pkg/builder/controller.go (For, Owns, Watches) and pkg/predicate, and
 kubernetes pkg/controller/replicaset/replica_set.go (addPod, updatePod, deletePod).
@@ -36,7 +36,7 @@ from controllers_app.runtime.workqueue import WorkQueue
 
 
 class On(enum.Flag):
-    """What happened to an object."""
+    """The kind of a watch event."""
 
     ADDED = enum.auto()
     UPDATED = enum.auto()
@@ -50,7 +50,7 @@ Handlers = tuple[OnAdd | None, OnUpdate | None, OnDelete | None]
 
 
 class Watcher(Protocol):
-    """A controller, as far as its declaration needs it."""
+    """The part of a controller that its declarations use."""
 
     watches: tuple[Watch, ...]
     queue: WorkQueue
@@ -69,9 +69,9 @@ def label_selector(owner: Object) -> labels.Selector:
 
 @dataclass(frozen=True)
 class Reads:
-    """A cache that the controller looks things up in; its changes make no keys.
+    """A cache for look-ups; its changes enqueue no keys.
 
-    With `optional` there is no cache where the API server does not serve the resource.
+    An `optional` resource gets no cache if the API server does not serve it.
     """
 
     resource: str
@@ -84,7 +84,7 @@ class Reads:
 
 @dataclass(frozen=True)
 class Filtered(Reads):
-    """Which events make keys, and how soon."""
+    """Base of watches that choose which events enqueue keys, and after which delay."""
 
     on: On = field(default=ADDED | UPDATED | DELETED, kw_only=True)
     when: Callable[[Object], Any] | None = field(default=None, kw_only=True)
@@ -93,22 +93,22 @@ class Filtered(Reads):
     background: bool | None = field(default=None, kw_only=True)
 
     def filtered(self, controller: Watcher, keys: Callable[[Object], Iterable[str]]) -> Handlers:
-        """Handlers that add the keys of an object as it is now."""
+        """Handlers that enqueue the keys of an object's new state."""
         when, changed, add = self.when, self.changed, self._add(controller.queue)
 
-        def put(obj: Object, revision: int) -> None:
+        def enqueue(obj: Object, revision: int) -> None:
             if when is None or when(obj):
                 for key in keys(obj):
                     add(key, revision)
 
         def update(old: Object, obj: Object, revision: int) -> None:
             if changed is None or changed(old, obj):
-                put(obj, revision)
+                enqueue(obj, revision)
 
         return (
-            put if ADDED in self.on else None,
+            enqueue if ADDED in self.on else None,
             update if UPDATED in self.on else None,
-            put if DELETED in self.on else None,
+            enqueue if DELETED in self.on else None,
         )
 
     def _add(self, queue: WorkQueue) -> Callable[[str, int], None]:
@@ -127,7 +127,7 @@ class For(Filtered):
 
     def handlers(self, controller: Watcher) -> Handlers:
         on_add, on_update, on_delete = self.filtered(controller, lambda obj: (meta.key_of(obj),))
-        if on_delete is None or not any(isinstance(one, Owns) for one in controller.watches):
+        if on_delete is None or not any(isinstance(watch, Owns) for watch in controller.watches):
             return on_add, on_update, on_delete
         expectations, queue = controller.expectations, controller.queue
 
@@ -141,9 +141,9 @@ class For(Filtered):
 
 @dataclass(frozen=True)
 class Watches(Filtered):
-    """Other objects that matter: `keys` gives the keys that an object's change makes.
+    """Related objects: `keys` returns the keys that a change of the object enqueues.
 
-    On an update `update_keys`, if there is one, is asked instead, with the object before and after.
+    For updates `update_keys`, if given, is called instead, with the old and the new object.
     """
 
     keys: Callable[[Any, Object], Iterable[str]] = field(kw_only=True)
@@ -166,11 +166,11 @@ class Watches(Filtered):
 
 @dataclass(frozen=True)
 class Owns(Reads):
-    """Objects that are controlled by those of `For`, which are of this kind.
+    """Children of the reconciled objects, which are of `kind`.
 
-    A change makes the key of the controller. An object without one makes the keys of all that
-    could adopt it, by their `selector`; None: they adopt nothing. What the controller expected to
-    see created or deleted counts as observed.
+    A change enqueues the key of the controlling object, or for an orphan the keys of all objects
+    whose `selector` matches it (None: they adopt nothing). Expected creations and deletions are
+    marked as observed.
     """
 
     kind: str
@@ -237,10 +237,10 @@ class _Owned:
 
 @dataclass(frozen=True)
 class Every:
-    """All resources that `select` chooses, built in or custom, for as long as they are served.
+    """All served resources that `select` chooses, built-in and custom.
 
-    The functions get the controller, the resource and the object (on an update before and after).
-    The caches are in the controller's `every`.
+    The functions get the controller, the resource and the object (for updates the old and the new
+    one). The caches are in the controller's `every`.
     """
 
     select: Callable[[Sequence[ResourceInfo]], Sequence[ResourceInfo]]
@@ -250,18 +250,18 @@ class Every:
     delete_keys: Callable[[Any, str, Object], Iterable[str]] = field(kw_only=True)
 
     def register(self, controller: Watcher, informers: InformerFactory) -> None:
-        """Follow what is built in now, and custom resources as they come and go."""
+        """Watches the built-in resources, and custom resources as they appear and disappear."""
 
-        def appeared(info: ResourceInfo, cache: Informer) -> None:
+        def appear(info: ResourceInfo, cache: Informer) -> None:
             if self.select((info,)):
                 self._follow(controller, info.key, cache)
 
-        def gone(info: ResourceInfo) -> None:
+        def disappear(info: ResourceInfo) -> None:
             controller.every.pop(info.key, None)
 
         for info in self.select(controller.resources.all):
             self._follow(controller, info.key, informers.informer(info.key))
-        CustomResourceInformers(informers, controller.resources, appeared, gone)
+        CustomResourceInformers(informers, controller.resources, appear, disappear)
 
     def _follow(self, controller: Watcher, resource: str, cache: Informer) -> None:
         add, add_keys, update_keys = controller.queue.add, self.add_keys, self.update_keys
@@ -287,23 +287,23 @@ Watch = Reads | Every
 
 
 def caches(controller: Watcher, informers: InformerFactory) -> dict[str, Informer]:
-    """The informers of the declared resources, with the indexes that they need."""
-    found: dict[str, Informer] = {}
+    """Returns the informers of the declared resources, with the indexes they need."""
+    informers_by_resource: dict[str, Informer] = {}
     for watch in controller.watches:
         if isinstance(watch, Every):
             continue
         if watch.optional and watch.resource not in controller.resources.by_key:
             continue
-        cache = found[watch.resource] = informers.informer(watch.resource)
+        cache = informers_by_resource[watch.resource] = informers.informer(watch.resource)
         if watch.index is not None:
             cache.index(*watch.index)
         if isinstance(watch, Owns):
             cache.index(*indexes.BY_CONTROLLER)
-    return found
+    return informers_by_resource
 
 
 def register(controller: Watcher, informers: InformerFactory) -> None:
-    """Handle the changes of each declared resource, in the order of the declaration."""
+    """Registers the handlers of each declared resource, in the order of declaration."""
     by_resource: dict[str, list[Handlers]] = {}
     for watch in controller.watches:
         if isinstance(watch, Every):
@@ -321,12 +321,12 @@ def register(controller: Watcher, informers: InformerFactory) -> None:
 
 
 def reconciled(controller: Watcher) -> str:
-    """The resource of the first `For`; empty without one."""
-    return next((one.resource for one in controller.watches if isinstance(one, For)), "")
+    """The resource of the first `For`; empty if there is none."""
+    return next((watch.resource for watch in controller.watches if isinstance(watch, For)), "")
 
 
 def owner_key(obj: Object, kind: str, owners: Informer) -> str:
-    """The key of the object's controller if it is of that kind and still the same; else empty."""
+    """The key of the object's controller if it has that kind and still exists; else empty."""
     controller = meta.controller_of(obj)
     if controller is None or controller["kind"] != kind:
         return ""
@@ -336,28 +336,28 @@ def owner_key(obj: Object, kind: str, owners: Informer) -> str:
 
 
 def selecting(owners: Informer, obj: Object, selector_of: SelectorOf = label_selector) -> list[str]:
-    """The keys of those in the object's namespace whose selector matches its labels."""
-    found = meta.labels_of(obj)
+    """The keys of the owners in the object's namespace whose selector matches its labels."""
+    object_labels = meta.labels_of(obj)
     return [
         key
         for key, owner in sorted(owners.by("namespace", meta.namespace_of(obj)).items())
-        if selector_of(owner).matches(found)
+        if selector_of(owner).matches(object_labels)
     ]
 
 
 def own_key(controller: Any, obj: Object) -> tuple[str]:
-    """The key of the reconciled object that has this object's name."""
+    """The key of the reconciled object that has the same namespace and name."""
     return (meta.key_of(obj),)
 
 
 def _joined(handlers: Sequence[Any]) -> Any:
-    """One handler that calls all that there are; None without any."""
-    found = [handler for handler in handlers if handler is not None]
-    if len(found) < 2:
-        return found[0] if found else None
+    """Combines handlers into one that calls all of them; None if there are none."""
+    present = [handler for handler in handlers if handler is not None]
+    if len(present) < 2:
+        return present[0] if present else None
 
     def call(*args: Any) -> None:
-        for handler in found:
+        for handler in present:
             handler(*args)
 
     return call

@@ -52,7 +52,7 @@ def build(
     """The scheduler as a component that can be started, stopped and killed."""
 
     async def main(group: TaskGroup) -> None:
-        made.shown = scheduler = Scheduler(kernel, probe, rand, client, group, version)
+        made.metrics_source = scheduler = Scheduler(kernel, probe, rand, client, group, version)
         await scheduler.run()
 
     made = Component(kernel, probe, NAME, main, _facts())

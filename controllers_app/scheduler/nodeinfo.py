@@ -54,7 +54,7 @@ class PodInfo:
         self.requests = _shared(pod_requests(pod))
         self.nonzero = _shared(pod_requests(pod, nonzero=True))
         self.ports = host_ports(pod)
-        self.claims = persistentvolumes.of_pod(pod)
+        self.claims = persistentvolumes.claims_of_pod(pod)
         self.affinity = affinities.parse(pod) if self.spec.get("affinity") else None
         pairs = tuple(sorted(meta.labels_of(pod).items()))
         self.group = Group(self.namespace, pairs, meta.is_deleting(pod))

@@ -47,13 +47,15 @@ def servers(built: Mapping[str, Role], kernel: Kernel, clients: Clients) -> tupl
         first, *controllers = role.components.values()
         if first.state != "running":
             return None
-        queues = [one.shown for one in controllers if isinstance(one.shown, WorkQueue)]
+        queues = [
+            one.metrics_source for one in controllers if isinstance(one.metrics_source, WorkQueue)
+        ]
         return _queues(queues, kernel)
 
     def scheduler() -> bytes | None:
         (one,) = built[SCHEDULER].components.values()
-        running = one.state == "running" and isinstance(one.shown, Scheduler)
-        return _scheduler(one.shown) if running else None
+        running = one.state == "running" and isinstance(one.metrics_source, Scheduler)
+        return _scheduler(one.metrics_source) if running else None
 
     def asking(name: str) -> Client:
         return clients.client(f"system:{name}", name)

@@ -112,7 +112,9 @@ class VolumeBinderController(Controller):
         name = claim["spec"].get("volumeName")
         if name:
             return await self._sync_asked(claim, name)
-        waits = persistentvolumes.waits(self._classes.get(persistentvolumes.class_of(claim)))
+        waits = persistentvolumes.waits_for_consumer(
+            self._classes.get(persistentvolumes.class_of(claim))
+        )
         volume = persistentvolumes.best_match(claim, self._volumes.list(), reserved_only=waits)
         if volume is not None:
             return await self._bind(claim, volume)
@@ -216,7 +218,7 @@ class VolumeBinderController(Controller):
                 "annotations": {PROVISIONED_BY: storage_class["provisioner"]},
             },
             "spec": {
-                "capacity": {"storage": persistentvolumes.asked(claim)},
+                "capacity": {"storage": persistentvolumes.requested_storage(claim)},
                 "accessModes": spec["accessModes"],
                 "claimRef": events.reference(claim),
                 "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
@@ -305,7 +307,7 @@ class VolumeBinderController(Controller):
         ]
 
     def _unbound_claims_of(self, pod: Object) -> list[str]:
-        found = [(key, self._claims.get(key)) for key in persistentvolumes.of_pod(pod)]
+        found = [(key, self._claims.get(key)) for key in persistentvolumes.claims_of_pod(pod)]
         return [
             key
             for key, claim in found

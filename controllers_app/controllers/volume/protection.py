@@ -29,7 +29,7 @@ class ClaimProtectionController(Controller):
             "pods",
             on=DELETED,
             index=persistentvolumes.BY_CLAIM,
-            keys=lambda self, pod: persistentvolumes.of_pod(pod),
+            keys=lambda self, pod: persistentvolumes.claims_of_pod(pod),
         ),
     )
 

@@ -68,13 +68,15 @@ class VolumeBinding(VolumePlugin):
                 return No((wrong,), UNRESOLVABLE)
             if persistentvolumes.is_bound(claim):
                 state.bound.append(claim)
-            elif claim["spec"].get("volumeName") or not persistentvolumes.waits(
+            elif claim["spec"].get("volumeName") or not persistentvolumes.waits_for_consumer(
                 self.volumes.storage_class(claim)
             ):
                 return _UNBOUND
             else:
                 state.delayed.append(claim)
-        state.delayed.sort(key=lambda claim: quantity.parse(persistentvolumes.asked(claim)))
+        state.delayed.sort(
+            key=lambda claim: quantity.parse(persistentvolumes.requested_storage(claim))
+        )
         return state
 
     def filter(self, state: _State, pod: PodInfo, node: NodeInfo) -> No | None:

@@ -49,7 +49,7 @@ class VolumeZone(VolumePlugin):
                 return No((not_found(key),), UNRESOLVABLE)
             name = claim["spec"].get("volumeName")
             if not name:
-                if persistentvolumes.waits(self.volumes.storage_class(claim)):
+                if persistentvolumes.waits_for_consumer(self.volumes.storage_class(claim)):
                     continue
                 return No(("PersistentVolume had no name",), UNRESOLVABLE)
             volume = self.volumes.volume(name)
