@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from apiserver_app.machinery.syntax import goduration
+
 FOREGROUND_MAX = 5
 
 
@@ -33,3 +35,8 @@ class Backoff:
     @property
     def is_background(self) -> bool:
         return self.count > FOREGROUND_MAX
+
+
+def go_duration(seconds: float) -> str:
+    """A Go duration rounded to milliseconds: 641ms, 1.234s, 1m2.5s, 5m0s."""
+    return goduration.text(round(seconds * 1000) * goduration.MILLISECOND)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from apiserver_app.machinery.client import Client
@@ -9,9 +10,13 @@ from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
+from controllers_app.containerruntime.hosts import Hosts
+from controllers_app.cri.images import Catalog
 from controllers_app.kubelet import steps
-from controllers_app.kubelet.kubelet import Kubelet, address_of
-from controllers_app.kubelet.nodes import Directory
+from controllers_app.kubelet.dependencies import Dependencies, address_of, cidr_of
+from controllers_app.kubelet.kubelet import Kubelet
+from controllers_app.kubelet.pods.staticpods import Manifests
+from controllers_app.kubelet.server.nodes import KubeletServers
 from controllers_app.runtime.component import Component
 from controllers_app.runtime.taskgroup import TaskGroup
 
@@ -25,26 +30,23 @@ def build(
     number: int,
     *,
     version: Release,
-    directory: Directory,
-    **options: Any,
+    hosts: Hosts,
+    servers: KubeletServers,
+    images: Mapping[str, Any] | None = None,
+    capacity: Mapping[str, str] | None = None,
+    manifests: Manifests | None = None,
 ) -> Component:
     """The kubelet of node `name`; nothing of a former run is left when it starts, but for what is
     inside of the node's containers."""
-    directory.station(name, address_of(number))
+    servers.add(hosts.add(name, address_of(number)))
 
     async def main(group: TaskGroup) -> None:
-        kubelet = Kubelet(
-            kernel,
-            probe,
-            rand,
-            client,
-            group,
-            name,
-            number,
-            version=version,
-            directory=directory,
-            **options,
+        runtime = hosts.service(name, rand, Catalog(images), cidr_of(number))
+        dependencies = Dependencies(
+            kernel, probe, client, group, runtime, name, number, version=version, capacity=capacity
         )
+        kubelet = Kubelet(dependencies, manifests)
+        servers.enter(kubelet)
         await kubelet.run()
 
     # one tells for all: a large cluster has thousands

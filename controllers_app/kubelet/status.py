@@ -12,6 +12,7 @@ from typing import Any
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from controllers_app.cri.services import ContainerRecord
 
 MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 
@@ -65,6 +66,25 @@ class Facts:
     terminal: bool = False  # nothing will be started any more
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
+
+
+def record_of(one: ContainerState) -> ContainerRecord:
+    """The instance that runs or ended last, as the container runtime knows it."""
+    return _record(one.name, one.container_id, one.state.get("running") or one.terminated or {})
+
+
+def last_record_of(one: ContainerState) -> ContainerRecord:
+    """The instance before that."""
+    state = one.last["terminated"]
+    return _record(one.name, state.get("containerID") or "", state)
+
+
+def _record(name: str, container_id: str, state: Object) -> ContainerRecord:
+    began, ended = (
+        meta.parse_time(state[key]) if state.get(key) else None
+        for key in ("startedAt", "finishedAt")
+    )
+    return ContainerRecord(name, container_id, began, ended)
 
 
 def new_container(spec: Object, kind: str, reason: str) -> ContainerState:

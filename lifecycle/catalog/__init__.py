@@ -11,7 +11,7 @@ _HERE = Path(__file__).parent
 
 
 def images() -> dict[str, dict[str, Any]]:
-    """The image catalog: normalized name -> fields of controllers_app.kubelet.images.Behaviour.
+    """The image catalog: normalized name -> fields of controllers_app.cri.images.Image.
     Sets of files are given as the files that they are."""
     data = _read("images.yaml")
     found: dict[str, dict[str, Any]] = data["images"]

@@ -12,7 +12,6 @@ pkg/scheduler/metrics/metrics.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import orjson
 
@@ -23,15 +22,13 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
-from controllers_app.kubelet.servers import Server
+from controllers_app.containerruntime.containers import Container
+from controllers_app.containerruntime.servers.server import Server
 from controllers_app.roles import CONTROLLERS, SCHEDULER
 from controllers_app.runtime.workqueue import WorkQueue
 from controllers_app.scheduler.component import PROFILE, Scheduler
 from lifecycle.cluster.clients import Clients
 from lifecycle.cluster.roles import Role
-
-if TYPE_CHECKING:
-    from controllers_app.kubelet.cells import Cell
 
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _PLAIN = "text/plain; charset=utf-8"
@@ -76,7 +73,7 @@ class _Process:
         self._show = show
         self._asking = asking
 
-    async def answer(self, _cell: Cell, _port: int, request: HttpRequest) -> HttpAnswer:
+    async def answer(self, _container: Container, _port: int, request: HttpRequest) -> HttpAnswer:
         path = request.path.partition("?")[0]
         page = self._show()
         if page is None:

@@ -49,8 +49,13 @@ from apiserver_app.registry.apiextensions import served
 from apiserver_app.registry.apiregistration import apiservices
 from apiserver_app.registry.core.service import ranges
 from controllers_app.apiextensions import component as extensions
-from controllers_app.kubelet import images, kubelet
-from controllers_app.kubelet.nodes import Directory
+from controllers_app.containerruntime.hosts import Hosts
+from controllers_app.containerruntime.servers import metricsserver
+from controllers_app.cri import images
+from controllers_app.kubelet import dependencies as kubelet
+from controllers_app.kubelet.server.nodes import KubeletServers
+from controllers_app.kubelet.volumes.contents import Contents
+from controllers_app.kubelet.volumes.persistent import PersistentVolumes
 from controllers_app.runtime.component import Component
 from lifecycle.cluster import clients, componentmetrics, housekeeping, incluster, roles
 from lifecycle.cluster.etcdvalues import Values
@@ -91,10 +96,8 @@ class Cluster:
         self.store = mvcc.Store(backend)
         self.store.recover(state.revision, state.compacted, state.leases)
         self.features = features.switched(inputs.flags.feature_gates, self.version)
-        self.resources = kinds.Resources(
-            self.version,
-            runtimeconfig.parse(inputs.flags.runtime_config, self.version),
-        )
+        served_versions = runtimeconfig.parse(inputs.flags.runtime_config, self.version)
+        self.resources = kinds.Resources(self.version, served_versions)
         self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
         self.tokens = authenticators.signer(inputs.flags, inputs.service_account_key)
         key = inputs.service_account_key
@@ -104,11 +107,13 @@ class Cluster:
             self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem,
             image_certificate=self._image_certificate,
         )  # fmt: skip
-        self.nodes = Directory(self.kernel, self.cache.get, self.cache.list)
-        self.nodes.claims.restore(state.volumes)
-        self.nodes.network.dns_address = inputs.flags.services.dns
+        self.volumes = PersistentVolumes(self.kernel, self.cache.get, state.volumes)
+        contents = Contents(self.kernel, self.cache.get, self.volumes)
+        self.hosts = Hosts(self.kernel, self.cache.get, self.cache.list, contents)
+        self.hosts.environment.dns_address = inputs.flags.services.dns
         if inputs.options.get("kubeadm"):
-            self.nodes.network.dns = phases.DNS
+            self.hosts.network.dns = phases.DNS
+        self.nodes = KubeletServers(contents)
         self.outbound.nodes = self.nodes
         self.services = apiservices.Services(self.resources, self.cache)
         self.context = self._context()
@@ -126,15 +131,22 @@ class Cluster:
         self.context.loopback = self.clients.loopback()
         self.reloads = self._reloads()
         self.server = http.Server(self.context, self.pipeline)
-        self.nodes.apiserver = incluster.InCluster(self.kernel, self.server, self.context.life)
-        self.roles = roles.build(inputs, self.context, self.nodes, self.clients, self.tokens)
-        metrics = componentmetrics.servers(self.roles, self.kernel, self.clients)
-        self.nodes.extend(processes.tools(self.etcd), metrics)
+        self.roles = roles.build(
+            inputs, self.context, self.hosts, self.nodes, self.clients, self.tokens
+        )
+        self._join_containers()
         self.definition_controllers = self._definition_controllers()
         self._housekeeping = housekeeping.Housekeeping(
             self.context, self.etcd, self.clients.loopback(), self.recorder
         )
         self.ready = False
+
+    def _join_containers(self) -> None:
+        """Let containers reach the API server, and give images what knows more than they do."""
+        self.hosts.apiserver = incluster.InCluster(self.kernel, self.server, self.context.life)
+        metrics = componentmetrics.servers(self.roles, self.kernel, self.clients)
+        servers = (*metrics, metricsserver.server(self.nodes.node))
+        self.hosts.extend(processes.tools(self.etcd), servers)
 
     # -- life -----------------------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.releases import Release
 from controllers_app import controllermanager
+from controllers_app.containerruntime.hosts import Hosts
 from controllers_app.kubelet import component as kubelet
-from controllers_app.kubelet.nodes import Directory
+from controllers_app.kubelet.server.nodes import KubeletServers
 from controllers_app.roles import ACTIONS, CONTROLLERS, KUBELET, SCHEDULER
 from controllers_app.runtime.component import Component
 from controllers_app.scheduler import component as scheduler
@@ -88,7 +89,8 @@ def runs(built: dict[str, Role], name: str) -> bool:
 def build(
     inputs: Inputs,
     context: ClusterContext,
-    directory: Directory,
+    hosts: Hosts,
+    servers: KubeletServers,
     clients: Clients,
     tokens: jwt.Tokens,
 ) -> dict[str, Role]:  # fmt: skip
@@ -124,7 +126,8 @@ def build(
                 client,
                 name,
                 number,
-                directory=directory,
+                hosts=hosts,
+                servers=servers,
                 manifests=inputs.options.get("manifests", {}).get(name),
                 **_kubelet(inputs),
             )

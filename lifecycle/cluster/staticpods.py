@@ -16,7 +16,7 @@ from apiserver_app.auth import bootstrap
 from apiserver_app.etcd.server import release_of
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
-from controllers_app.kubelet.staticpods import Manifests
+from controllers_app.kubelet.pods.staticpods import Manifests
 
 NODE, ADDRESS = "node-1", bootstrap.ADVERTISED_IP
 _PKI = "/etc/kubernetes/pki"

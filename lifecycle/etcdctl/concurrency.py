@@ -18,7 +18,7 @@ from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.etcd.keys import Keys, prefix_end
 from apiserver_app.etcd.mvcc import Entry
 from apiserver_app.etcd.watch import Watcher, watch
-from controllers_app.kubelet.shell.ends import Interrupted
+from controllers_app.shell.exits import Interrupted
 from lifecycle.etcdctl.session import BAD_ARGS, ERROR, Exit, Session
 
 ELECTION_TTL = 60

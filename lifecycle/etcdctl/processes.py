@@ -9,10 +9,10 @@ import shlex
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from controllers_app.kubelet.shell.files import FileError
-from controllers_app.kubelet.shell.interpreter import Call
-from controllers_app.kubelet.shell.streams import Taken
-from controllers_app.kubelet.shell.tools import Tool
+from controllers_app.shell.filesystem import FileError
+from controllers_app.shell.interpreter import Call
+from controllers_app.shell.streams import Taken
+from controllers_app.shell.tools import Tool
 from lifecycle.etcdctl import session
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ cmd/kubeadm/app/phases/addons/dns/manifests.go.
 from __future__ import annotations
 
 from apiserver_app.machinery.releases import Release
-from controllers_app.kubelet.network import DOMAIN
+from controllers_app.cri.environment import DOMAIN
 
 POD_CIDR = "10.244.0.0/16"
 PATCH_RELEASE = 1

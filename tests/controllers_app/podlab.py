@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from controllers_app.containerruntime.addresses import Addresses
+from controllers_app.containerruntime.service import Service
 from controllers_app.kubelet.kubelet import Kubelet
 from lifecycle.hosting import scripted
 from lifecycle.hosting.scripted import Session
@@ -71,11 +73,13 @@ def patch(session: Session, path: str, body: dict[str, Any]) -> None:
     assert answer.status == 200, answer.json()
 
 
+def addresses(session: Session, name: str = "node-1") -> Addresses:
+    """The pod addresses that are taken on a node."""
+    runtime = kubelet(session, name).dependencies.runtime
+    assert isinstance(runtime, Service)
+    return runtime.addresses
+
+
 def kubelet(session: Session, name: str = "node-1") -> Kubelet:
-    """The running kubelet, found by the task that reports its node."""
-    role = session.cluster.roles["kubelet"]
-    main = role.components[f"kubelet/{name}"]
-    task = next(task for task in session.cluster.kernel.tasks if task.name == f"{main.name}/status")
-    found = task.coro.cr_frame.f_locals["self"]._kubelet  # type: ignore[attr-defined]
-    assert isinstance(found, Kubelet)
-    return found
+    """The running kubelet."""
+    return session.cluster.nodes.kubelets[name]

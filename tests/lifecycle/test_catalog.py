@@ -8,8 +8,9 @@ import re
 import pytest
 
 from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT
-from controllers_app.kubelet import images, servers
-from controllers_app.kubelet.images import Behaviour, Catalog
+from controllers_app.containerruntime.servers import images as servers
+from controllers_app.cri import images
+from controllers_app.cri.images import Catalog, Image
 from lifecycle import catalog
 
 ENTRIES = catalog.images()
@@ -23,7 +24,7 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
     assert images.normalized(plain) == plain
     entry = ENTRIES[name]
     assert set(entry) <= images.FIELDS | {"tags"}
-    kinds = {one.name: str(one.type) for one in dataclasses.fields(Behaviour)}
+    kinds = {one.name: str(one.type) for one in dataclasses.fields(Image)}
     for key, value in entry.items():
         if key == "tags":
             assert re.compile(value)
@@ -45,6 +46,7 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
                 *(one.name for one in servers.SERVERS),
                 "kube-controller-manager",
                 "kube-scheduler",
+                "metrics-server",
             }
             assert all(0 < port < 65536 for port in value)
         elif key == "userland":

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controllers_app.kubelet import samplehooks
+from controllers_app.containerruntime.servers import samplewebhooks
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import DEPLOYMENTS, PODS, pod
@@ -55,7 +55,7 @@ def test_a_pod_that_asks_for_it_runs_with_a_sidecar(session: Session) -> None:
     found = session.request("GET", f"{PODS}/web").json()
     names = [one["name"] for one in found["spec"]["containers"]]
     assert names == ["main", "sidecar"]
-    assert found["metadata"]["annotations"][samplehooks.MARK] == "injected"
+    assert found["metadata"]["annotations"][samplewebhooks.MARK] == "injected"
     assert found["status"]["phase"] == "Running"
     assert all(one["ready"] for one in found["status"]["containerStatuses"])
     assert len(session.request("GET", f"{PODS}/plain").json()["spec"]["containers"]) == 1

@@ -155,7 +155,7 @@ class ClusterHost:
         cluster = self.cluster
         store = cluster.store
         batch = cluster.recorder.take(cluster.value_of)
-        volumes = cluster.nodes.claims.changed(whole=last)
+        volumes = cluster.volumes.changed(whole=last)
         if batch is None and not store.pending and not self._inputs and not volumes:
             return self._released()
         state = cluster.state

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers_app.kubelet import images, probes, status
-from controllers_app.kubelet.backoff import Backoff
-from controllers_app.kubelet.images import Behaviour, Catalog
-from controllers_app.kubelet.podworker import TRANSITIONS
-from controllers_app.kubelet.probes import Moment
-from controllers_app.kubelet.runtime import Addresses, NoAddress, go_duration
+from controllers_app.containerruntime.addresses import Addresses
+from controllers_app.cri import images
+from controllers_app.cri.images import Catalog, Image
+from controllers_app.cri.services import NoAddress
+from controllers_app.kubelet import status
+from controllers_app.kubelet.backoff import Backoff, go_duration
+from controllers_app.kubelet.pods.worker import TRANSITIONS
+from controllers_app.kubelet.prober import forecast
+from controllers_app.kubelet.prober.forecast import Moment
 from controllers_app.kubelet.status import ContainerState
 
 # -- addresses ------------------------------------------------------------------------------------
@@ -105,20 +108,20 @@ def noted(**notes: str) -> dict[str, Any]:
 def test_an_annotation_for_one_container_wins_over_one_for_all() -> None:
     pod = noted(exit_code="1")
     pod["metadata"]["annotations"][images.PREFIX + "b.exit-code"] = "2"
-    plain = Behaviour("x")
+    plain = Image("x")
     assert images.for_container(plain, pod, "a").exit_code == 1
     assert images.for_container(plain, pod, "b").exit_code == 2
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "nan", ""])
 def test_an_annotation_that_cannot_be_read_is_ignored(text: str) -> None:
-    plain = Behaviour("x")
+    plain = Image("x")
     assert images.for_container(plain, noted(run_seconds=text), "c") == plain
 
 
 def test_never_is_a_time_and_a_huge_one_is_cut() -> None:
     pod = noted(ready_after_seconds="never", stop_seconds="1e300", run_seconds="never")
-    found = images.for_container(Behaviour("x", runs_seconds=1), pod, "c")
+    found = images.for_container(Image("x", runs_seconds=1), pod, "c")
     assert found.ready_seconds == images.NEVER and found.runs_seconds is None
     assert found.stop_seconds == images.SECONDS_MAX
 
@@ -132,7 +135,7 @@ def test_an_image_that_is_in_no_catalog_is_plausible_and_always_the_same() -> No
 
 
 def told(spec: dict[str, Any], limit: int = 6, **behaviour: Any) -> list[tuple[float, str]]:
-    found = probes.moments(spec, Behaviour("x", **behaviour))
+    found = forecast.moments(spec, Image("x", **behaviour))
     return [(one.at, one.what) for one in itertools.islice(found, limit)]
 
 
@@ -179,7 +182,7 @@ def test_probes_that_will_say_nothing_new_have_no_moments() -> None:
 
 def test_failures_that_never_end_are_marked_as_such() -> None:
     spec = {"readinessProbe": {"periodSeconds": 1}}
-    found = probes.moments(spec, Behaviour("x", ready_seconds=images.NEVER))
+    found = forecast.moments(spec, Image("x", ready_seconds=images.NEVER))
     first, second, third = itertools.islice(found, 3)
     assert not first.endless and second.endless and third.endless
     assert isinstance(first, Moment)

@@ -12,7 +12,7 @@ from lifecycle import catalog
 from lifecycle.cluster import staticpods
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import DEPLOYMENTS, pod
-from tests.controllers_app.kubelet.nodelab import execute
+from tests.controllers_app.nodelab import execute
 from tests.controllers_app.podlab import create
 from tests.controllers_app.podlab import pod as box
 

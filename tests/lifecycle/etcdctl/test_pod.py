@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.kubelet.nodelab import execute
+from tests.controllers_app.nodelab import execute
 from tests.controllers_app.podlab import cluster, create, pod
 from tests.lifecycle.etcdctl.test_console import Shell
 

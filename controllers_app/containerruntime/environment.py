@@ -1,0 +1,71 @@
+"""What all containers of a cluster share, and what those of one node do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+from apiserver_app.apis import servicenet
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.meta import Object
+from controllers_app.containerruntime import hostdisk
+from controllers_app.containerruntime.sandboxes import PodSandbox
+from controllers_app.cri.services import Volumes
+from controllers_app.shell import tools
+from controllers_app.shell.filesystem import Files, Folder
+from controllers_app.shell.tools import Tool
+
+Lookup = Callable[[str, str, str], Object | None]
+Listing = Callable[[str, str], Sequence[Object]]
+
+
+class Environment:
+    """`lookup` and `listing` read what the kubelets' and the proxies' watches hold: services,
+    endpoints, config maps, secrets."""
+
+    def __init__(self, kernel: Kernel, lookup: Lookup, listing: Listing, volumes: Volumes) -> None:
+        self.kernel = kernel
+        self.lookup = lookup
+        self.listing = listing
+        self.volumes = volumes
+        self.tools = tools.by_set(tools.TOOLS)
+        self.templates: dict[str, Folder] = {}  # image -> its files
+        self.dns_address = servicenet.DEFAULT.dns
+        self._ids = 0
+
+    def exec_id(self) -> str:
+        """What the runtime calls the next process that it is asked to start."""
+        self._ids += 1
+        return hashlib.sha256(str(self._ids).encode()).hexdigest()
+
+    def extend(self, more: Sequence[Tool]) -> None:
+        """Give images further commands; the catalog names their sets."""
+        for name, commands in tools.by_set(tuple(more)).items():
+            self.tools.setdefault(name, {}).update(commands)
+
+
+class Host:
+    """One node as its containers see it: what stays when its kubelet is replaced."""
+
+    def __init__(self, environment: Environment, name: str, address: str) -> None:
+        self.environment = environment
+        self.name = name
+        self.address = address
+        self.sandboxes: dict[str, PodSandbox] = {}  # by the pod's uid, while the kubelet runs
+        self._disk: Files | None = None
+
+    @property
+    def dns_address(self) -> str:
+        return self.environment.dns_address
+
+    @property
+    def disk(self) -> Files:
+        """What pods find by hostPath."""
+        if self._disk is None:
+            environment = self.environment
+            commands = environment.tools.get(hostdisk.TOOLS, {})
+            root = hostdisk.laid_out(
+                self.name, self.address, commands, environment.kernel.now, environment.dns_address
+            )
+            self._disk = Files(root)
+        return self._disk

@@ -1,0 +1,53 @@
+"""The container runtimes of all nodes of a cluster, and the network between them.
+
+They outlive the kubelets: a node whose kubelet is away keeps its containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.rand import Rand
+from controllers_app.containerruntime.containers import Container, Containers
+from controllers_app.containerruntime.environment import Environment, Host, Listing, Lookup
+from controllers_app.containerruntime.machine import ApiServer, Machine
+from controllers_app.containerruntime.network import Network
+from controllers_app.containerruntime.processes import ContainerProcess
+from controllers_app.containerruntime.servers import images
+from controllers_app.containerruntime.servers.server import Server
+from controllers_app.containerruntime.service import Service
+from controllers_app.cri.images import Catalog
+from controllers_app.cri.services import Volumes
+from controllers_app.shell.streams import Sink
+from controllers_app.shell.tools import Tool
+
+
+class Hosts:
+    """Every node of the cluster by its name."""
+
+    def __init__(self, kernel: Kernel, lookup: Lookup, listing: Listing, volumes: Volumes) -> None:
+        self.environment = Environment(kernel, lookup, listing, volumes)
+        self.apiserver: ApiServer | None = None  # as containers reach it
+        self.nodes: dict[str, Containers] = {}
+        self._servers: dict[str, Server] = {one.name: one for one in images.SERVERS}
+        self.network = Network(self.environment, self.nodes, self._servers)
+
+    def extend(self, tools: Sequence[Tool] = (), servers: Sequence[Server] = ()) -> None:
+        """Give images further commands and servers; the catalog names their sets."""
+        self.environment.extend(tools)
+        self._servers.update((one.name, one) for one in servers)
+
+    def add(self, name: str, address: str) -> Host:
+        """The node of that name."""
+        if name not in self.nodes:
+            host = Host(self.environment, name, address)
+            self.nodes[name] = Containers(host, self._machine)
+        return self.nodes[name].host
+
+    def service(self, name: str, rand: Rand, catalog: Catalog, cidr: str) -> Service:
+        """The runtime of a node, for one run of its kubelet."""
+        return Service(self.nodes[name], self.network, rand, catalog, cidr)
+
+    def _machine(self, container: Container, process: ContainerProcess, stderr: Sink) -> Machine:
+        return Machine(container, process, stderr, self.network, self.apiserver)

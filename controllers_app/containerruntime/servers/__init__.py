@@ -1,0 +1,1 @@
+"""What servers of images answer on their ports."""

@@ -1,0 +1,179 @@
+"""The variables of a container's processes, as the kubelet and the runtime set them. Pure.
+
+Models kubernetes pkg/kubelet/kubelet_pods.go (makeEnvironmentVariables, getServiceEnvVarMap),
+pkg/kubelet/envvars/envvars.go, pkg/fieldpath and third_party/forked/golang/expansion.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import quantity
+
+DOMAIN = "cluster.local"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_DIVISORS = {"cpu": "1", "memory": "1", "ephemeral-storage": "1"}
+_REFERENCE = re.compile(r"\$(\$|\(([^()]*)\))")
+Lookup = Callable[[str, str, str], Object | None]
+
+
+def variables(
+    pod: Object,
+    spec: Object,
+    *,
+    image: Mapping[str, str],
+    services: Sequence[Object],
+    lookup: Lookup,
+    host_ip: str,
+    since: int,
+) -> dict[str, str]:
+    """All of them, in the order in which `env` shows them."""
+    out = {"PATH": PATH, "HOSTNAME": hostname(pod), **image}
+    links = service_variables(pod, services, since)
+    mine: dict[str, str] = {}
+    namespace = meta.namespace_of(pod)
+    for source in spec.get("envFrom") or ():
+        for key, text in _taken(source, namespace, lookup):
+            mine[source.get("prefix", "") + key] = text
+    for one in spec.get("env") or ():
+        if "valueFrom" in one:
+            taken = _from(one["valueFrom"], pod, spec, lookup, host_ip)
+            if taken is None:
+                continue
+            text = taken
+        else:
+            text = expanded(one.get("value") or "", {**links, **mine})
+        mine[one["name"]] = text
+    out.update(mine)
+    out.update((key, text) for key, text in links.items() if key not in mine)
+    out.setdefault("HOME", "/root")
+    return out
+
+
+def expanded(text: str, known: Mapping[str, str]) -> str:
+    """$(NAME) is the variable's value, $$ a dollar; what is not known stays."""
+
+    def one(found: re.Match[str]) -> str:
+        if found[1] == "$":
+            return "$"
+        return known.get(found[2], found[0])
+
+    return _REFERENCE.sub(one, text)
+
+
+def hostname(pod: Object) -> str:
+    spec = pod["spec"]
+    if spec.get("hostNetwork"):
+        return str(spec.get("nodeName", ""))
+    return str(spec.get("hostname") or meta.name_of(pod))[:63]
+
+
+def termination_message_path(spec: Object) -> str:
+    """Where the container may say why it ended."""
+    return spec.get("terminationMessagePath") or "/dev/termination-log"
+
+
+def service_variables(pod: Object, services: Sequence[Object], since: int) -> dict[str, str]:
+    """Of the services that were there when the container started: the namespace's own, unless the
+    pod does without, and the API server's."""
+    out: dict[str, str] = {}
+    wants = pod["spec"].get("enableServiceLinks", True)
+    for service in services:
+        own = meta.namespace_of(service) == meta.namespace_of(pod) and wants
+        name = meta.name_of(service)
+        master = name == "kubernetes" and meta.namespace_of(service) == "default"
+        address = service["spec"].get("clusterIP")
+        if not (own or master) or not address or address == "None":
+            continue
+        if meta.parse_time(service["metadata"]["creationTimestamp"]) > since:
+            continue
+        out.update(_links(name.upper().replace("-", "_"), address, service["spec"]["ports"]))
+    return out
+
+
+def _links(name: str, address: str, ports: Sequence[Object]) -> Iterator[tuple[str, str]]:
+    yield f"{name}_SERVICE_HOST", address
+    yield f"{name}_SERVICE_PORT", str(ports[0]["port"])
+    for one in ports:
+        if one.get("name"):
+            yield f"{name}_SERVICE_PORT_{one['name'].upper().replace('-', '_')}", str(one["port"])
+    for place, one in enumerate(ports):
+        protocol, port = one.get("protocol", "TCP"), one["port"]
+        url = f"{protocol.lower()}://{address}:{port}"
+        prefix = f"{name}_PORT_{port}_{protocol}"
+        if place == 0:
+            yield f"{name}_PORT", url
+        yield prefix, url
+        yield f"{prefix}_PROTO", protocol.lower()
+        yield f"{prefix}_PORT", str(port)
+        yield f"{prefix}_ADDR", address
+
+
+def _taken(source: Object, namespace: str, lookup: Lookup) -> Iterator[tuple[str, str]]:
+    for resource, field in (("configmaps", "configMapRef"), ("secrets", "secretRef")):
+        if field in source:
+            found = lookup(resource, namespace, source[field].get("name", "")) or {}
+            for key in sorted(found.get("data") or ()):
+                yield key, text_of(resource, found["data"][key])
+
+
+def text_of(resource: str, value: str) -> str:
+    if resource != "secrets":
+        return value
+    return base64.b64decode(value).decode("utf-8", "replace")
+
+
+def _from(wanted: Object, pod: Object, spec: Object, lookup: Lookup, host_ip: str) -> str | None:
+    """What a variable is taken from; None when that may be missing and is."""
+    namespace = meta.namespace_of(pod)
+    for resource, field in (("configmaps", "configMapKeyRef"), ("secrets", "secretKeyRef")):
+        if field in wanted:
+            reference = wanted[field]
+            found = lookup(resource, namespace, reference.get("name", "")) or {}
+            value = (found.get("data") or {}).get(reference["key"])
+            return None if value is None else text_of(resource, value)
+    if "fieldRef" in wanted:
+        return field_of(pod, wanted["fieldRef"]["fieldPath"], host_ip)
+    if "resourceFieldRef" in wanted:
+        return resource_of(pod, spec, wanted["resourceFieldRef"])
+    return None
+
+
+def field_of(pod: Object, path: str, host_ip: str) -> str:
+    """A field of the downward API."""
+    metadata, status = pod["metadata"], pod.get("status") or {}
+    found = re.fullmatch(r"metadata\.(labels|annotations)\['(.+)'\]", path)
+    if found:
+        return str((metadata.get(found[1]) or {}).get(found[2], ""))
+    if path in ("metadata.labels", "metadata.annotations"):
+        values = metadata.get(path.partition(".")[2]) or {}
+        return "\n".join(f'{key}="{values[key]}"' for key in sorted(values))
+    known = {
+        "metadata.name": meta.name_of(pod), "metadata.namespace": meta.namespace_of(pod),
+        "metadata.uid": meta.uid_of(pod), "spec.nodeName": pod["spec"].get("nodeName", ""),
+        "spec.serviceAccountName": pod["spec"].get("serviceAccountName", ""),
+        "status.hostIP": host_ip, "status.hostIPs": host_ip,
+        "status.podIP": status.get("podIP", ""), "status.podIPs": status.get("podIP", ""),
+    }  # fmt: skip
+    return str(known.get(path, ""))
+
+
+def resource_of(pod: Object, spec: Object, wanted: Object) -> str:
+    """requests.cpu and the like, in units of the divisor, rounded up."""
+    name = wanted.get("containerName")
+    if name:
+        spec = next((one for one in pod["spec"]["containers"] if one["name"] == name), spec)
+    kind, _, resource = wanted["resource"].partition(".")
+    resources = spec.get("resources") or {}
+    said = (resources.get(kind) or {}).get(resource)
+    if said is None:
+        said = {"cpu": "4", "memory": "8286616Ki"}.get(resource, "0") if kind == "limits" else "0"
+    divisor = str(wanted.get("divisor") or "1")
+    divisor = "1" if divisor == "0" else divisor
+    if resource == "cpu":
+        return str(-(-quantity.milli_value(said) // max(1, quantity.milli_value(divisor))))
+    return str(-(-quantity.value(said) // max(1, quantity.value(divisor))))

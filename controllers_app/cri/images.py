@@ -1,0 +1,272 @@
+"""What an image is and does: its size, how long it takes to start and stop, whether it ends.
+
+The data comes from lifecycle/catalog/images.yaml; an image that is not in it is plausible. A pod
+may say otherwise for itself by annotations `simulation.lifecycle/...` (ANNOTATIONS), for all its
+containers or for one (`simulation.lifecycle/<container>.<name>`), so that a lesson can script a
+crash loop in YAML.
+
+Image references are read as in distribution/reference (normalize.go, regexp.go).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.net.nodeapi import STDOUT
+
+PREFIX = "simulation.lifecycle/"
+NEVER = float("inf")
+CERTIFICATE = "/etc/webhook/tls.crt"  # what an image's server shows
+SECONDS_MAX = 10 * 365 * 86_400.0
+AMOUNT_MAX = 2.0**50
+LINE_SECONDS = 0.004  # between two lines of an image's start
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that an image writes, so many seconds after its start."""
+
+    at: float
+    text: str
+    stream: str = STDOUT
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One image as the simulation knows it. Seconds of probes count from the start."""
+
+    name: str
+    size_bytes: int = 50_000_000
+    digest: str = ""
+    missing: str = ""  # why it cannot be pulled; empty when it can
+    start_seconds: float = 0.3
+    ready_seconds: float = 0.0  # from when on startup and readiness probes succeed
+    unready_after_seconds: float | None = None  # from when on readiness probes fail
+    unhealthy_after_seconds: float | None = None  # from when on liveness probes fail
+    stop_seconds: float = 0.5
+    runs_seconds: float | None = None  # None: until it is stopped
+    exit_code: int = 0
+    logs: tuple[Line, ...] = ()
+    userland: str = ""  # whose commands there are: busybox, debian, none; "": nothing is known
+    tools: tuple[str, ...] = ()  # sets of commands of its own
+    entrypoint: tuple[str, ...] = ()
+    cmd: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # path -> text
+    ports: Mapping[int, str] = field(default_factory=dict)  # port -> the simulated server there
+    workdir: str = "/"
+    user: str = "root"
+    cpu_millis: float = 1.0  # what a container that asks for nothing is said to use
+    memory_bytes: int = 8_000_000
+    used_cpu_millis: float | None = None  # what a container uses, whatever it asks for
+    used_memory_bytes: float | None = None
+    answer_cpu_seconds: float = 0.0  # of CPU time, for each answer of its server
+
+
+FIELDS = frozenset(one.name for one in fields(Image)) - {"name"}
+
+
+class InvalidName(Exception):
+    """The text names no image; upstream's words."""
+
+
+class Catalog:
+    """Images by normalized name. `entries` is the parsed YAML, checked by its own test."""
+
+    def __init__(self, entries: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self._entries = entries or {}
+        self._found: dict[str, Image] = {}
+
+    def find(self, image: str) -> Image:
+        """The image as it is pulled and run."""
+        name = normalized(image)
+        found = self._found.get(name)
+        if found is None:
+            if len(self._found) >= 1024:
+                self._found.clear()
+            found = self._found[name] = self._build(name)
+        return found
+
+    def _build(self, name: str) -> Image:
+        values = dict(self._entry(name))
+        tags = values.pop("tags", "")
+        if tags and not values.get("missing") and not re.fullmatch(tags, tag_of(name), re.ASCII):
+            values["missing"] = "not found"
+        values["logs"] = _lines(values.get("logs") or ())
+        for key in ("tools", "entrypoint", "cmd"):
+            values[key] = tuple(values.get(key) or ())
+        values.setdefault("digest", f"sha256:{hashlib.sha256(name.encode()).hexdigest()}")
+        return Image(name, **values)
+
+    def _entry(self, name: str) -> Mapping[str, Any]:
+        """Of the image, of its repository's other tags, or of what else is in that place."""
+        where = repository(name)
+        for key in (name, f"{where}:*", f"{where.rpartition('/')[0]}/*"):
+            entry = self._entries.get(key)
+            if entry is not None:
+                return entry
+        return {}
+
+
+def _lines(given: Sequence[Any]) -> tuple[Line, ...]:
+    """A plain text is written soon after the one before it; {at, text, stream} says when."""
+    out: list[Line] = []
+    at = 0.0
+    for one in given:
+        at = one.get("at", at) if isinstance(one, Mapping) else at
+        if isinstance(one, Mapping):
+            out.append(Line(at, one["text"], one.get("stream", STDOUT)))
+        else:
+            out.append(Line(at, one))
+        at += LINE_SECONDS
+    return tuple(out)
+
+
+def _seconds(text: str) -> float:
+    value = NEVER if text == "never" else float(text)
+    if not value >= 0:
+        raise ValueError(text)
+    return value if value == NEVER else min(value, SECONDS_MAX)
+
+
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < AMOUNT_MAX:
+        raise ValueError(text)
+    return value
+
+
+def _exit_code(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 255:
+        raise ValueError(text)
+    return value
+
+
+_PROBE_NOTES = (
+    "ready-after-seconds", "unready-after-seconds", "liveness-fails-after-seconds", "crash",
+)  # fmt: skip
+# annotation -> field and how to read it; a value that cannot be read is ignored
+ANNOTATIONS: dict[str, tuple[str, Any]] = {
+    "exit-code": ("exit_code", _exit_code),
+    "run-seconds": ("runs_seconds", _seconds),
+    "start-seconds": ("start_seconds", _seconds),
+    "ready-after-seconds": ("ready_seconds", _seconds),
+    "unready-after-seconds": ("unready_after_seconds", _seconds),
+    "liveness-fails-after-seconds": ("unhealthy_after_seconds", _seconds),
+    "stop-seconds": ("stop_seconds", _seconds),
+    "cpu-millis": ("used_cpu_millis", _amount),
+    "memory-bytes": ("used_memory_bytes", _amount),
+    "answer-cpu-seconds": ("answer_cpu_seconds", _amount),
+}
+
+
+def is_scripted(pod: Object, container: str) -> bool:
+    """Whether annotations say how the container's life goes, whatever it runs."""
+    return _has_note(pod, container, ("crash", "run-seconds", "exit-code"))
+
+
+def is_probe_scripted(pod: Object, container: str) -> bool:
+    """Whether annotations say what its probes find."""
+    return _has_note(pod, container, _PROBE_NOTES)
+
+
+def _has_note(pod: Object, container: str, keys: Sequence[str]) -> bool:
+    notes = meta.annotations_of(pod)
+    return any(
+        f"{PREFIX}{prefix}{key}" in notes for key in keys for prefix in ("", f"{container}.")
+    )
+
+
+def for_container(image: Image, pod: Object, container: str) -> Image:
+    """The image's behaviour with what the pod's annotations change for this container."""
+    notes = meta.annotations_of(pod)
+    said = {key: text for key, text in notes.items() if key.startswith(PREFIX)}
+    if not said:
+        return image
+    changes: dict[str, Any] = {}
+    for prefix in (PREFIX, f"{PREFIX}{container}."):
+        if said.get(prefix + "crash") == "true":
+            changes.setdefault("runs_seconds", 1.0)
+            changes.setdefault("exit_code", 1)
+        for key, (name, read) in ANNOTATIONS.items():
+            text = said.get(prefix + key)
+            if text is None:
+                continue
+            try:
+                value = read(text)
+            except ValueError:
+                continue
+            changes[name] = None if value == NEVER and name == "runs_seconds" else value
+    for name in ("start_seconds", "stop_seconds"):
+        if changes.get(name) == NEVER:
+            changes[name] = SECONDS_MAX
+    return replace(image, **changes)
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_REFERENCE = re.compile(
+    rf"(?:(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
+    r"(?::[\w][\w.-]{0,127})?"
+    r"(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
+    re.ASCII,
+)
+_ID = re.compile(r"[a-f0-9]{64}")
+
+
+@functools.lru_cache(maxsize=1024)
+def check(image: str) -> None:
+    """Raises InvalidName when the text is no image reference."""
+    if _ID.fullmatch(image):
+        why = f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
+    elif _REFERENCE.fullmatch(image):
+        return
+    else:
+        why = "invalid reference format"
+        name = _with_domain(image)
+        remote = name.partition("/")[2].partition("@")[0].partition(":")[0]
+        if remote != remote.lower() and _REFERENCE.fullmatch(name.lower()):
+            why += f": repository name ({remote}) must be lowercase"
+    raise InvalidName(f"couldn't parse image reference {_quoted(image)}: {why}")
+
+
+@functools.lru_cache(maxsize=1024)
+def normalized(image: str) -> str:
+    """`nginx` is `docker.io/library/nginx:latest`."""
+    name = _with_domain(image)
+    last = name.rsplit("/", 1)[-1]
+    return name if ":" in last or "@" in last else f"{name}:latest"
+
+
+def _with_domain(image: str) -> str:
+    first, slash, _ = image.partition("/")
+    if not slash:
+        return f"docker.io/library/{image}"
+    if "." not in first and ":" not in first and first != "localhost":
+        return f"docker.io/{image}"
+    return image
+
+
+def repository(name: str) -> str:
+    """The name without tag and digest."""
+    head, slash, last = name.partition("@")[0].rpartition("/")
+    return head + slash + last.partition(":")[0]
+
+
+def tag_of(name: str) -> str:
+    """A normalized name's tag; one that has a digest only is `latest`."""
+    return name.partition("@")[0].rpartition("/")[2].partition(":")[2] or "latest"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,102 @@
+"""What the parts of one kubelet work with, and what they ask of the pod that they serve.
+
+Models kubernetes pkg/kubelet/kubelet.go (Dependencies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol
+
+from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.kernel import Kernel, Lock, Task
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.releases import Release
+from controllers_app.cri.services import Runtime, Sandbox
+from controllers_app.kubelet.volumes.mounter import Mounter
+from controllers_app.runtime.events import Recorder
+from controllers_app.runtime.taskgroup import TaskGroup
+
+PATCH_RELEASE = 1  # the one the API server says it is
+
+
+class Dependencies:
+    """Of one run of one kubelet."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        probe: Probe,
+        client: Client,
+        group: TaskGroup,
+        runtime: Runtime,
+        name: str,
+        number: int,
+        *,
+        version: Release,
+        capacity: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.probe = probe
+        self.client = client
+        self.group = group
+        self.runtime = runtime
+        self.name = name
+        self.number = number
+        self.lane = f"kubelet/{name}"
+        self.version = f"v{version}.{PATCH_RELEASE}"
+        self.release = version
+        self.capacity = dict(capacity or {})
+        self.address = address_of(number)
+        self.cidr = cidr_of(number)
+        self.began = kernel.now
+        self.recorder = Recorder(kernel, client, "kubelet", name)
+        self.mounter = Mounter(kernel, client)
+        self.writing = Lock(kernel)  # one status write at a time, as the status manager has it
+
+
+class Pod(Protocol):
+    """A pod on its node, as those who work for it see it."""
+
+    kubelet: Dependencies
+    pod: Object  # its newest version
+    key: str
+    uid: str
+    sandbox: Sandbox | None
+
+    @property
+    def address(self) -> str: ...
+
+    def spawn(
+        self, name: str, coro: Coroutine[Any, Any, None], *, background: bool = False
+    ) -> Task:
+        """A task that ends with the pod."""
+        ...
+
+    async def worked(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
+        """Run a piece of work inside a span of its own, until the API server takes it."""
+        ...
+
+    async def step(self, name: str, state: str, detail: Object | None = None) -> None:
+        """Tell a step in the trace."""
+        ...
+
+    async def report(self) -> None:
+        """Patch the pod's status where it differs."""
+        ...
+
+    async def finished(self) -> None:
+        """Every container has ended for good."""
+        ...
+
+
+def address_of(number: int) -> str:
+    """10.0.0.11 is node-1."""
+    value = 10 + number
+    return f"10.0.{value // 250}.{value % 250}"
+
+
+def cidr_of(number: int) -> str:
+    """10.244.1.0/24 is node-1's; a class of more than 255 nodes goes on in 10.245."""
+    return f"10.{244 + number // 256}.{number % 256}.0/24"

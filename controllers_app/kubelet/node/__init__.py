@@ -1,0 +1,1 @@
+"""What a kubelet tells the API server about its node: registration, status, lease."""

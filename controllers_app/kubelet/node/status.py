@@ -1,0 +1,166 @@
+"""The status of a node: reported when it changed, and every five minutes.
+
+Models kubernetes pkg/kubelet/kubelet_node_status.go and pkg/kubelet/nodestatus/setters.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import quantity
+from controllers_app.cri.images import Image, repository
+from controllers_app.kubelet.dependencies import Dependencies
+from controllers_app.kubelet.node.lease import Lease
+
+UPDATE_SECONDS, REPORT_SECONDS = 10, 300
+IMAGES_MAX = 50
+EVICTION_MEMORY_BYTES = 100 * 1024 * 1024  # kept free: evictionHard memory.available
+
+_HEALTHY = (
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+)
+_CAPACITY = {
+    "cpu": "4",
+    "ephemeral-storage": "61255492Ki",
+    "hugepages-1Gi": "0",
+    "hugepages-2Mi": "0",
+    "memory": "8Gi",
+    "pods": "110",
+}
+
+
+class NodeStatus:
+    """What one kubelet reports of its node."""
+
+    def __init__(self, kubelet: Dependencies, lease: Lease) -> None:
+        self._kubelet = kubelet
+        self._lease = lease
+        self._reported_at = 0
+
+    async def heartbeat(self) -> None:
+        """Status when it changed or is five minutes old. Runs in the background for ever."""
+        while True:
+            await self._kubelet.kernel.sleep(UPDATE_SECONDS, background=True)
+            try:
+                await self.report()
+            except errors.ApiError:
+                self._lease.forget()  # the API server was away: read it again as well
+
+    async def report(self, *, always: bool = False) -> None:
+        kubelet = self._kubelet
+        now = kubelet.kernel.now
+        old = await kubelet.client.get("nodes", "", kubelet.name)
+        was = old.get("status") or {}
+        status = self._status(was)
+        aged = now - self._reported_at >= REPORT_SECONDS * SECOND
+        changed = _without_beats(status) != _without_beats({key: was.get(key) for key in status})
+        if not (always or aged or changed):
+            return
+        self._reported_at = now
+        await kubelet.client.patch(
+            "nodes", "", kubelet.name, {"status": status}, subresource="status"
+        )
+        if not _is_ready(was):
+            self.event("NodeReady", f"Node {kubelet.name} status is now: NodeReady")
+
+    def event(self, reason: str, message: str) -> None:
+        """About the node, which kubelets name by its name in the place of its uid."""
+        name = self._kubelet.name
+        about = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name}}
+        self._kubelet.recorder.event(about, "Normal", reason, message)
+
+    def capacity(self) -> Object:
+        capacity = {**_CAPACITY, **self._kubelet.capacity}
+        memory = max(0, quantity.value(capacity["memory"]) - EVICTION_MEMORY_BYTES)
+        disk = quantity.value(capacity["ephemeral-storage"]) * 9 // 10
+        allocatable = {
+            **capacity,
+            "ephemeral-storage": str(disk),
+            "memory": f"{memory // 1024}Ki",
+        }
+        return {"capacity": capacity, "allocatable": allocatable}
+
+    def _status(self, old: Object) -> Object:
+        kubelet = self._kubelet
+        now = meta.rfc3339(kubelet.kernel.now)
+        have = {one["type"]: one for one in old.get("conditions") or ()}
+        conditions = []
+        for kind, reason, message in _HEALTHY:
+            conditions.append(_condition(have.get(kind), kind, "False", reason, message, now))
+        conditions.append(
+            _condition(
+                have.get("Ready"), "Ready", "True", "KubeletReady",
+                "kubelet is posting ready status", now,
+            )
+        )  # fmt: skip
+        images = sorted(kubelet.runtime.list_images(), key=_by_size)
+        return {
+            "addresses": [
+                {"type": "InternalIP", "address": kubelet.address},
+                {"type": "Hostname", "address": kubelet.name},
+            ],
+            **self.capacity(),
+            "conditions": conditions,
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": self.info(),
+            "images": [
+                {
+                    "names": [f"{repository(one.name)}@{one.digest}", one.name],
+                    "sizeBytes": one.size_bytes,
+                }
+                for one in images[:IMAGES_MAX]
+            ],
+        }
+
+    def info(self) -> Object:
+        kubelet = self._kubelet
+        number = kubelet.number
+        return {
+            "architecture": "amd64",
+            "bootID": f"00000000-0000-4000-8000-{number:012d}",
+            "containerRuntimeVersion": "containerd://1.7.27",
+            "kernelVersion": "6.1.0-simulated",
+            "kubeProxyVersion": "",
+            "kubeletVersion": kubelet.version,
+            "machineID": f"{number:032x}",
+            "operatingSystem": "linux",
+            "osImage": "Simulated Linux",
+            "systemUUID": f"00000000-0000-4000-9000-{number:012d}",
+        }
+
+
+def _by_size(image: Image) -> tuple[int, str]:
+    return -image.size_bytes, image.name
+
+
+def _is_ready(status: Object) -> bool:
+    return any(
+        one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ()
+    )
+
+
+def _condition(
+    old: Object | None, kind: str, status: str, reason: str, message: str, now: str
+) -> Object:
+    same = old is not None and old["status"] == status
+    since = old["lastTransitionTime"] if same and old is not None else now
+    return {
+        "type": kind,
+        "status": status,
+        "lastHeartbeatTime": now,
+        "lastTransitionTime": since,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def _without_beats(status: Object) -> Object:
+    """The status but for what changes at every beat."""
+    conditions = [
+        {key: value for key, value in one.items() if key != "lastHeartbeatTime"}
+        for one in status.get("conditions") or ()
+    ]
+    return {**status, "conditions": conditions, "images": status.get("images") or []}

@@ -1,0 +1,1 @@
+"""The pods of one node: a worker each, their containers, hooks and status."""

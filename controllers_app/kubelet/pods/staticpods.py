@@ -1,0 +1,113 @@
+"""The pods that a node runs because a file on it says so, and their mirrors in the API.
+
+The mirror is created when the kubelet runs, and again when somebody deletes it. What a file says
+never comes from the API server. Other than a real kubelet's, the containers live and die with the
+mirror.
+
+Models kubernetes pkg/kubelet/config/{common,file}.go and pkg/kubelet/pod/mirror_client.go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.kubelet.dependencies import Dependencies
+
+MIRROR = "kubernetes.io/config.mirror"
+START_SECONDS = 1.0  # after the kubelet's first look at its pods
+RETRY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What lies on a node's disk: the pods of its manifest folder, and the files they mount."""
+
+    pods: Sequence[Object] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+class StaticPods:
+    """The static pods of one kubelet."""
+
+    def __init__(self, kubelet: Dependencies, manifests: Manifests) -> None:
+        self._kubelet = kubelet
+        self._pods = {_key(one, kubelet.name): one for one in manifests.pods}
+        for one in manifests.pods:
+            for container in one["spec"]["containers"]:
+                kubelet.runtime.import_image(container["image"])
+        disk = kubelet.runtime.host.disk
+        for path, text in manifests.files.items():
+            if disk.find(path) is None:
+                disk.mkdir(path.rpartition("/")[0], kubelet.began, parents=True)
+                disk.write(path, text.encode(), kubelet.began)
+
+    def start(self) -> None:
+        if self._pods:
+            kubelet = self._kubelet
+            kubelet.group.spawn(f"{kubelet.lane}/static", self._mirror_all(), background=True)
+
+    def deleted(self, pod: Object) -> None:
+        """A pod is gone from the API: one that mirrors a file comes back."""
+        manifest = self._pods.get(meta.key_of(pod))
+        if manifest is not None and MIRROR in meta.annotations_of(pod):
+            kubelet = self._kubelet
+            kubelet.group.spawn(f"{kubelet.lane}/static", self._mirror(manifest))
+
+    async def _mirror_all(self) -> None:
+        await self._kubelet.kernel.sleep(START_SECONDS, background=True)
+        for manifest in self._pods.values():
+            await self._mirror(manifest)
+
+    async def _mirror(self, manifest: Object) -> None:
+        kubelet = self._kubelet
+        namespace = manifest["metadata"]["namespace"]
+        while True:
+            try:
+                node = await kubelet.client.get("nodes", "", kubelet.name)
+                await kubelet.client.create("pods", namespace, self._mirrored(manifest, node))
+                return
+            except errors.ApiError as error:
+                if error.reason == "AlreadyExists":
+                    return
+            await kubelet.kernel.sleep(RETRY_SECONDS, background=True)
+
+    def _mirrored(self, manifest: Object, node: Object) -> Object:
+        """The pod as it is told to the API server."""
+        kubelet = self._kubelet
+        metadata = manifest["metadata"]
+        digest = hashlib.md5(orjson.dumps(manifest), usedforsecurity=False).hexdigest()
+        notes = {
+            **(metadata.get("annotations") or {}),
+            "kubernetes.io/config.hash": digest,
+            MIRROR: digest,
+            "kubernetes.io/config.seen": meta.rfc3339(kubelet.began),
+            "kubernetes.io/config.source": "file",
+        }
+        owner = {
+            "apiVersion": "v1", "kind": "Node", "name": kubelet.name, "uid": meta.uid_of(node),
+            "controller": True,
+        }  # fmt: skip
+        name = f"{metadata['name']}-{kubelet.name}"
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                **metadata, "name": name, "annotations": notes, "ownerReferences": [owner],
+            },
+            "spec": {
+                **manifest["spec"],
+                "nodeName": kubelet.name,
+                "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
+            },
+        }  # fmt: skip
+
+
+def _key(manifest: Object, node: str) -> str:
+    metadata = manifest["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}-{node}"

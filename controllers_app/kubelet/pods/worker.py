@@ -1,0 +1,436 @@
+"""One pod on its node, from the binding to the last container's end.
+
+The worker moves through TRANSITIONS; an unlisted move raises and changes nothing. Every start,
+restart and stop is one `work` span with its steps. It reconciles from the pod's spec and from what
+the runtime has, so a pod that ran before the kubelet's process was replaced is adopted.
+
+Models kubernetes pkg/kubelet/pod_workers.go, kubelet.go (SyncPod, SyncTerminatingPod,
+SyncTerminatedPod) and pkg/kubelet/status/status_manager.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kernel import SECOND, Cancelled, Task
+from apiserver_app.machinery.meta import Object
+from controllers_app.cri.services import NoAddress, Sandbox
+from controllers_app.kubelet import status as statuses
+from controllers_app.kubelet.backoff import Backoff
+from controllers_app.kubelet.dependencies import Dependencies
+from controllers_app.kubelet.pods.containers import Containers
+from controllers_app.kubelet.volumes.mounter import NotMountable
+
+VOLUME_SECONDS = 0.03
+VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX = 0.5, 122
+SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX = 10, 80
+SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX = 1, 60
+
+TRANSITIONS: dict[tuple[str, str], str] = {
+    ("new", "start"): "starting",
+    ("new", "adopt"): "running",
+    ("new", "done"): "finished",
+    ("new", "stop"): "terminating",
+    ("starting", "started"): "running",
+    ("starting", "finish"): "finished",
+    ("starting", "stop"): "terminating",
+    ("running", "finish"): "finished",
+    ("running", "stop"): "terminating",
+    ("finished", "stop"): "terminating",
+    ("terminating", "stopped"): "gone",
+}
+
+
+class IllegalMove(Exception):
+    """The move does not exist in the worker's state; nothing was changed."""
+
+
+class PodWorker:
+    """One pod. `begin`, `update` and `removed` come from the kubelet; the rest happens in tasks of
+    its own."""
+
+    __slots__ = (
+        "_acted", "_dropped", "_ip", "_tasks", "containers", "failed", "key", "kubelet", "pod",
+        "removed_from_api", "sandbox", "state", "uid",
+    )  # fmt: skip
+
+    def __init__(
+        self, kubelet: Dependencies, pod: Object, dropped: Callable[[PodWorker], None]
+    ) -> None:
+        self.kubelet = kubelet
+        self._dropped = dropped
+        self.pod = pod
+        self.key = meta.key_of(pod)
+        self.uid = meta.uid_of(pod)
+        self.state = "new"
+        self.sandbox: Sandbox | None = None
+        self.removed_from_api = False
+        self.failed = ("", "")  # reason and message when the kubelet itself fails the pod
+        self._tasks: dict[Task, None] = {}
+        self._acted = _told(pod)
+        self._ip = (pod.get("status") or {}).get("podIP", "")
+        self.containers = Containers(self)
+        kubelet.runtime.add_pod(pod, self.containers.ends_by_itself)
+
+    # -- what the kubelet says ------------------------------------------------------------------
+
+    def begin(self, revision: int) -> None:
+        """Take the pod over, as new or as the one that runs already."""
+        pod = self.pod
+        ran = self.containers.adopt()
+        over = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        if not over:
+            self._adopt_sandbox()
+        if meta.is_deleting(pod):
+            self._stop(revision)
+        elif over:
+            self._move("done")
+        elif ran:
+            self._move("adopt")
+            self.spawn("sync", self.worked(revision, self._resume))
+            self._watch_deadline()
+        else:
+            self._move("start")
+            self.spawn("start", self.worked(revision, self._start))
+
+    def update(self, pod: Object, revision: int) -> None:
+        """A newer version of the pod."""
+        if meta.revision_of(pod) < meta.revision_of(self.pod):
+            return  # what was written last is not back yet
+        self._renew(pod)
+        if meta.is_deleting(pod):
+            if self.state == "terminating":
+                self.containers.hurry(_grace(pod))
+            elif self.state != "gone":
+                self._stop(revision)
+            return
+        if self.state not in ("starting", "running"):
+            return
+        (spec, notes, others), self._acted = self._acted, _told(pod)
+        if pod["spec"] != spec:
+            self.containers.respecified(revision)
+            self._watch_deadline()
+        elif others != self._acted[2]:
+            self.spawn("gates", self.worked(revision, self._reported))
+        if notes != self._acted[1]:
+            self.containers.behave_anew()
+
+    def removed(self, revision: int) -> None:
+        """The pod is gone from the API server: what still runs is stopped, nothing is written."""
+        self.removed_from_api = True
+        if self.state == "terminating":
+            self.containers.hurry(0)
+        elif self.state == "finished":
+            self._move("stop")
+            self._drop()
+        elif self.state != "gone":
+            self._stop(revision)
+
+    @property
+    def address(self) -> str:
+        """Its own, or the one that it was said to have."""
+        if self.sandbox is not None:
+            return self.sandbox.address
+        found: str = (self.pod.get("status") or {}).get("podIP") or ""
+        return found
+
+    # -- tasks and spans ------------------------------------------------------------------------
+
+    def spawn(
+        self, name: str, coro: Coroutine[Any, Any, None], *, background: bool = False
+    ) -> Task:
+        """A task that ends with the pod."""
+        task = self.kubelet.group.spawn(
+            f"{self.kubelet.lane}/{self.key} {name}", coro, background=background
+        )
+        self._tasks[task] = None
+        task.on_done.append(self._left)
+        return task
+
+    def _left(self, task: Task) -> None:
+        self._tasks.pop(task, None)
+
+    async def worked(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
+        """Run a piece of work inside a span of its own, until the API server takes it."""
+        kubelet = self.kubelet
+        kernel = kubelet.kernel
+        task = kernel.current
+        assert task is not None
+        revs = [revision] if revision else []
+        task.span = await kubelet.probe.hop("work", kubelet.lane, self.key, revs, span=0)
+        backoff = Backoff(SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX)
+        try:
+            while True:
+                try:
+                    said = await do()
+                except errors.ApiError as error:
+                    if self.removed_from_api:
+                        said = "gone"
+                    else:
+                        # the API server said no to something that must be: again, a little later
+                        await self.step("sync", "fail", {"message": error.message})
+                        wait = backoff.next()
+                        await kernel.sleep(wait, background=backoff.is_background)
+                        continue
+                await kubelet.probe.hop("done", "ok", said, 0)
+                return
+        except Cancelled:
+            kubelet.probe.tell("done", "ok", "overtaken by the pod's end", 0)
+            raise
+        finally:
+            task.span = 0
+
+    # -- starting -------------------------------------------------------------------------------
+
+    async def _start(self) -> str:
+        await self.report()
+        await self._volumes()
+        await self._sandbox()
+        said = await self.containers.sync()
+        if self.state == "starting":
+            self._move("started")
+        await self.report()
+        self._watch_deadline()
+        return said
+
+    async def _resume(self) -> str:
+        said = await self.containers.resume()
+        await self.report()
+        return said
+
+    async def _reported(self) -> str:
+        await self.report()
+        return "reported"
+
+    async def _volumes(self) -> None:
+        """Mount what the pod names; what does not exist yet is waited for."""
+        kubelet = self.kubelet
+        backoff = Backoff(VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX)
+        volumes = self.pod["spec"].get("volumes") or ()
+        await self.step("volumes", "begin")
+        mounted: list[str] = []
+        for volume in volumes:
+            while True:
+                try:
+                    await kubelet.mounter.mount(self.pod, volume)
+                    break
+                except NotMountable as error:
+                    await self.step("volumes", "fail", {"message": str(error)})
+                    kubelet.recorder.event(
+                        self.pod, "Warning", "FailedMount",
+                        f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}',
+                    )  # fmt: skip
+                wait = backoff.next()
+                await kubelet.kernel.sleep(wait, background=backoff.count > 8)
+            mounted.append(volume["name"])
+        await kubelet.kernel.sleep(VOLUME_SECONDS)
+        await self.step("volumes", "end", {"volumes": mounted})
+
+    async def _sandbox(self) -> None:
+        """Sandbox and network, unless a former kubelet made them."""
+        if self.sandbox is not None:
+            return
+        kubelet = self.kubelet
+        runtime = kubelet.runtime
+        await self.step("sandbox", "begin")
+        sandbox_id = await runtime.run_pod_sandbox()
+        await self.step("sandbox", "end", {"id": sandbox_id})
+        await self.step("network", "begin")
+        await runtime.create_network()
+        if self.pod["spec"].get("hostNetwork"):
+            self.sandbox = runtime.join_host_network(self.uid, sandbox_id)
+        else:
+            await self._join_network(sandbox_id)
+        assert self.sandbox is not None
+        await self.step("network", "end", {"ip": self.sandbox.address})
+
+    async def _join_network(self, sandbox_id: str) -> None:
+        """Take an address of the node's range; waits while none is free."""
+        kubelet = self.kubelet
+        backoff = Backoff(SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX)
+        while True:
+            try:
+                # taken and kept without a suspension between, so that it cannot leak
+                self.sandbox = kubelet.runtime.join_network(self.uid, sandbox_id)
+                return
+            except NoAddress as error:
+                words = str(error)
+            await self.step("network", "fail", {"message": words})
+            kubelet.recorder.event(
+                self.pod, "Warning", "FailedCreatePodSandBox",
+                "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup "
+                f'network for sandbox "{sandbox_id}": plugin type="bridge" failed (add): {words}',
+            )  # fmt: skip
+            await kubelet.kernel.sleep(backoff.next(), background=backoff.is_background)
+
+    def _adopt_sandbox(self) -> None:
+        """The address a former kubelet reported is still this pod's."""
+        address = (self.pod.get("status") or {}).get("podIP")
+        if not address or not self._has_network():
+            return
+        own = not self.pod["spec"].get("hostNetwork")
+        self.sandbox = self.kubelet.runtime.adopt_sandbox(self.uid, address, own=own)
+
+    def _has_network(self) -> bool:
+        for one in (self.pod.get("status") or {}).get("conditions") or ():
+            if one["type"] == statuses.NETWORK:
+                return bool(one["status"] == "True")
+        return not self.kubelet.release.has("PodReadyToStartContainersCondition")
+
+    # -- stopping -------------------------------------------------------------------------------
+
+    def _stop(self, revision: int) -> None:
+        self._move("stop")
+        self._cancel_tasks()
+        self.spawn("stop", self.worked(revision, self._terminate))
+
+    async def _terminate(self) -> str:
+        grace = 0 if self.removed_from_api else _grace(self.pod)
+        await self.step("terminate", "begin", {"grace": grace})
+        await self.containers.stop_all(grace)
+        self.containers.give_up()
+        self._release()
+        await self.report(terminal=True)
+        await self.step("terminate", "end")
+        if not self.removed_from_api:
+            await self._delete()
+        self._drop()
+        return "stopped"
+
+    async def _delete(self) -> None:
+        namespace, name = meta.split_key(self.key)
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self.uid}}
+        with errors.ignoring("NotFound", "Conflict"):
+            await self.kubelet.client.delete("pods", namespace, name, options=options)
+
+    async def finished(self) -> None:
+        """Every container has ended for good: nothing of the pod is left but its object."""
+        if self.state not in ("starting", "running"):
+            return
+        await self.containers.stop_sidecars()
+        if self.state in ("starting", "running"):
+            self._release()
+            self._move("finish")
+            self._cancel_tasks()
+            await self.report()
+
+    def _watch_deadline(self) -> None:
+        """A pod with activeDeadlineSeconds is failed when they are over."""
+        seconds = self.pod["spec"].get("activeDeadlineSeconds")
+        began = (self.pod.get("status") or {}).get("startTime")
+        if seconds is None or began is None:
+            return
+        due = meta.parse_time(began) + int(seconds) * SECOND
+
+        async def wait() -> None:
+            await self.kubelet.kernel.until(due)
+            if self.pod["spec"].get("activeDeadlineSeconds") == seconds:
+                await self.worked(0, self._too_long)
+
+        self.spawn("deadline", wait(), background=True)
+
+    async def _too_long(self) -> str:
+        message = "Pod was active on the node longer than the specified deadline"
+        if self.state not in ("starting", "running"):
+            return "over already"
+        self.failed = ("DeadlineExceeded", message)
+        self.kubelet.recorder.event(self.pod, "Normal", "DeadlineExceeded", message)
+        self._move("finish")
+        self._cancel_tasks()
+        await self.containers.stop_all(_spec_grace(self.pod))
+        self.containers.give_up()
+        self._release()
+        await self.report()
+        return message
+
+    def _cancel_tasks(self) -> None:
+        for task in list(self._tasks):
+            if task is not self.kubelet.kernel.current:
+                self.kubelet.kernel.cancel(task)
+
+    def _release(self) -> None:
+        if self.sandbox is not None:
+            self._ip = self.sandbox.address
+            self.kubelet.runtime.stop_pod_sandbox(self.uid)
+        self.sandbox = None
+
+    def _drop(self) -> None:
+        self._release()
+        self._move("stopped")
+        self._dropped(self)
+
+    # -- telling --------------------------------------------------------------------------------
+
+    async def step(self, name: str, state: str, detail: Object | None = None) -> None:
+        await self.kubelet.probe.hop(
+            "kubelet", self.kubelet.name, self.key, name, state, detail or {}
+        )
+
+    async def report(self, *, terminal: bool = False) -> None:
+        """Patch the pod's status where it differs. One writer at a time, each with the newest."""
+        kubelet = self.kubelet
+        async with kubelet.writing:
+            if self.removed_from_api:
+                return
+            pod = self.pod
+            patch = statuses.patch_of(pod.get("status") or {}, self._status(terminal))
+            if not patch:
+                return
+            namespace, name = meta.split_key(self.key)
+            body = {"metadata": {"uid": self.uid}, "status": patch}
+            # gone, or another pod of that name: the watch will tell
+            with errors.ignoring("NotFound", "Conflict"):
+                written = await kubelet.client.patch(
+                    "pods", namespace, name, body, subresource="status"
+                )
+                if meta.revision_of(written) > meta.revision_of(self.pod):
+                    self._renew(written)
+
+    def _renew(self, pod: Object) -> None:
+        self.pod = pod
+        self.kubelet.runtime.update_pod(pod)
+
+    def _status(self, terminal: bool) -> Object:
+        kubelet = self.kubelet
+        sandbox = self.sandbox
+        address = sandbox.address if sandbox else self._ip
+        if not address and self.pod["spec"].get("hostNetwork"):
+            address = kubelet.address
+        reason, message = self.failed
+        facts = statuses.Facts(
+            kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
+            tells_network=kubelet.release.has("PodReadyToStartContainersCondition"),
+            terminal=terminal, failed=reason, message=message,
+        )  # fmt: skip
+        containers = self.containers
+        return statuses.pod_status(
+            self.pod, containers.init, containers.main, facts, containers.ephemeral
+        )
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _move(self, move: str) -> None:
+        state = TRANSITIONS.get((self.state, move))
+        if state is None:
+            raise IllegalMove(f"pod {self.key} is {self.state}: cannot {move}")
+        self.state = state
+
+
+def _grace(pod: Object) -> int:
+    """The seconds a pod that is being deleted has."""
+    return int(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
+
+
+def _spec_grace(pod: Object) -> int:
+    return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
+
+
+def _told(pod: Object) -> tuple[Object, dict[str, str], list[Object]]:
+    """What others say of a pod and the kubelet acts on: spec, annotations, readiness gates."""
+    others: list[Object] = []
+    if pod["spec"].get("readinessGates"):
+        found = (pod.get("status") or {}).get("conditions") or ()
+        others = [one for one in found if one["type"] not in statuses.OWNED]
+    return pod["spec"], meta.annotations_of(pod), others

@@ -1,0 +1,1 @@
+"""Probes of containers. Models kubernetes pkg/kubelet/prober."""

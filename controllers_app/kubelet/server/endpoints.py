@@ -1,0 +1,202 @@
+"""The kubelet's own HTTP server: its health, configuration, pods and figures. Pure.
+
+Figures of use are modelled: nothing is measured, each container is said to use a little of what it
+asks for, or what the catalog says of its image when it asks for nothing, or what its pod's
+annotations say; and the CPU time of what it answered lately, up to its limit.
+
+Models kubernetes pkg/kubelet/server/server.go, server/stats/summary.go and server/metrics.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.syntax import quantity
+from controllers_app.cri.images import Image
+from controllers_app.kubelet import status as statuses
+from controllers_app.kubelet.kubelet import Kubelet
+
+NODE_CPU_NANOS, NODE_MEMORY_BYTES = 80_000_000, 600_000_000  # beside the containers
+_PLAIN = "text/plain; charset=utf-8"
+_CONFIG: Object = {
+    "enableServer": True, "syncFrequency": "1m0s", "fileCheckFrequency": "20s",
+    "httpCheckFrequency": "20s", "streamingConnectionIdleTimeout": "4h0m0s",
+    "address": "0.0.0.0", "port": 10250,
+    "authentication": {
+        "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"},
+        "webhook": {"enabled": True, "cacheTTL": "2m0s"}, "anonymous": {"enabled": False},
+    },
+    "authorization": {"mode": "Webhook"}, "clusterDomain": "cluster.local",
+    "nodeStatusUpdateFrequency": "10s",
+    "nodeStatusReportFrequency": "5m0s", "nodeLeaseDurationSeconds": 40,
+    "cgroupDriver": "systemd", "maxPods": 110, "containerLogMaxSize": "10Mi",
+    "containerLogMaxFiles": 5, "evictionHard": {"memory.available": "100Mi"},
+    "serializeImagePulls": True, "failSwapOn": True, "kind": "KubeletConfiguration",
+    "apiVersion": "kubelet.config.k8s.io/v1beta1",
+}  # fmt: skip
+
+
+def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
+    """What the kubelet answers to an authorized request."""
+    path = request.path.partition("?")[0].rstrip("/")
+    if request.method not in ("GET", "HEAD"):
+        return HttpAnswer(405, {"content-type": _PLAIN}, b"405: Method Not Allowed")
+    if path in ("/healthz", "/healthz/ping", "/healthz/syncloop", "/healthz/log"):
+        return HttpAnswer(200, {"content-type": _PLAIN}, b"ok")
+    if path == "/configz":
+        return _json(
+            {
+                "kubeletconfig": {
+                    **_CONFIG,
+                    "clusterDNS": [kubelet.dependencies.runtime.host.dns_address],
+                }
+            }
+        )
+    if path in ("/pods", "/runningpods"):
+        items = [worker.pod for worker in kubelet.workers.values()]
+        return _json({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items})
+    if path == "/stats/summary":
+        return _json(_summary(kubelet))
+    if path == "/metrics/resource":
+        body = _metrics(kubelet).encode()
+        return HttpAnswer(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, body)
+    return HttpAnswer(404, {"content-type": _PLAIN}, b"404 page not found\n")
+
+
+def _json(value: Any) -> HttpAnswer:
+    return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(value))
+
+
+def usage(spec: Object, image: Image, cores: float = 0.0) -> tuple[int, int]:
+    """Nano-cores and bytes that a container is said to use; `cores` for what it answers."""
+    cpu, memory = _at_rest(spec, image)
+    limit = ((spec.get("resources") or {}).get("limits") or {}).get("cpu")
+    cpu += int(cores * 1_000_000_000)
+    if limit is not None:
+        cpu = min(cpu, quantity.milli_value(limit) * 1_000_000)
+    return cpu, memory
+
+
+def _at_rest(spec: Object, image: Image) -> tuple[int, int]:
+    asked = (spec.get("resources") or {}).get("requests") or {}
+    cpu = quantity.milli_value(asked["cpu"]) * 1_000_000 // 20 if "cpu" in asked else None
+    memory = quantity.value(asked["memory"]) // 2 if "memory" in asked else None
+    if image.used_cpu_millis is not None:
+        cpu = int(image.used_cpu_millis * 1_000_000)
+    if image.used_memory_bytes is not None:
+        memory = int(image.used_memory_bytes)
+    return (
+        int(image.cpu_millis * 1_000_000) if cpu is None else cpu,
+        image.memory_bytes if memory is None else memory,
+    )
+
+
+def _summary(kubelet: Kubelet) -> Object:
+    now = kubelet.dependencies.kernel.now
+    pods, cpu_all, memory_all = [], NODE_CPU_NANOS, NODE_MEMORY_BYTES
+    for pod, containers in _running(kubelet):
+        listed = []
+        for name, since, cpu, memory in containers:
+            seconds = max(0, now - since) // SECOND
+            listed.append(
+                {
+                    "name": name,
+                    "startTime": meta.rfc3339(since),
+                    "cpu": _cpu(now, cpu, seconds),
+                    "memory": _memory(now, memory),
+                }
+            )
+        cpu_pod, memory_pod = sum(one[2] for one in containers), sum(one[3] for one in containers)
+        cpu_all, memory_all = cpu_all + cpu_pod, memory_all + memory_pod
+        reference = {
+            "name": meta.name_of(pod),
+            "namespace": meta.namespace_of(pod),
+            "uid": meta.uid_of(pod),
+        }
+        pods.append(
+            {
+                "podRef": reference,
+                "startTime": (pod.get("status") or {}).get("startTime"),
+                "containers": listed,
+                "cpu": _cpu(now, cpu_pod, max(0, now - kubelet.dependencies.began) // SECOND),
+                "memory": _memory(now, memory_pod),
+            }
+        )
+    node = {
+        "nodeName": kubelet.dependencies.name,
+        "startTime": meta.rfc3339(kubelet.dependencies.began),
+        "cpu": _cpu(now, cpu_all, max(0, now - kubelet.dependencies.began) // SECOND),
+        "memory": _memory(now, memory_all),
+    }
+    return {"node": node, "pods": pods}
+
+
+def _running(kubelet: Kubelet) -> list[tuple[Object, list[tuple[str, int, int, int]]]]:
+    """Pods with what runs in them: (name, since, nano-cores, bytes)."""
+    out = []
+    for worker in kubelet.workers.values():
+        found = []
+        for one in worker.containers.running():
+            since = meta.parse_time(one.state["running"]["startedAt"])
+            known = worker.containers
+            record = statuses.record_of(one)
+            cores = kubelet.dependencies.runtime.cpu_cores(worker.uid, record)
+            used = usage(known.spec_of(one), known.image_of(one), cores)
+            found.append((one.name, since, *used))
+        if found:
+            out.append((worker.pod, found))
+    return out
+
+
+def _cpu(now: int, nanos: int, seconds: int) -> Object:
+    return {
+        "time": meta.rfc3339(now),
+        "usageNanoCores": nanos,
+        "usageCoreNanoSeconds": nanos * seconds,
+    }
+
+
+def _memory(now: int, size: int) -> Object:
+    return {
+        "time": meta.rfc3339(now),
+        "usageBytes": size + size // 8,
+        "workingSetBytes": size,
+        "rssBytes": size * 3 // 4,
+        "pageFaults": 0,
+        "majorPageFaults": 0,
+    }
+
+
+def _metrics(kubelet: Kubelet) -> str:
+    """The resource metrics, as metrics-server scrapes them."""
+    now = kubelet.dependencies.kernel.now
+    stamp = now // 1000
+    cpu_lines, memory_lines = [], []
+    cpu_all, memory_all = NODE_CPU_NANOS, NODE_MEMORY_BYTES
+    for pod, containers in _running(kubelet):
+        for name, since, cpu, memory in containers:
+            labels = (
+                f'{{container="{name}",namespace="{meta.namespace_of(pod)}",'
+                f'pod="{meta.name_of(pod)}"}}'
+            )
+            used = cpu * max(0, now - since) / SECOND / 1e9
+            cpu_lines.append(f"container_cpu_usage_seconds_total{labels} {used:.6f} {stamp}")
+            memory_lines.append(f"container_memory_working_set_bytes{labels} {memory} {stamp}")
+            cpu_all, memory_all = cpu_all + cpu, memory_all + memory
+    node = cpu_all * max(0, now - kubelet.dependencies.began) / SECOND / 1e9
+    lines = [
+        "# TYPE container_cpu_usage_seconds_total counter", *cpu_lines,
+        "# TYPE container_memory_working_set_bytes gauge", *memory_lines,
+        "# TYPE node_cpu_usage_seconds_total counter",
+        f"node_cpu_usage_seconds_total {node:.6f} {stamp}",
+        "# TYPE node_memory_working_set_bytes gauge",
+        f"node_memory_working_set_bytes {memory_all} {stamp}",
+        "# TYPE scrape_error gauge", "scrape_error 0", "",
+    ]  # fmt: skip
+    return "\n".join(lines)

@@ -1,0 +1,165 @@
+"""The servers of all kubelets, as the API server reaches them.
+
+The kubelets enter as they start and leave as they end. A node whose kubelet is away refuses the
+connection, though its containers go on.
+
+Models kubernetes pkg/kubelet/server/server.go, kubelet_pods.go (GetKubeletContainerLogs,
+validateContainerLogStatus) and the refusals of pkg/registry/core/pod/rest.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.net.nodeapi import (
+    Connection,
+    HttpAnswer,
+    HttpRequest,
+    Lines,
+    LogOptions,
+    NodeError,
+    Process,
+)
+from controllers_app.cri.services import ContainerRecord, Host
+from controllers_app.kubelet import status as statuses
+from controllers_app.kubelet.kubelet import Kubelet
+from controllers_app.kubelet.pods.worker import PodWorker
+from controllers_app.kubelet.server import endpoints
+from controllers_app.kubelet.volumes.contents import Contents
+
+PORT = 10250
+
+
+class KubeletServers:
+    """Every node of the cluster: `Nodes`."""
+
+    def __init__(self, volumes: Contents) -> None:
+        self.volumes = volumes
+        self._hosts: dict[str, Host] = {}
+        self.kubelets: dict[str, Kubelet] = {}  # by node, while they run
+
+    def add(self, host: Host) -> None:
+        """There is such a node, with or without a kubelet."""
+        self._hosts[host.name] = host
+
+    def enter(self, kubelet: Kubelet) -> None:
+        """The node's kubelet runs from now on, until its group of tasks ends."""
+        parts = kubelet.dependencies
+        self.kubelets[parts.name] = kubelet
+        self.volumes.mounters[parts.name] = parts.mounter
+
+        def leave() -> None:
+            del self.kubelets[parts.name], self.volumes.mounters[parts.name]
+            parts.runtime.close()
+
+        parts.group.at_end(leave)
+
+    # -- Nodes ----------------------------------------------------------------------------------
+
+    async def logs(self, pod: Object, options: LogOptions) -> Lines:
+        namespace, name = meta.namespace_of(pod), meta.name_of(pod)
+        path = f"containerLogs/{namespace}/{name}/{options.container}"
+        worker = self._worker(pod, f'Get "https://{{}}/{path}": ')
+        record = _logged(worker, options)
+        return worker.kubelet.runtime.logs(worker.uid, record, options)
+
+    async def exec(
+        self, pod: Object, container: str, command: list[str], *, stdin: bool, tty: bool
+    ) -> Process:
+        worker, record = self._running(pod, container)
+        return worker.kubelet.runtime.exec(worker.uid, record, command, stdin=stdin, tty=tty)
+
+    async def attach(self, pod: Object, container: str, *, stdin: bool, tty: bool) -> Process:
+        worker, record = self._running(pod, container)
+        return worker.kubelet.runtime.attach(worker.uid, record, stdin=stdin)
+
+    async def dial(self, pod: Object, port: int) -> Connection:
+        worker = self._worker(pod, "error dialing backend: ")
+        connection = worker.kubelet.runtime.dial(worker.uid, port)
+        if connection is None:
+            raise NodeError(500, _refused(worker, port))
+        return connection
+
+    async def http(self, pod: Object, port: int, request: HttpRequest) -> HttpAnswer:
+        worker = self._worker(pod, "")
+        endpoint = worker.kubelet.runtime.endpoint(worker.uid, port)
+        if endpoint is None:
+            raise NodeError(503, f"dial tcp {_address(worker)}:{port}: connect: connection refused")
+        return await endpoint.answer(port, request)
+
+    async def node(self, name: str, request: HttpRequest) -> HttpAnswer:
+        host = self._hosts.get(name)
+        if host is None:
+            raise NodeError(404, f'nodes "{name}" not found')
+        kubelet = self.kubelets.get(name)
+        if kubelet is None:
+            raise NodeError(503, f"error trying to reach service: {refusal(host)}")
+        return endpoints.answer(kubelet, request)
+
+    # -- finding --------------------------------------------------------------------------------
+
+    def _worker(self, pod: Object, words: str) -> PodWorker:
+        """The pod on its node. `words` stand before a refused connection, {} for the address."""
+        node = pod["spec"].get("nodeName", "")
+        host = self._hosts.get(node)
+        if host is None:
+            raise NodeError(404, f'nodes "{node}" not found')
+        kubelet = self.kubelets.get(node)
+        if kubelet is None:
+            raise NodeError(500, words.format(f"{host.address}:{PORT}") + refusal(host))
+        worker = kubelet.workers.get(meta.uid_of(pod))
+        if worker is None:
+            raise NodeError(404, f'pod "{meta.name_of(pod)}" not found')
+        return worker
+
+    def _running(self, pod: Object, container: str) -> tuple[PodWorker, ContainerRecord]:
+        worker = self._worker(pod, "error dialing backend: ")
+        one = worker.containers.find(container)
+        if one is None or not one.is_running:
+            raise NodeError(500, f'container not found ("{container}")')
+        return worker, statuses.record_of(one)
+
+
+def refusal(host: Host) -> str:
+    return f"dial tcp {host.address}:{PORT}: connect: connection refused"
+
+
+def _logged(worker: PodWorker, options: LogOptions) -> ContainerRecord:
+    """The instance whose log is meant; upstream's refusals when there is none."""
+    name, pod = options.container, meta.name_of(worker.pod)
+    one = worker.containers.find(name)
+    if one is None:
+        raise NodeError(400, f'container "{name}" in pod "{pod}" is not available')
+    last = one.last.get("terminated") or {}
+    if options.previous:
+        if not last.get("containerID"):
+            words = f'previous terminated container "{name}" in pod "{pod}" not found'
+            raise NodeError(400, words)
+        return statuses.last_record_of(one)
+    if one.is_running or (one.terminated and one.terminated.get("containerID")):
+        return statuses.record_of(one)
+    if last.get("containerID"):
+        return statuses.last_record_of(one)
+    reason = (one.state.get("waiting") or {}).get("reason", "")
+    words = {
+        "": " - no logs yet",
+        "ErrImagePull": ": image can't be pulled",
+        "ImagePullBackOff": ": trying and failing to pull image",
+    }.get(reason, f": {reason}")
+    raise NodeError(400, f'container "{name}" in pod "{pod}" is waiting to start{words}')
+
+
+def _address(worker: PodWorker) -> str:
+    return worker.sandbox.address if worker.sandbox else ""
+
+
+def _refused(worker: PodWorker, port: int) -> str:
+    """What the runtime says when a forwarded port is not there."""
+    sandbox = worker.sandbox.id if worker.sandbox else ""
+    return (
+        f"error forwarding port {port} to pod {sandbox}, uid : failed to execute portforward in "
+        f'network namespace "/var/run/netns/cni-{sandbox[:8]}-{sandbox[8:12]}-{sandbox[12:16]}-'
+        f'{sandbox[16:20]}-{sandbox[20:32]}": failed to connect to localhost:{port} inside '
+        f'namespace "{sandbox}", IPv4: dial tcp4 127.0.0.1:{port}: connect: connection refused '
+        f"IPv6 dial tcp6: [::1]:{port}: connect: connection refused"
+    )

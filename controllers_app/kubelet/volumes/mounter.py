@@ -1,0 +1,157 @@
+"""The volumes of a pod: what they name must exist, and tokens are fetched for this very pod.
+
+Also what environment variables take from config maps and secrets. Raises NotMountable with the
+kubelet's words; other refusals of the API server pass through as they are.
+
+Models kubernetes pkg/volume/{projected,configmap,secret}, pkg/kubelet/kubelet_pods.go
+(makeEnvironmentVariables) and pkg/kubelet/token/token_manager.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.meta import Object
+
+CACHE_SECONDS = 60
+CACHE_MAX = 1024
+
+Keys = frozenset[str]
+
+_WORDS = {"configmaps": ("configmap", "ConfigMap"), "secrets": ("secret", "Secret")}
+
+
+class NotMountable(Exception):
+    """Something a pod names is not there (yet)."""
+
+
+class Mounter:
+    """Fetches what pods name, through the API server, as the node."""
+
+    def __init__(self, kernel: Kernel, client: Client) -> None:
+        self._kernel = kernel
+        self._client = client
+        self._known: dict[tuple[str, str, str], tuple[int, Keys]] = {}
+
+    async def mount(self, pod: Object, volume: Object) -> None:
+        """Get what the volume holds."""
+        namespace = meta.namespace_of(pod)
+        if "configMap" in volume:
+            await self._fill("configmaps", namespace, volume["configMap"], "name")
+        elif "secret" in volume:
+            await self._fill("secrets", namespace, volume["secret"], "secretName")
+        elif "projected" in volume:
+            for source in volume["projected"].get("sources") or ():
+                await self._project(pod, namespace, source)
+        elif "persistentVolumeClaim" in volume:
+            await self._claim(namespace, volume["persistentVolumeClaim"]["claimName"])
+        elif "ephemeral" in volume:
+            await self._claim(namespace, f"{meta.name_of(pod)}-{volume['name']}")
+
+    async def environment(self, pod: Object, container: Object) -> None:
+        """Get what the container's variables are taken from."""
+        namespace = meta.namespace_of(pod)
+        for source in container.get("envFrom") or ():
+            for resource, field in (("configmaps", "configMapRef"), ("secrets", "secretRef")):
+                if field in source:
+                    await self._keys(resource, namespace, source[field], "name")
+        for variable in container.get("env") or ():
+            wanted = variable.get("valueFrom") or {}
+            for resource, field in (("configmaps", "configMapKeyRef"), ("secrets", "secretKeyRef")):
+                if field not in wanted:
+                    continue
+                reference = wanted[field]
+                keys = await self._keys(resource, namespace, reference, "name")
+                if keys is not None and reference["key"] not in keys:
+                    if not reference.get("optional"):
+                        raise NotMountable(
+                            f"couldn't find key {reference['key']} in {_WORDS[resource][1]} "
+                            f"{namespace}/{reference['name']}"
+                        )
+
+    async def _project(self, pod: Object, namespace: str, source: Object) -> None:
+        if "serviceAccountToken" in source:
+            await self.token(pod, source["serviceAccountToken"])
+        elif "configMap" in source:
+            await self._fill("configmaps", namespace, source["configMap"], "name")
+        elif "secret" in source:
+            await self._fill("secrets", namespace, source["secret"], "name")
+
+    async def token(self, pod: Object, wanted: Object) -> str:
+        """A token of the pod's service account, bound to the pod."""
+        namespace = meta.namespace_of(pod)
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "metadata": {},
+            "spec": {
+                "audiences": [wanted["audience"]] if wanted.get("audience") else [],
+                "expirationSeconds": wanted.get("expirationSeconds", 3600),
+                "boundObjectRef": {
+                    "apiVersion": "v1", "kind": "Pod", "name": meta.name_of(pod),
+                    "uid": meta.uid_of(pod),
+                },
+            },
+        }  # fmt: skip
+        account = pod["spec"].get("serviceAccountName") or "default"
+        try:
+            issued = await self._client.create(
+                "serviceaccounts", namespace, request, name=account, subresource="token"
+            )
+        except errors.ApiError as error:
+            raise NotMountable(f"failed to fetch token: {error.message}") from error
+        return str(issued["status"]["token"])
+
+    async def _fill(self, resource: str, namespace: str, source: Object, field: str) -> None:
+        keys = await self._keys(resource, namespace, source, field)
+        if keys is None or source.get("optional"):
+            return
+        for item in source.get("items") or ():
+            if item["key"] not in keys:
+                word = _WORDS[resource][0]
+                what = "config" if word == "configmap" else "secret"
+                raise NotMountable(f"{word} references non-existent {what} key: {item['key']}")
+
+    async def _keys(self, resource: str, namespace: str, source: Object, field: str) -> Keys | None:
+        """The keys of the object; None when it may be missing and is."""
+        name = source.get(field)
+        if not name:
+            return None
+        key = (resource, namespace, name)
+        now = self._kernel.now
+        known = self._known.get(key)
+        wanted = _wanted(source)
+        if known is not None and known[0] > now and known[1].issuperset(wanted):
+            return known[1]
+        try:
+            found = await self._client.get(resource, namespace, name)
+        except errors.ApiError as error:
+            if error.code == 404 and source.get("optional"):
+                return None
+            if error.code == 404:
+                word = _WORDS[resource][0]
+                raise NotMountable(f'{word} "{name}" not found') from error
+            raise NotMountable(error.message) from error
+        keys = frozenset((*(found.get("data") or ()), *(found.get("binaryData") or ())))
+        if len(self._known) >= CACHE_MAX:
+            self._known.clear()
+        self._known[key] = (now + CACHE_SECONDS * SECOND, keys)
+        return keys
+
+    async def _claim(self, namespace: str, name: str) -> None:
+        try:
+            claim = await self._client.get("persistentvolumeclaims", namespace, name)
+        except errors.ApiError as error:
+            raise NotMountable(error.message) from error
+        if (claim.get("status") or {}).get("phase") != "Bound":
+            raise NotMountable("PVC is not bound")
+
+
+def _wanted(source: Object) -> Iterable[str]:
+    """The keys a cached answer must have to be believed; a missing one is asked for again."""
+    if "key" in source:
+        return (source["key"],)
+    return [item["key"] for item in source.get("items") or ()]

@@ -1,0 +1,1 @@
+"""awk, as its own small language. Models busybox editors/awk.c."""

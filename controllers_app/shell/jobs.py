@@ -1,0 +1,188 @@
+"""Commands that run beside each other: pipelines, and jobs in the background.
+
+Models busybox shell/ash.c (forkshell, waitforjob) and POSIX.1-2017, Shell Command Language 2.9.2
+and 2.11.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Protocol
+
+from apiserver_app.machinery.kernel import Cancelled, Task
+from controllers_app.shell import syntax
+from controllers_app.shell.exits import (
+    KILLED,
+    NUMBERS,
+    Break,
+    CommandError,
+    Exit,
+    Interrupted,
+    OutputFull,
+    TimedOut,
+)
+from controllers_app.shell.machine import Machine
+from controllers_app.shell.streams import Io, Pipe, Runner, Taken
+
+JOBS_MAX = 16
+SIGPIPE = KILLED + NUMBERS["PIPE"]
+
+
+class Shell(Protocol):
+    """What is asked of the shell whose commands are run beside each other."""
+
+    machine: Machine
+    runner: Runner
+    jobs: list[Job]
+    last_job: int
+
+    def child(self) -> Shell:
+        """A subshell: what it changes stays its own."""
+        ...
+
+    def end_jobs(self) -> None: ...
+
+    async def run(self, command: syntax.Command, io: Io) -> int: ...
+
+
+class Job:
+    """A command in the background."""
+
+    def __init__(self, shell: Shell, pid: int, text: str) -> None:
+        self.pid = pid
+        self.text = text
+        self.code: int | None = None
+        self.task: Task | None = None
+        self._shell = shell
+
+    def kill(self, signal: str = "TERM") -> None:
+        if self.code is None and self.task is not None:
+            self.ended(KILLED + NUMBERS.get(signal, 15))
+            self._shell.runner.kernel.cancel(self.task)
+
+    def ended(self, code: int) -> None:
+        if self.code is None:
+            self.code = code
+            self._shell.machine.left(self)
+            self._shell.runner.poke()
+
+
+async def pipe(shell: Shell, items: list[syntax.Command], io: Io) -> int:
+    """All commands at once, each in a shell of its own; the exit code is the last one's."""
+    kernel = shell.runner.kernel
+    if len(items) > JOBS_MAX:
+        raise CommandError("can't fork: Resource temporarily unavailable")
+    children = [shell.child() for _ in items]
+    runners = [shell.runner.child() for _ in items[:-1]] + [shell.runner]
+    pipes = [Pipe(runners[n], runners[n + 1]) for n in range(len(items) - 1)]
+    tasks: list[Task] = []
+    before = shell.runner.full
+    try:
+        for n, command in enumerate(items[:-1]):
+            children[n].runner = runners[n]
+            stdin = pipes[n - 1] if n else None
+            own = Io(stdin or io.stdin, pipes[n].put, io.err)
+            work = _stage(shell, children[n], command, own, stdin, pipes[n])
+            tasks.append(kernel.spawn(f"{shell.machine.lane} pipe", work, span=0))
+        code = await _code(children[-1], items[-1], replace(io, stdin=pipes[-1]))
+        pipes[-1].leave()
+        for task in tasks:
+            task.on_done.append(lambda _task: shell.runner.poke())
+        await shell.runner.ready(lambda: all(task.done for task in tasks))
+        shell.runner.now = max(one.now for one in runners)
+        return code
+    finally:
+        for task in tasks:
+            kernel.cancel(task)
+        for runner in runners[:-1]:
+            shell.runner.children.remove(runner)
+        shell.runner.full = before
+
+
+async def _stage(
+    shell: Shell, child: Shell, command: syntax.Command, io: Io, stdin: Pipe | None, out: Pipe
+) -> None:
+    """One command of a pipeline that is not its last."""
+    try:
+        await _code(child, command, io)
+    except Interrupted:
+        shell.runner.interrupt()
+    except TimedOut:
+        pass  # the whole pipeline's time is over, which its last command finds out as well
+    finally:
+        out.close()
+        if stdin is not None:
+            stdin.leave()
+
+
+async def _code(child: Shell, command: syntax.Command, io: Io) -> int:
+    try:
+        return await child.run(command, io)
+    except Exit as error:
+        return error.code
+    except OutputFull:
+        return SIGPIPE
+    except Break:
+        return 0
+
+
+def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
+    """Run it beside what follows."""
+    if sum(job.code is None for job in shell.jobs) >= JOBS_MAX:
+        raise CommandError("can't fork: Resource temporarily unavailable")
+    child = shell.child()
+    kernel = shell.runner.kernel
+    child.runner = Runner(kernel, shell.runner.now, is_watched=lambda: False)
+    job = Job(shell, shell.machine.new_pid(), said(command))
+
+    async def run() -> None:
+        code = KILLED
+        try:
+            with contextlib.suppress(Interrupted, TimedOut):
+                code = await _code(child, command, replace(io, stdin=Taken()))
+                child.end_jobs()
+        except Cancelled:
+            child.end_jobs()
+            raise
+        finally:
+            job.ended(code)
+
+    job.task = kernel.spawn(f"{shell.machine.lane} job", run(), span=0)
+    shell.jobs.append(job)
+    shell.last_job = job.pid
+    shell.machine.entered(job)
+    return job
+
+
+def found(shell: Shell, text: str) -> Job | None:
+    """The job that %1, %% or a process id names."""
+    if text in ("%", "%%", "%+"):
+        return shell.jobs[-1] if shell.jobs else None
+    if text.startswith("%") and text[1:].isdigit():
+        place = int(text[1:6])
+        return shell.jobs[place - 1] if 0 < place <= len(shell.jobs) else None
+    return next((job for job in shell.jobs if str(job.pid) == text), None)
+
+
+def told(shell: Shell, job: Job) -> str:
+    """A line of `jobs`."""
+    place = shell.jobs.index(job) + 1
+    state = "Running" if job.code is None else "Done" if not job.code else f"Done({job.code})"
+    if job.code in (KILLED + 15, KILLED + 9):
+        state = "Terminated" if job.code == KILLED + 15 else "Killed"
+    mark = "+" if job is shell.jobs[-1] else "-" if job in shell.jobs[-2:] else " "
+    return f"[{place}]{mark}  {state:<24}{job.text}"
+
+
+def said(command: syntax.Command) -> str:
+    """The command as it was written, as far as that is kept."""
+    if isinstance(command, syntax.Simple):
+        words = ("".join(part.text for part in word) for word in command.words)
+        return " ".join(words)[:200]
+    if command.kind == "pipe":
+        return " | ".join(said(one) for one in command.items)[:200]
+    if command.kind in ("list", "andor") and len(command.items) == 1:
+        one = command.items[0][0 if command.kind == "list" else 1]
+        return said(one)
+    return {"subshell": "(...)", "group": "{ ... }"}.get(command.kind, f"{command.kind} ...")

@@ -1,0 +1,83 @@
+"""How pods end when they are deleted: in time, completely, and without a trace on the node."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.controllers_app.podlab import (
+    PODS,
+    addresses,
+    cluster,
+    create,
+    events,
+    get,
+    items,
+    kubelet,
+    pod,
+)
+
+
+def test_a_pod_is_stopped_within_its_grace_and_goes() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(notes={"stop-seconds": "5"}))
+    before = session.cluster.kernel.now
+    session.request("DELETE", f"{PODS}/web")
+    assert items(session) == []
+    assert 5 <= (session.cluster.kernel.now - before) / 1e6 < 6
+    assert ("Normal", "Killing", "Stopping container c") in events(session)
+    assert len(addresses(session)) == 0 and kubelet(session).workers == {}
+
+
+def test_who_takes_longer_than_the_grace_period_is_killed() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(notes={"stop-seconds": "100"}))
+    before = session.cluster.kernel.now
+    session.request("DELETE", f"{PODS}/web")
+    assert 30 <= (session.cluster.kernel.now - before) / 1e6 < 31
+    last = [one for one in session.records() if one["kind"] == "write" and one["name"] == "web"][-1]
+    done = last["object"]["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert done["exitCode"] == 137 and last["object"]["status"]["phase"] == "Failed"
+
+
+def test_a_shorter_grace_period_hurries_a_pod_that_is_stopping() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(notes={"stop-seconds": "100"}))
+    before = session.cluster.kernel.now
+    session.request("DELETE", f"{PODS}/web", settle=False)
+    session.cluster.kernel.run_ready(10_000)
+    session.request("DELETE", f"{PODS}/web", {"gracePeriodSeconds": 2})
+    assert (session.cluster.kernel.now - before) / 1e6 < 4
+    assert items(session) == []
+
+
+def test_a_forced_delete_leaves_no_address_and_writes_nothing_more() -> None:
+    session = cluster(nodes=1)
+    create(session, pod())
+    session.request("DELETE", f"{PODS}/web", {"gracePeriodSeconds": 0})
+    assert len(addresses(session)) == 0 and kubelet(session).workers == {}
+    refused = [one for one in session.records() if one["kind"] == "response" and one["code"] == 404]
+    assert not [one for one in refused if 'pods "web"' in one["message"]]
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.1, 0.25, 0.5, 2.0, 3.9])
+@pytest.mark.parametrize("grace", [None, 0])
+def test_a_pod_deleted_while_it_starts_leaves_nothing(seconds: float, grace: int | None) -> None:
+    session = cluster(nodes=1)
+    create(session, pod(), settle=False)
+    kernel = session.cluster.kernel
+    due = kernel.now + int(seconds * 1e6)
+    while kernel.has_ready() or kernel.fire_timer(due, jump=False):
+        kernel.run_ready(1000)
+    options = {} if grace is None else {"gracePeriodSeconds": grace}
+    session.request("DELETE", f"{PODS}/web", options)
+    assert items(session) == []
+    assert len(addresses(session)) == 0 and kubelet(session).workers == {}
+
+
+def test_a_pod_of_the_same_name_may_come_back_at_once() -> None:
+    session = cluster(nodes=1)
+    create(session, pod())
+    session.request("DELETE", f"{PODS}/web", {"gracePeriodSeconds": 0}, settle=False)
+    create(session, pod())
+    assert get(session)["status"]["phase"] == "Running"
+    assert len(kubelet(session).workers) == 1 and len(addresses(session)) == 1
