@@ -1,8 +1,8 @@
-"""The authenticators that the flags ask for, in upstream's order, and how they are nested.
+"""Builds the authenticators that the flags configure, in upstream's order and nesting.
 
-Read once at start: front proxy, passwords (of old versions), client certificates; then tokens,
-those known here before those somebody else is asked about: file, service accounts from Secrets and
-bound ones, bootstrap, OpenID Connect, webhook.
+Built once at start: front proxy, passwords (old versions), client certificates; then tokens, local
+ones before remote ones: file, service accounts from Secrets and bound ones, bootstrap, OpenID
+Connect, webhook.
 
 Models kubernetes pkg/kubeapiserver/authenticator/config.go and
 pkg/kubeapiserver/options/authentication.go.
@@ -40,8 +40,8 @@ from apiserver_app.machinery.releases import Release
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the authenticators work with. `ask` is the way to others."""
+class Dependencies:
+    """What the authenticators need. `ask` calls external services."""
 
     kernel: Kernel
     reader: Reader
@@ -54,12 +54,12 @@ class Surroundings:
 
 
 def audiences(flags: Flags) -> tuple[str, ...]:
-    """The API server's own: --api-audiences, or the service accounts' issuer."""
+    """Returns the API server's own audiences: --api-audiences, or the service accounts' issuer."""
     return flags.api_audiences or flags.service_account_issuer[:1]
 
 
 def proxy_headers(flags: Flags) -> tuple[str, ...]:
-    """Beginnings of the headers that a front proxy may set, lower-case."""
+    """Returns the lower-case prefixes of the headers that a front proxy may set."""
     if not flags.requestheader_client_ca_file:
         return ()
     names = (
@@ -71,69 +71,83 @@ def proxy_headers(flags: Flags) -> tuple[str, ...]:
     return tuple(name.lower() for name in names)
 
 
-def build(flags: Flags, around: Surroundings) -> Union:
-    """The union. FlagError when flags do not go together."""
-    check(flags, around.version)
-    settings, anonymous = _structured(flags, around.version)
-    tokens = _tokens(flags, around, settings)
-    takes = tokens or flags.authentication_config.name  # issuers may come with the next reading
+def build(flags: Flags, dependencies: Dependencies) -> Union:
+    """Builds the union. FlagError when flags contradict each other."""
+    check(flags, dependencies.version)
+    settings, anonymous = _structured(flags, dependencies.version)
+    tokens = _tokens(flags, dependencies, settings)
+    takes = tokens or flags.authentication_config.name  # a reload may add issuers
     return Union(
-        _requests(flags, around),
+        _requests(flags, dependencies),
         BearerTokens(tokens, audiences=audiences(flags)) if takes else None,
         anonymous,
-        Loopback(around.loopback_token),
+        Loopback(dependencies.loopback_token),
     )
 
 
 def initialize(union: Union, kernel: Kernel) -> list[Task]:
-    """What those who ask somebody outside do before they know anything."""
-    listed = union.tokens.authenticators if union.tokens is not None else ()
-    return ask([one for one in listed if isinstance(one, oidc.Oidc)], kernel)
+    """Starts the background discovery of the OIDC issuers."""
+    authenticators = union.tokens.authenticators if union.tokens is not None else ()
+    return spawn_discovery(
+        [authenticator for authenticator in authenticators if isinstance(authenticator, oidc.Oidc)],
+        kernel,
+    )
 
 
-def ask(issuers: Sequence[oidc.Oidc], kernel: Kernel) -> list[Task]:
-    """Have issuers asked for their keys until they tell."""
+def spawn_discovery(issuers: Sequence[oidc.Oidc], kernel: Kernel) -> list[Task]:
+    """Spawns a task per issuer that fetches its discovery document until it succeeds."""
     return [
         kernel.spawn(
-            f"apiserver/oidc {one.settings.issuer}", one.initialize(kernel),
+            f"apiserver/oidc {issuer.settings.issuer}", issuer.initialize(kernel),
             background=True, span=0,
         )
-        for one in issuers
+        for issuer in issuers
     ]  # fmt: skip
 
 
 class LoadError(FlagError):
-    """A file that cannot even be read as a configuration."""
+    """The file cannot be parsed as a configuration."""
 
 
-def reloaded(flags: Flags, text: str, around: Surroundings) -> list[oidc.Oidc]:
-    """The issuers that the file names now. LoadError or FlagError when it cannot be."""
+def reloaded(flags: Flags, text: str, dependencies: Dependencies) -> list[oidc.Oidc]:
+    """Returns the issuers that the file names now. Raises LoadError or FlagError."""
     from apiserver_app.auth.authn import config
 
     try:
-        given = config.load(text, around.version)
+        configuration = config.load(text, dependencies.version)
     except ValueError as error:
         raise LoadError(str(error)) from error
-    before = config.load(flags.authentication_config, around.version).get("anonymous")
+    before = config.load(flags.authentication_config, dependencies.version).get("anonymous")
     try:
-        found = config.issuers(
-            given, flags.service_account_issuer, around.version, anonymous=(before,)
+        settings = config.issuers(
+            configuration, flags.service_account_issuer, dependencies.version, anonymous=(before,)
         )
     except ValueError as error:
         raise FlagError(str(error).removeprefix(config.INVALID)) from error
-    return [oidc.Oidc(one, around.ask) for one in found] if around.ask is not None else []
+    return (
+        [oidc.Oidc(issuer, dependencies.ask) for issuer in settings]
+        if dependencies.ask is not None
+        else []
+    )
 
 
 def replace_issuers(union: Union, issuers: Sequence[oidc.Oidc]) -> None:
-    """Ask these in the place of those that were configured before."""
+    """Replaces the configured OIDC issuers."""
     assert union.tokens is not None, "a server with such a file always takes tokens"
-    others = [one for one in union.tokens.authenticators if not isinstance(one, oidc.Oidc)]
-    at = next((at for at, one in enumerate(others) if isinstance(one, Webhook)), len(others))
-    union.tokens.replace([*others[:at], *issuers, *others[at:]])
+    others = [
+        authenticator
+        for authenticator in union.tokens.authenticators
+        if not isinstance(authenticator, oidc.Oidc)
+    ]
+    index = next(
+        (index for index, authenticator in enumerate(others) if isinstance(authenticator, Webhook)),
+        len(others),
+    )
+    union.tokens.replace([*others[:index], *issuers, *others[index:]])
 
 
 def check(flags: Flags, version: Release) -> None:
-    """What cannot be, in upstream's words."""
+    """Refuses flags that contradict each other, in upstream's words."""
     if version.has("OIDCFlagsTogether") and bool(flags.oidc_issuer_url) != bool(
         flags.oidc_client_id
     ):
@@ -151,8 +165,8 @@ def check(flags: Flags, version: Release) -> None:
         )
 
 
-def _requests(flags: Flags, around: Surroundings) -> list[Authenticator]:
-    found: list[Authenticator] = []
+def _requests(flags: Flags, dependencies: Dependencies) -> list[Authenticator]:
+    authenticators: list[Authenticator] = []
     if flags.requestheader_client_ca_file:
         proxy = RequestHeader(
             flags.requestheader_client_ca_file,
@@ -162,77 +176,81 @@ def _requests(flags: Flags, around: Surroundings) -> list[Authenticator]:
             group=flags.requestheader_group_headers,
             extra=flags.requestheader_extra_headers_prefix,
         )
-        found.append(proxy)
-    if flags.basic_auth_file and around.version.has("BasicAuthentication"):
-        found.append(BasicAuth(flags.basic_auth_file))
+        authenticators.append(proxy)
+    if flags.basic_auth_file and dependencies.version.has("BasicAuthentication"):
+        authenticators.append(BasicAuth(flags.basic_auth_file))
     if flags.client_ca_file:
         own = flags.client_ca_file == CLUSTERS
-        found.append(X509(around.ca_pem if own else flags.client_ca_file))
-    return found
+        authenticators.append(X509(dependencies.ca_pem if own else flags.client_ca_file))
+    return authenticators
 
 
 def _structured(flags: Flags, version: Release) -> tuple[list[oidc.Settings], Anonymous | None]:
-    """The issuers, and who nobody is: by a file, or by flags."""
+    """Returns the issuers and the anonymous authenticator, from a file or from flags."""
     try:
         if flags.authentication_config.name:
-            # loaded with the first file: it brings the language of expressions along
+            # loaded only when needed: it imports CEL
             from apiserver_app.auth.authn import config
 
-            given = config.load(flags.authentication_config, version)
-            found = config.issuers(given, flags.service_account_issuer, version)
-            anonymous = given.get("anonymous")
+            configuration = config.load(flags.authentication_config, version)
+            settings = config.issuers(configuration, flags.service_account_issuer, version)
+            anonymous = configuration.get("anonymous")
             if anonymous is not None:
-                paths = [one.get("path") or "" for one in anonymous.get("conditions") or ()]
-                return found, Anonymous(paths) if anonymous.get("enabled") else None
+                paths = [
+                    condition.get("path") or "" for condition in anonymous.get("conditions") or ()
+                ]
+                return settings, Anonymous(paths) if anonymous.get("enabled") else None
         else:
-            both = flags.oidc_issuer_url and flags.oidc_client_id
-            found = [_oidc_settings(flags)] if both else []
+            is_configured = flags.oidc_issuer_url and flags.oidc_client_id
+            settings = [_oidc_settings(flags)] if is_configured else []
     except ValueError as error:
         raise FlagError(str(error)) from error
-    return found, Anonymous() if flags.anonymous_auth else None
+    return settings, Anonymous() if flags.anonymous_auth else None
 
 
 def _tokens(
-    flags: Flags, around: Surroundings, settings: Sequence[oidc.Settings]
+    flags: Flags, dependencies: Dependencies, settings: Sequence[oidc.Settings]
 ) -> list[TokenAuthenticator]:
-    found: list[TokenAuthenticator] = []
+    authenticators: list[TokenAuthenticator] = []
     own = audiences(flags)
     if flags.token_auth_file:
-        found.append(TokenFile(flags.token_auth_file))
+        authenticators.append(TokenFile(flags.token_auth_file))
     if flags.service_account_key_file:
         legacy = LegacyServiceAccounts(
-            around.tokens, around.reader, own, around.mark_used,
+            dependencies.tokens, dependencies.reader, own, dependencies.mark_used,
             lookup=flags.service_account_lookup,
         )  # fmt: skip
-        found += [legacy, ServiceAccounts(around.tokens, around.reader, own)]
+        authenticators += [legacy, ServiceAccounts(dependencies.tokens, dependencies.reader, own)]
     if flags.enable_bootstrap_token_auth:
-        found.append(BootstrapTokens(around.reader))
-    if around.ask is not None:
-        found += _remote(flags, around, settings, around.ask)
-    return found
+        authenticators.append(BootstrapTokens(dependencies.reader))
+    if dependencies.ask is not None:
+        authenticators += _remote(flags, dependencies, settings, dependencies.ask)
+    return authenticators
 
 
 def _remote(
-    flags: Flags, around: Surroundings, settings: Sequence[oidc.Settings], ask: oidc.Ask
+    flags: Flags, dependencies: Dependencies, settings: Sequence[oidc.Settings], ask: oidc.Ask
 ) -> list[TokenAuthenticator]:
-    """Those that have to ask somebody."""
-    found: list[TokenAuthenticator] = []
+    """Returns the authenticators that call an external service."""
+    authenticators: list[TokenAuthenticator] = []
     try:
-        found += [oidc.Oidc(one, ask) for one in settings]
+        authenticators += [oidc.Oidc(issuer, ask) for issuer in settings]
         kubeconfig = flags.authentication_token_webhook_config_file
         if kubeconfig:
             target = kubeconfigs.target(kubeconfig)
-            world = reviewing.World(ask, lambda: around.kernel.now, around.kernel.sleep)
-            found.append(
+            transport = reviewing.Transport(
+                ask, lambda: dependencies.kernel.now, dependencies.kernel.sleep
+            )
+            authenticators.append(
                 Webhook(
-                    target, world, audiences(flags),
+                    target, transport, audiences(flags),
                     flags.authentication_token_webhook_version,
                     flags.authentication_token_webhook_cache_ttl,
                 )
             )  # fmt: skip
     except ValueError as error:
         raise FlagError(str(error)) from error
-    return found
+    return authenticators
 
 
 def _oidc_settings(flags: Flags) -> oidc.Settings:
@@ -240,7 +258,7 @@ def _oidc_settings(flags: Flags) -> oidc.Settings:
     if not issuer.startswith("https://"):
         raise FlagError(f'issuer.url: Invalid value: "{issuer}": URL scheme must be https')
     if not prefix and flags.oidc_username_claim != "email":
-        prefix = f"{issuer}#"  # so that nobody is taken for a user of another kind
+        prefix = f"{issuer}#"  # so that names cannot collide with other users
     mappings = ClaimMappings(
         username_claim=flags.oidc_username_claim,
         username_prefix="" if prefix == "-" else prefix,
@@ -254,41 +272,48 @@ def _oidc_settings(flags: Flags) -> oidc.Settings:
 
 
 def signer(flags: Flags, private_key_pem: bytes) -> jwt.Tokens:
-    """Who signs and verifies service account tokens."""
-    given = flags.service_account_key_file
-    verify_pem = "" if given == CLUSTERS else given
+    """Returns the signer and verifier of service account tokens."""
+    key_file = flags.service_account_key_file
+    verify_pem = "" if key_file == CLUSTERS else key_file
     return jwt.Tokens(private_key_pem, flags.service_account_issuer, verify_pem)
 
 
 def describe(union: Union) -> list[Any]:
-    """The union as it is nested, for the record of the start."""
-    inner: list[Any] = [_named(one) for one in union.authenticators]
+    """Describes the nested union for the start-up record."""
+    inner: list[Any] = [_described(authenticator) for authenticator in union.authenticators]
     tokens = union.tokens
     if tokens is not None:
         cached: dict[str, Any] = {
             "name": "TokenCache",
             "success_seconds": tokens.cache.success_seconds,
             "failure_seconds": tokens.cache.failure_seconds,
-            "of": [{"name": "TokenUnion", "of": [_named(one) for one in tokens.authenticators]}],
+            "of": [
+                {
+                    "name": "TokenUnion",
+                    "of": [_described(authenticator) for authenticator in tokens.authenticators],
+                }
+            ],
         }
         inner += [{"name": "BearerToken", "of": [cached]}, {"name": "WebSocket", "of": [cached]}]
-    found: list[Any] = []
+    outer: list[Any] = []
     if inner:
         groups = {"name": "AuthenticatedGroupAdder", "of": [{"name": "Union", "of": inner}]}
-        found.append(groups)
+        outer.append(groups)
     if union.anonymous is not None:
         anonymous: dict[str, Any] = {"name": union.anonymous.name}
         if union.anonymous.paths:
             anonymous["paths"] = list(union.anonymous.paths)
-        found = [{"name": "FailOnError", "of": [*found, anonymous]}] if found else [anonymous]
-    return found
+        outer = [{"name": "FailOnError", "of": [*outer, anonymous]}] if outer else [anonymous]
+    return outer
 
 
-def _named(one: Authenticator | TokenAuthenticator) -> dict[str, Any]:
-    """An authenticator that knows no audiences stands behind a wrapper that does."""
-    named: dict[str, Any] = {"name": one.name}
-    if isinstance(one, oidc.Oidc):
-        named["issuer"] = one.settings.issuer
-    if isinstance(one, (RequestHeader, BasicAuth)) or getattr(one, "audience_agnostic", False):
-        return {"name": "AudienceAgnostic", "of": [named]}
-    return named
+def _described(authenticator: Authenticator | TokenAuthenticator) -> dict[str, Any]:
+    """Names an authenticator, wrapped when it does not check audiences."""
+    description: dict[str, Any] = {"name": authenticator.name}
+    if isinstance(authenticator, oidc.Oidc):
+        description["issuer"] = authenticator.settings.issuer
+    if isinstance(authenticator, (RequestHeader, BasicAuth)) or getattr(
+        authenticator, "audience_agnostic", False
+    ):
+        return {"name": "AudienceAgnostic", "of": [description]}
+    return description

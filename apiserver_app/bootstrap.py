@@ -1,8 +1,7 @@
-"""What an API server makes sure of when it starts: namespaces, roles, flow schemas, its Service.
+"""Creates what an API server ensures at start-up: namespaces, roles, flow schemas, its Service.
 
-Every object is created through the gates under the server's own identity; nothing is put into the
-store behind their back. What is there already stays as it is. A refusal does not end the start: as
-much is created as can be.
+Every object is created by a request through the gates, as the server's own user. Existing objects
+are left alone. A refusal does not stop the start: the other objects are still created.
 
 Models kubernetes pkg/controlplane/controller/systemnamespaces and the post-start hooks of
 pkg/registry/{rbac,flowcontrol,scheduling}/rest.
@@ -28,21 +27,21 @@ async def ensure(
     tokens: bool = False,
     net: servicenet.ServiceNet = servicenet.DEFAULT,
 ) -> list[str]:
-    """Create what is missing of what is served; why some of it could not be. With `tokens` nodes
-    may join by bootstrap tokens."""
-    wanted = bootstrap.objects(version, now, client_ca=ca_pem, net=net)
-    wanted += bootstrap.joining(ca_pem) if tokens else []
-    there: dict[str, set[str]] = {}
+    """Creates the missing objects of served resources; returns the messages of refusals. With
+    `tokens` nodes may join by bootstrap tokens."""
+    desired = bootstrap.objects(version, now, client_ca=ca_pem, net=net)
+    desired += bootstrap.joining(ca_pem) if tokens else []
+    existing: dict[str, set[str]] = {}
     refusals: list[str] = []
-    for resource, namespace, obj in wanted:
+    for resource, namespace, obj in desired:
         if not serves(resource):
             continue
-        if resource not in there:
+        if resource not in existing:
             listed = await client.list(resource)
-            there[resource] = {meta.key_of(one) for one in listed["items"]}
+            existing[resource] = {meta.key_of(item) for item in listed["items"]}
         name = meta.name_of(obj)
         key = f"{namespace}/{name}" if namespace else name
-        if key not in there[resource]:
+        if key not in existing[resource]:
             try:
                 await client.create(resource, namespace, obj)
             except errors.ApiError as error:

@@ -1,8 +1,8 @@
 """The flags of kube-apiserver that change what a cluster decides, under upstream's names.
 
 `parse` reads `name=value` pairs (`demo --apiserver-arg name=value`), as the real program reads its
-command line. A flag that is not here is refused by name. A flag that names a file holds the file's
-text afterwards: whoever starts the cluster reads it, nothing inside does.
+command line. An unknown flag is refused by name. A flag that names a file then holds the file's
+text: the caller of `parse` reads it, nothing inside the cluster does.
 
 Adding a flag is adding a field; its name with dashes is the flag's name.
 
@@ -28,29 +28,29 @@ from apiserver_app.machinery.syntax import goduration
 
 
 class FileText(str):
-    """The text of a file that was named, and its name; both empty when none was."""
+    """The text of a named file, and its name; both empty when no file was named."""
 
     name: str = ""
 
 
 class KubeconfigText(FileText):
-    """The same of a kubeconfig, with the certificates and keys that it names in it."""
+    """The text of a kubeconfig with the certificates and keys it names inlined."""
 
 
 class ConfigText(FileText):
-    """The same of a configuration that names kubeconfigs; `files` has their texts by name."""
+    """The text of a configuration that names kubeconfigs; `files` has their texts by name."""
 
     files: Mapping[str, str] = MappingProxyType({})
 
 
 class AdmissionText(FileText):
-    """The same of an admission configuration, with the files that it names in it."""
+    """The text of an admission configuration with the files it names inlined."""
 
 
 NO_FILE, NO_KUBECONFIG, NO_CONFIG = FileText(), KubeconfigText(), ConfigText()
 NO_ADMISSION = AdmissionText()
 
-# what kubeadm made for this very cluster, without its path being known here
+# stands for the file that kubeadm generated for this cluster
 CLUSTERS = FileText("(the cluster's own)")
 # flags that only some releases have
 _SPANS = {
@@ -61,7 +61,7 @@ _SPANS = {
 
 
 class FlagError(ValueError):
-    """A flag that cannot be; the text is the program's."""
+    """An invalid flag; the message is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,63 +131,63 @@ class Flags:
     audit_webhook_version: str = "audit.k8s.io/v1"
     audit_webhook_truncate_enabled: bool = False
     audit_webhook_truncate_max_event_size: int = 102_400
-    storage_backend: str = ""  # etcd3, which it is without being named
+    storage_backend: str = ""  # default: etcd3
     profiling: bool = True
     enable_priority_and_fairness: bool = True
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200
     enable_admission_plugins: tuple[str, ...] = ("NodeRestriction",)
     disable_admission_plugins: tuple[str, ...] = ()
-    admission_control: tuple[str, ...] = ()  # the old flag: exactly these
+    admission_control: tuple[str, ...] = ()  # the old flag: replaces the default plugins
     admission_control_config_file: AdmissionText = NO_ADMISSION
     service_cluster_ip_range: str = servicenet.CIDR
     service_node_port_range: str = servicenet.PORTS
     feature_gates: tuple[str, ...] = ()  # Name=true
     runtime_config: tuple[str, ...] = ()  # group/version=true
-    # ours: where programs outside the simulation may be asked (webhooks, issuers, servers)
+    # ours: where external programs may be called (webhooks, issuers, servers)
     outbound_allowed_addresses: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
 
     @property
     def services(self) -> servicenet.ServiceNet:
-        """The ranges of services."""
+        """Returns the IP and port ranges of services."""
         return servicenet.parse(self.service_cluster_ip_range, self.service_node_port_range)
 
 
 def names() -> tuple[str, ...]:
-    """Every flag there is, in order."""
-    return tuple(one.name.replace("_", "-") for one in dataclasses.fields(Flags))
+    """Returns the name of every flag, in order."""
+    return tuple(field.name.replace("_", "-") for field in dataclasses.fields(Flags))
 
 
 def parse(
     arguments: Iterable[str], read: Callable[[str], str], version: Release = releases.DEFAULT
 ) -> Flags:
-    """`name=value` pairs, with or without leading dashes; `read` gives the text of a file.
-    A flag given twice holds the last value, except a list, which grows. An empty value of a flag
-    that names a file switches off what the file is for."""
-    fields = {one.name.replace("_", "-"): one for one in dataclasses.fields(Flags)}
+    """Parses `name=value` pairs, with or without leading dashes; `read` returns the text of a file.
+    A repeated flag takes the last value, except a list, which grows. An empty value of a flag that
+    names a file switches its feature off."""
+    fields = {item.name.replace("_", "-"): item for item in dataclasses.fields(Flags)}
     values: dict[str, Any] = {}
     for argument in arguments:
         name, equals, text = argument.lstrip("-").partition("=")
-        found = fields.get(name)
-        if found is None or not _SPANS.get(name, releases.Span()).includes(version):
+        field = fields.get(name)
+        if field is None or not _SPANS.get(name, releases.Span()).includes(version):
             raise FlagError(f"unknown flag: --{name}")
-        value = _value(name, str(found.type), text if equals else None, read)
+        value = _value(name, str(field.type), text if equals else None, read)
         if isinstance(value, tuple):
-            value = values.get(found.name, ()) + value
-        values[found.name] = value
+            value = values.get(field.name, ()) + value
+        values[field.name] = value
     _check_switches(values, version)
     _check_authentication(values, version)
     _check_backend(values.get("storage_backend", ""))
     parsed = Flags(**values)
     try:
-        parsed.services  # noqa: B018 - asked for its refusal
+        parsed.services  # noqa: B018 - raises on an invalid range
     except ValueError as error:
         raise FlagError(str(error)) from error
     return parsed
 
 
 def _check_switches(values: Mapping[str, Any], version: Release) -> None:
-    """Names that the version does not know end the start."""
+    """Refuses feature gates and API versions that the version does not know."""
     gates = values.get("feature_gates", ())
     try:
         features.switched(gates, version)
@@ -200,7 +200,7 @@ def _check_switches(values: Mapping[str, Any], version: Release) -> None:
 
 
 def _check_authentication(values: Mapping[str, Any], version: Release) -> None:
-    """What a file says of authentication, no flag says as well."""
+    """Refuses flags for what the authentication configuration file sets."""
     text = values.get("authentication_config", NO_FILE)
     if not text.name:
         return
@@ -261,8 +261,8 @@ def _value(name: str, kind: str, text: str | None, read: Callable[[str], str]) -
     return text
 
 
-def again(name: str, before: FileText, read: Callable[[str], str]) -> FileText:
-    """What a file that was named says now. FlagError when it cannot be read."""
+def reread(name: str, before: FileText, read: Callable[[str], str]) -> FileText:
+    """Reads a named file again. FlagError when it cannot be read."""
     return _file(name, type(before).__name__, before.name, read)
 
 
@@ -270,41 +270,42 @@ def _file(name: str, kind: str, path: str, read: Callable[[str], str]) -> FileTe
     if not path:
         return NO_FILE
     try:
-        found: FileText
+        content: FileText
         if kind == "KubeconfigText":
-            found = KubeconfigText(kubeconfigs.inlined(read(path), path, read))
+            content = KubeconfigText(kubeconfigs.inlined(read(path), path, read))
         elif kind == "ConfigText":
-            found = given = ConfigText(read(path))
-            given.files = {
-                one: kubeconfigs.inlined(read(one), one, read) for one in kubeconfigs.named(given)
+            content = config_text = ConfigText(read(path))
+            config_text.files = {
+                kubeconfig: kubeconfigs.inlined(read(kubeconfig), kubeconfig, read)
+                for kubeconfig in kubeconfigs.named(config_text)
             }
         else:
-            found = FileText(read(path))
+            content = FileText(read(path))
     except OSError as error:
         raise FlagError(f"--{name}: open {error.filename or path}: {error.strerror}") from error
     except ValueError as error:
         raise FlagError(f"--{name}: {error}") from error
-    found.name = path
-    return found
+    content.name = path
+    return content
 
 
 def _admission(path: str, read: Callable[[str], str]) -> AdmissionText:
     try:
-        found = AdmissionText(config.inlined(read(path), path, read))
+        content = AdmissionText(config.inlined(read(path), path, read))
     except OSError as error:
-        why = f"open {error.filename or path}: {error.strerror}"
+        reason = f"open {error.filename or path}: {error.strerror}"
         raise FlagError(
             "failed to read plugin config: unable to read admission control configuration from "
-            f"{_quoted(path)} [{why}]"
+            f"{_quoted(path)} [{reason}]"
         ) from error
     except config.UnreadableError as error:
         raise FlagError(str(error)) from error
-    found.name = path
-    return found
+    content.name = path
+    return content
 
 
-def _invalid(name: str, text: str | None, why: str) -> FlagError:
-    return FlagError(f'invalid argument {_quoted(text or "")} for "--{name}" flag: {why}')
+def _invalid(name: str, text: str | None, reason: str) -> FlagError:
+    return FlagError(f'invalid argument {_quoted(text or "")} for "--{name}" flag: {reason}')
 
 
 def _quoted(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Who asks and whether they may: authentication, authorization, keys, bootstrap objects."""
+"""Authentication, authorization, keys and the objects a new cluster starts with."""

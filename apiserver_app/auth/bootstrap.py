@@ -1,4 +1,4 @@
-"""What a new cluster contains before anybody used it.
+"""The objects a new cluster contains before anybody uses it.
 
 Namespaces, the default RBAC policy, priority classes, flow control, the `kubernetes` Service, the
 controllers' service accounts, and the cast of a classroom. Objects are complete but for what only
@@ -21,7 +21,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 
 SECURE_PORT = 6443
-ADVERTISED_IP = "10.0.0.11"  # of the control plane, which runs on the first node
+ADVERTISED_IP = "10.0.0.11"  # the control plane's, which runs on the first node
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -43,9 +43,9 @@ def objects(
     client_ca: str = "",
     net: servicenet.ServiceNet = servicenet.DEFAULT,
 ) -> list[Item]:
-    """Everything, in the order in which it is created. `now` stamps conditions (µs since 1970);
-    `client_ca` is the PEM of the CA that signs clients, published in kube-system; `net` is where
-    services get their addresses from."""
+    """Returns every object in order of creation. `now` stamps conditions (µs since 1970);
+    `client_ca` is the PEM of the CA that signs clients, published in kube-system; `net` assigns
+    service addresses."""
     items = [*_namespaces(), *_cluster_roles(version), *_cluster_bindings(version)]
     items += [*_namespaced_policy(), *_accounts(version), *_priority_classes()]
     items += [*_levels(version), *_schemas(version, now), *_networking(version, now, net)]
@@ -111,8 +111,8 @@ def _cluster_roles(version: Release) -> Iterator[Item]:
 
 
 def _aggregate(name: str, plain: dict[str, list[Object]]) -> list[Object]:
-    """The rules of the roles labelled for it, by name, each rule once: as the aggregation
-    controller would leave it."""
+    """Returns the rules of the roles labelled for it, by name, each rule once, as the aggregation
+    controller would leave them."""
     out: list[Object] = []
     for source in sorted(cluster_roles.AGGREGATES_TO):
         if cluster_roles.AGGREGATES_TO[source] == name:
@@ -129,7 +129,7 @@ def _binding(kind: str, metadata: Object, role: tuple[str, str], subjects: Seque
 
 
 def joining(client_ca: str) -> list[Item]:
-    """What kubeadm adds where bootstrap tokens are known: nodes may join by one."""
+    """Returns what kubeadm adds so that nodes may join with a bootstrap token."""
     data = {"kubeconfig": joins.kubeconfig(f"https://{ADVERTISED_IP}:{SECURE_PORT}", client_ca)}
     named = {"name": joins.INFO, "namespace": joins.PUBLIC}
     items: list[Item] = [("configmaps", joins.PUBLIC, _object("v1", "ConfigMap", named, data=data))]
@@ -143,13 +143,13 @@ def joining(client_ca: str) -> list[Item]:
         role["rules"] = rules(lines)
         items.append((f"{kind.lower()}s.{_RBAC}", namespace, role))
     metadata = {"name": joins.INFO_ROLE, "namespace": joins.PUBLIC}
-    bound = _binding("RoleBinding", metadata, ("Role", joins.INFO_ROLE), [joins.ANYBODY])
-    items.append((f"rolebindings.{_RBAC}", joins.PUBLIC, bound))
+    binding = _binding("RoleBinding", metadata, ("Role", joins.INFO_ROLE), [joins.ANYBODY])
+    items.append((f"rolebindings.{_RBAC}", joins.PUBLIC, binding))
     for name, (role_name, subject) in joins.BINDINGS.items():
-        bound = _binding(
+        binding = _binding(
             "ClusterRoleBinding", {"name": name}, ("ClusterRole", role_name), [subject]
         )
-        items.append((f"clusterrolebindings.{_RBAC}", "", bound))
+        items.append((f"clusterrolebindings.{_RBAC}", "", binding))
     return items
 
 
@@ -253,7 +253,7 @@ def _flow_version(version: Release) -> str:
     for since, served in _FLOW_VERSIONS:
         if version >= since:
             return f"{_FLOW}/{served}"
-    return ""  # and none is served
+    return ""  # no flow schemas are served
 
 
 def _flow_metadata(name: str) -> Object:
@@ -308,7 +308,7 @@ def _schemas(version: Release, now: int) -> Iterator[Item]:
         if schema.distinguisher:
             spec["distinguisherMethod"] = {"type": schema.distinguisher}
         spec["rules"] = [_flow_rules(schema)]
-        found = (
+        message = (
             "This FlowSchema references the PriorityLevelConfiguration object named "
             f'"{schema.level}" and it exists'
         )
@@ -317,7 +317,7 @@ def _schemas(version: Release, now: int) -> Iterator[Item]:
             "status": "False",
             "lastTransitionTime": meta.rfc3339(now),
             "reason": "Found",
-            "message": found,
+            "message": message,
         }
         yield (
             f"flowschemas.{_FLOW}",
@@ -409,7 +409,8 @@ def _networking(version: Release, now: int, net: servicenet.ServiceNet) -> Itera
 
 
 def _endpoints() -> Iterator[Item]:
-    """Where the `kubernetes` Service leads: the server itself, as its reconciler publishes it."""
+    """Returns the endpoints of the `kubernetes` Service: the server itself, as its reconciler
+    publishes them."""
     metadata = {"name": "kubernetes", "namespace": "default"}
     mirrored = {"endpointslice.kubernetes.io/skip-mirror": "true"}
     port = {"name": "https", "port": SECURE_PORT, "protocol": "TCP"}

@@ -1,6 +1,6 @@
-"""Is a certificate signed by one of ours, in time, and for clients? In crypto/x509's words.
+"""Verifies client certificate chains; errors are worded as Go's crypto/x509 words them.
 
-`cryptography` is loaded when the first chain is judged. Knows no connection and no clock.
+`cryptography` is loaded when the first chain is verified. Knows no connection and no clock.
 
 Models Go's crypto/x509 (verify.go), as kubernetes calls it in
 staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Path = tuple[x509.Certificate, ...]
 
-CHAIN_MAX = 8  # certificates a client may bring
+CHAIN_MAX = 8  # certificates a client may send
 _UNKNOWN = "x509: certificate signed by unknown authority"
 _NO_SIGNER = "x509: invalid signature: parent certificate cannot sign this kind of certificate"
 _USAGE = "x509: certificate specifies an incompatible key usage"
@@ -45,12 +45,12 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class ChainError(Exception):
-    """The certificate is not to be believed; the text is Go's."""
+    """The certificate chain is not trusted; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Who a chain that holds belongs to, and in which span of time (µs) it does."""
+    """The subject of a verified chain and the time span (µs) in which it is valid."""
 
     common_name: str
     organizations: tuple[str, ...]
@@ -67,7 +67,7 @@ class Roots:
         self._roots: list[x509.Certificate] | None = None
 
     def verify(self, chain: Sequence[bytes], now: int) -> Verified:
-        """`chain` is DER, the client's own certificate first. Raises ChainError."""
+        """Returns the verified subject. `chain` is DER, leaf first. Raises ChainError."""
         certificates = _read(chain)
         leaf = certificates[0]
         _check(leaf, (), now, is_intermediate=False)
@@ -76,13 +76,13 @@ class Roots:
         else:
             paths = _Search(self._load(), certificates[1:], now).paths((leaf,))
         for path in paths:
-            if all(_for_clients(one) for one in path):
+            if all(_allows_client_auth(certificate) for certificate in path):
                 return Verified(
                     _last(leaf.subject, "CN"),
                     _all(leaf.subject, "O"),
                     _last(leaf.issuer, "CN"),
-                    max(_micros(one.not_valid_before_utc) for one in path),
-                    min(_micros(one.not_valid_after_utc) for one in path),
+                    max(_micros(certificate.not_valid_before_utc) for certificate in path),
+                    min(_micros(certificate.not_valid_after_utc) for certificate in path),
                 )
         raise ChainError(_USAGE)
 
@@ -145,7 +145,7 @@ def _hint(candidate: x509.Certificate, problem: str) -> str:
 
 
 def identifier(chain: Sequence[bytes]) -> str:
-    """How upstream names a certificate in a refusal: SN=…, SKID=…, AKID=…"""
+    """Returns the SN=…, SKID=…, AKID=… text by which upstream names a certificate in a refusal."""
     leaf = _read(chain)[0]
     subject = _extension(leaf, "SubjectKeyIdentifier")
     issuer = _extension(leaf, "AuthorityKeyIdentifier")
@@ -162,9 +162,9 @@ def _read(chain: Sequence[bytes]) -> list[x509.Certificate]:
     from cryptography import x509
 
     try:
-        found = [x509.load_der_x509_certificate(one) for one in chain[:CHAIN_MAX]]
-        for one in found:
-            one.extensions  # noqa: B018 - read for its refusal
+        found = [x509.load_der_x509_certificate(der) for der in chain[:CHAIN_MAX]]
+        for der in found:
+            der.extensions  # noqa: B018 - read for its refusal
         return found
     except ValueError as error:
         raise ChainError(f"x509: malformed certificate: {error}") from error
@@ -193,12 +193,12 @@ def _check(certificate: x509.Certificate, below: Path, now: int, *, is_intermedi
 
 def _check_time(certificate: x509.Certificate, now: int) -> None:
     since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    moment = meta.rfc3339(now)
+    current = meta.rfc3339(now)
     expired = "x509: certificate has expired or is not yet valid: current time"
     if now < _micros(since):
-        raise ChainError(f"{expired} {moment} is before {meta.rfc3339(_micros(since))}")
+        raise ChainError(f"{expired} {current} is before {meta.rfc3339(_micros(since))}")
     if now > _micros(until):
-        raise ChainError(f"{expired} {moment} is after {meta.rfc3339(_micros(until))}")
+        raise ChainError(f"{expired} {current} is after {meta.rfc3339(_micros(until))}")
 
 
 def _has_unhandled(certificate: x509.Certificate) -> bool:
@@ -230,7 +230,7 @@ def _extension(certificate: x509.Certificate, name: str) -> Any:
 
 
 def _signature(child: x509.Certificate, parent: x509.Certificate) -> str:
-    """What is wrong with the parent's signature under the child; "" when nothing is."""
+    """Returns why the parent's signature of the child does not verify; "" when it does."""
     from cryptography import x509
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -256,7 +256,7 @@ def _signature(child: x509.Certificate, parent: x509.Certificate) -> str:
     return ""
 
 
-def _for_clients(certificate: x509.Certificate) -> bool:
+def _allows_client_auth(certificate: x509.Certificate) -> bool:
     from cryptography.x509.oid import ExtendedKeyUsageOID as Usage
 
     usages = _extension(certificate, "ExtendedKeyUsage")
@@ -267,7 +267,7 @@ def _all(name: x509.Name, part: str) -> tuple[str, ...]:
     from cryptography.x509.oid import NameOID
 
     oid = {"CN": NameOID.COMMON_NAME, "O": NameOID.ORGANIZATION_NAME}[part]
-    return tuple(str(one.value) for one in name.get_attributes_for_oid(oid))
+    return tuple(str(attribute.value) for attribute in name.get_attributes_for_oid(oid))
 
 
 def _last(name: x509.Name, part: str) -> str:

@@ -1,7 +1,7 @@
-"""Acting as somebody else: the Impersonate-* headers, each part of them authorized.
+"""Impersonation: authorizes each part of the Impersonate-* headers.
 
-It decides only who the request goes on as. It is asked behind authentication, because it needs
-the real user, and before flow control, because everything after it sees the impersonated one.
+It decides only which user the request continues as. It runs after authentication, because it needs
+the real user, and before flow control, because everything later sees the impersonated user.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation.go.
 """
@@ -31,7 +31,7 @@ _AUTHENTICATION = "authentication.k8s.io"
 
 
 class _Part(NamedTuple):
-    """One thing the requester wants to be, as the authorizer is asked for it."""
+    """One requested attribute of the impersonated user, as the authorizer sees it."""
 
     resource: str
     name: str
@@ -41,13 +41,14 @@ class _Part(NamedTuple):
     subresource: str = ""
 
 
-def asked(headers: Headers) -> bool:
-    """Whether a request wants to act as somebody else."""
+def is_requested(headers: Headers) -> bool:
+    """Reports whether a request asks for impersonation."""
     return any(name.startswith(PREFIX) for name in headers)
 
 
 async def impersonate(user: User, headers: Headers, authorize: Authorize) -> User:
-    """Who the request goes on as; 403 at the first part that `user` may not be."""
+    """Returns the user the request continues as; 403 at the first part `user` may not
+    impersonate."""
     parts = _parts(headers)
     if parts and not _first(headers, _USER):
         raise errors.unclassified(_WITHOUT_USER)
@@ -59,7 +60,7 @@ async def impersonate(user: User, headers: Headers, authorize: Authorize) -> Use
         decision = await authorize(attributes)
         if not decision.allowed:
             raise forbidden.forbidden_error(attributes, decision.reason)
-    return _acting(headers) if parts else user
+    return _impersonated_user(headers) if parts else user
 
 
 def _parts(headers: Headers) -> list[_Part]:
@@ -79,7 +80,7 @@ def _parts(headers: Headers) -> list[_Part]:
     return parts
 
 
-def _acting(headers: Headers) -> User:
+def _impersonated_user(headers: Headers) -> User:
     name = _first(headers, _USER)
     groups = headers.get(_GROUP, ())
     account = _account(name)
@@ -91,7 +92,7 @@ def _acting(headers: Headers) -> User:
 
 
 def _account(name: str) -> tuple[str, str] | None:
-    """(namespace, name) of a service account's user name."""
+    """Splits a service account's user name into (namespace, name)."""
     parts = name.removeprefix(_ACCOUNT).split(":")
     if not name.startswith(_ACCOUNT) or len(parts) != 2 or not all(parts):
         return None

@@ -1,7 +1,7 @@
-"""A simulated OpenID Connect issuer, so that a class sees ID tokens without a service outside.
+"""A simulated OpenID Connect issuer, so that a class sees ID tokens without an external service.
 
-It publishes a discovery document and keys under a name that no network knows; its key follows from
-the cluster's signing key. It has one client, `kubernetes`, and asks nobody for a password.
+It publishes a discovery document and keys under a name that no network resolves; its key is derived
+from the cluster's signing key. It has one client, `kubernetes`, and asks for no password.
 
 Models what an issuer such as Dex answers (OpenID Connect Discovery 1.0).
 """
@@ -32,13 +32,13 @@ _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # o
 
 
 class Issuer:
-    """`secret` is what its key is derived from."""
+    """Issues ID tokens with a key derived from `secret`."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     def answer(self, call: Call) -> Answer | None:
-        """What it says to a request; None when somebody else is meant."""
+        """Answers a request to the issuer; None when the URL is not the issuer's."""
         url = call.to
         if not isinstance(url, str) or not url.startswith(f"{URL}/"):
             return None
@@ -54,10 +54,10 @@ class Issuer:
         }
         if path == "/keys":
             documents[path] = {"keys": [jws.to_jwk(self._key.public_key())]}
-        found = documents.get(path)
-        body = jws.compact(found) if found is not None else b"404 page not found"
+        document = documents.get(path)
+        body = jws.compact(document) if document is not None else b"404 page not found"
         headers = {"content-type": "application/json"}
-        return Answer(404 if found is None else 200, headers, body, "the simulated issuer")
+        return Answer(404 if document is None else 200, headers, body, "the simulated issuer")
 
     def id_token(self, person: cast.Person, since: int, until: int, **change: Any) -> str:
         """A token for the client; times are seconds since 1970."""

@@ -1,7 +1,7 @@
 """Signed tokens (JWS, compact): reading, verifying, signing, and keys as JWK.
 
 RS, PS and ES with SHA-256, 384 and 512. `cryptography` is loaded at the first key. `none` and
-symmetric algorithms are not there, so nothing can be talked into them.
+symmetric algorithms are not supported, so no token can select them.
 
 Models go-jose as kubernetes uses it (pkg/serviceaccount/jwt.go, go-oidc's verify.go).
 """
@@ -20,12 +20,12 @@ _CURVES = {"ES256": ("P-256", 32), "ES384": ("P-384", 48), "ES512": ("P-521", 66
 
 
 class JwsError(Exception):
-    """No token, or not one that the key signed."""
+    """The text is no token, or the key did not sign it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What stands in a token. Nothing of it is believed before `verify`."""
+    """A parsed token. Nothing in it is trusted before `verify`."""
 
     header: dict[str, Any]
     claims: dict[str, Any]
@@ -42,7 +42,7 @@ class Token:
 
 
 def parse(text: str) -> Token:
-    """The three parts. Raises JwsError."""
+    """Parses a compact token. Raises JwsError."""
     parts = text.split(".")
     if len(parts) != 3 or len(text) > TOKEN_BYTES_MAX:
         raise JwsError("go-jose/go-jose: compact JWS format must have three parts")
@@ -57,12 +57,12 @@ def parse(text: str) -> Token:
 
 
 def verify(token: Token, key: Any) -> None:
-    """Raises JwsError when `key` did not sign it by the algorithm it names."""
+    """Raises JwsError unless `key` signed the token by the algorithm it names."""
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
     from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-    name, wrong = token.algorithm, JwsError("go-jose/go-jose: error in cryptographic primitive")
+    name, invalid = token.algorithm, JwsError("go-jose/go-jose: error in cryptographic primitive")
     if name not in ALGORITHMS:
         raise JwsError(f"go-jose/go-jose: unexpected signature algorithm {json.dumps(name)}")
     digest = _hash(name)
@@ -70,7 +70,7 @@ def verify(token: Token, key: Any) -> None:
         if name in _CURVES and isinstance(key, ec.EllipticCurvePublicKey):
             half = _CURVES[name][1]
             if len(token.signature) != 2 * half or (key.key_size + 7) // 8 != half:
-                raise wrong
+                raise invalid
             r, s = token.signature[:half], token.signature[half:]
             pair = encode_dss_signature(int.from_bytes(r, "big"), int.from_bytes(s, "big"))
             key.verify(pair, token.signed, ec.ECDSA(digest))
@@ -80,13 +80,14 @@ def verify(token: Token, key: Any) -> None:
                 how = padding.PSS(padding.MGF1(digest), padding.PSS.AUTO)
             key.verify(token.signature, token.signed, how, digest)
         else:
-            raise wrong
+            raise invalid
     except (InvalidSignature, UnsupportedAlgorithm, ValueError) as error:
-        raise wrong from error
+        raise invalid from error
 
 
 def public_keys(pem: str) -> list[Any]:
-    """Every public key, or public half, in a PEM text. ValueError says what cannot be read."""
+    """Returns every public key (or a private key's public half) in a PEM text, or raises
+    ValueError."""
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
 
@@ -109,7 +110,7 @@ def public_keys(pem: str) -> list[Any]:
 
 
 def from_jwk(jwk: dict[str, Any]) -> Any:
-    """The public key of a JWK. ValueError when it is none that is known here."""
+    """Returns the public key of a JWK. Raises ValueError when its type is not supported."""
     from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
     try:
@@ -127,7 +128,7 @@ def from_jwk(jwk: dict[str, Any]) -> Any:
 
 
 def to_jwk(key: Any) -> dict[str, Any]:
-    """A P-256 key's public half as /openid/v1/jwks shows it."""
+    """Returns a P-256 public key as /openid/v1/jwks shows it."""
     numbers = key.public_numbers()
     return {
         "use": "sig",
@@ -151,7 +152,7 @@ def key_id(key: Any) -> str:
 
 
 def sign(claims: dict[str, Any], key: Any, name: str) -> str:
-    """An ES256 token under the key's id; equal claims give equal tokens (RFC 6979)."""
+    """Signs an ES256 token; equal claims give equal tokens (RFC 6979)."""
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -172,7 +173,7 @@ def encode(raw: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """base64url without padding. ValueError."""
+    """Decodes base64url without padding. Raises ValueError."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

@@ -83,8 +83,8 @@ def _credential(keys: pki.Pki, person: cast.Person) -> str:
 
 
 def id_token(person: cast.Person, keys: pki.Pki) -> str:
-    """What the simulated issuer gave this person. It lasts as long as the CA, so that a class need
-    not log in; a real issuer's lasts for minutes."""
+    """Returns the simulated issuer's token for a person. It lasts as long as the CA, so that a
+    class need not log in; a real issuer's lasts for minutes."""
     since, until = pki.validity(keys.ca.certificate)
     return issuer.Issuer(keys.service_account_key).id_token(person, since, until)
 

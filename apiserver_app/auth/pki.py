@@ -41,7 +41,7 @@ _SERVER_NAMES = (
 
 
 class PkiError(Exception):
-    """The files cannot be read or written; one sentence for the person who started the server."""
+    """The files cannot be read or written; the message is for the person who started the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Pki:
-    """All that the server and the kubeconfigs need."""
+    """The certificates and keys that the server and the kubeconfigs need."""
 
     directory: Path
     ca: Identity
@@ -68,15 +68,15 @@ class Pki:
 
 
 def load(directory: Path, now: int, hosts: Sequence[str] = ()) -> Pki:
-    """Read what is there under `directory`, make what is missing, outdated or for other hosts.
+    """Reads the files under `directory`, and makes those missing, expiring or for other hosts.
 
-    `now` is µs since 1970; `hosts` are further names or addresses the server is reached by.
+    `now` is µs since 1970; `hosts` are further names or addresses of the server.
     """
     folder = directory / "pki"
-    moment = meta.rfc3339(now)
+    timestamp = meta.rfc3339(now)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        maker = _Maker(folder, datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")))
+        maker = _Maker(folder, datetime.datetime.fromisoformat(timestamp.replace("Z", "+00:00")))
         return Pki(
             directory,
             maker.authority(),
@@ -98,8 +98,8 @@ def load(directory: Path, now: int, hosts: Sequence[str] = ()) -> Pki:
 
 
 def read(directory: Path) -> Pki:
-    """What `load` left there, unchecked and without loading `cryptography`: for a process that
-    trusts the one which made it."""
+    """Reads what `load` wrote, unchecked and without loading `cryptography`: for a process that
+    trusts the one that wrote it."""
     folder = directory / "pki"
     names = [person.name for person in cast.PEOPLE if person.has_certificate]
     try:
@@ -149,12 +149,14 @@ class _Maker:
         from cryptography import x509
         from cryptography.x509.oid import ExtendedKeyUsageOID
 
-        wanted = [_general_name(host) for host in dict.fromkeys(hosts)]
-        identity = self._read("apiserver", lambda found: _has_names(found, wanted))
+        general_names = [_general_name(host) for host in dict.fromkeys(hosts)]
+        identity = self._read(
+            "apiserver", lambda certificate: _has_names(certificate, general_names)
+        )
         if identity is not None:
             return identity
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-        names = x509.SubjectAlternativeName(wanted)
+        names = x509.SubjectAlternativeName(general_names)
         return self._issue("apiserver", _name("kube-apiserver", ()), [usage, names])
 
     def client(self, file_name: str, person: cast.Person) -> Identity:
@@ -168,7 +170,8 @@ class _Maker:
         return self._issue(file_name, _name(person.name, person.groups), [usage])
 
     def signing_key(self) -> bytes:
-        """The key that signs service account tokens; its public half lies beside it."""
+        """Returns the key that signs service account tokens; its public half is stored beside
+        it."""
         path = self.folder / "sa.key"
         if path.exists():
             return path.read_bytes()
@@ -200,7 +203,7 @@ class _Maker:
     ) -> x509.CertificateBuilder:
         from cryptography import x509
 
-        # as kubeadm does: as old as the CA, so that no clock of a cluster lies before it
+        # as kubeadm does: valid since the CA is, so that no cluster's clock is before it
         start = self.moment - datetime.timedelta(minutes=5)
         end = start + datetime.timedelta(days=days)
         if self._ca is not None:
@@ -228,14 +231,14 @@ class _Maker:
     def _read(
         self, name: str, fits: Callable[[x509.Certificate], bool] | None = None
     ) -> Identity | None:
-        """What the files hold, unless it is missing, ends soon or was signed by another CA."""
+        """Reads a certificate with its key; None when missing, expiring or signed by another CA."""
         try:
             identity = _read_pair(self.folder, name)
         except FileNotFoundError:
             return None
         certificate, _ = _parse(identity)
-        ends = certificate.not_valid_after_utc - datetime.timedelta(days=RENEW_BEFORE_DAYS)
-        if ends < self.moment or (fits is not None and not fits(certificate)):
+        renew_at = certificate.not_valid_after_utc - datetime.timedelta(days=RENEW_BEFORE_DAYS)
+        if renew_at < self.moment or (fits is not None and not fits(certificate)):
             return None
         if self._ca is not None and not _signed_by(certificate, self._ca[0]):
             return None
@@ -246,14 +249,14 @@ class _Maker:
     ) -> Identity:
         from cryptography.hazmat.primitives.serialization import Encoding
 
-        # the key first: a certificate without its key would be taken as complete
+        # the key first: a certificate without its key would look complete
         write_file(self.folder / f"{name}.key", _key_pem(key), 0o600)
         write_file(self.folder / f"{name}.crt", certificate.public_bytes(Encoding.PEM), 0o644)
         return _read_pair(self.folder, name)
 
 
 def _tokens(path: Path) -> str:
-    """The static token file; each token is made once and kept."""
+    """Returns the static token file; each token is generated once and kept."""
     if path.exists():
         return path.read_text()
     lines = [
@@ -267,24 +270,24 @@ def _tokens(path: Path) -> str:
 
 
 def write_file(path: Path, content: bytes, mode: int) -> None:
-    """Whole or not at all, and never readable by others in between."""
-    waiting = path.with_name(f".{path.name}.{os.getpid()}")
+    """Writes a file atomically; others can never read it in between."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(waiting, mode)
-        os.replace(waiting, path)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):
-            os.unlink(waiting)
+            os.unlink(temporary)
         raise
 
 
 def new_signing_key() -> bytes:
-    """A key for service account tokens that lives only in memory, as PEM."""
+    """Generates a key for service account tokens that exists only in memory, as PEM."""
     return _key_pem(_new_key())
 
 
@@ -329,11 +332,11 @@ def _parse(identity: Identity) -> tuple[x509.Certificate, ec.EllipticCurvePrivat
 
 
 def validity(certificate: bytes) -> tuple[int, int]:
-    """From when to when a certificate holds, in seconds since 1970."""
+    """Returns when a certificate becomes valid and when it expires, in seconds since 1970."""
     from cryptography import x509
 
-    found = x509.load_pem_x509_certificate(certificate)
-    return int(found.not_valid_before_utc.timestamp()), int(found.not_valid_after_utc.timestamp())
+    parsed = x509.load_pem_x509_certificate(certificate)
+    return int(parsed.not_valid_before_utc.timestamp()), int(parsed.not_valid_after_utc.timestamp())
 
 
 def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
@@ -346,11 +349,11 @@ def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bo
     return True
 
 
-def _has_names(certificate: x509.Certificate, wanted: Sequence[x509.GeneralName]) -> bool:
+def _has_names(certificate: x509.Certificate, names: Sequence[x509.GeneralName]) -> bool:
     from cryptography import x509
 
-    found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return all(name in list(found) for name in wanted)
+    extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return all(name in list(extension) for name in names)
 
 
 def _general_name(host: str) -> x509.GeneralName:

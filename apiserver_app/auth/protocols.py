@@ -1,4 +1,4 @@
-"""What an authenticator and an authorizer are, and the answers they give.
+"""The interfaces of authenticators and authorizers, and the answers they give.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/authenticator/interfaces.go and
 pkg/authorization/authorizer/interfaces.go.
@@ -17,7 +17,7 @@ from apiserver_app.machinery.meta import Credential, User
 class Try:
     """One authenticator's or authorizer's answer, as the page shows it.
 
-    verdict: allow (it knows the user / allows), deny (refused), skip (nothing here for it),
+    verdict: allow (user known, or request allowed), deny (refused), skip (not applicable),
     noop (no opinion). `why` is one sentence; `detail` is data for the inspector.
     """
 
@@ -27,18 +27,18 @@ class Try:
     user: User | None = None
     detail: dict[str, Any] = field(default_factory=dict)
     source: str = ""  # upstream file
-    reason: str = ""  # an authorizer's reason, worded as upstream does; often empty there too
-    error: str = ""  # why it could not make up its mind
-    audiences: tuple[str, ...] = ()  # those a token is good for, of the ones it was asked for
+    reason: str = ""  # an authorizer's reason in upstream's words; often empty there too
+    error: str = ""  # why it could not decide
+    audiences: tuple[str, ...] = ()  # the requested audiences that the token is valid for
 
 
-# at once, or after somebody else was asked
+# immediate, or awaited when a remote service has to be asked
 Answer = Try | Awaitable[Try]
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What is asked for. Non-resource requests have only verb and path."""
+    """What a request asks for. Non-resource requests have only verb and path."""
 
     user: User
     verb: str
@@ -49,8 +49,8 @@ class Attributes:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    fields: str = ""  # the fieldSelector of a list or watch, as it was sent
-    labels: str = ""  # and its labelSelector
+    fields: str = ""  # the fieldSelector of a list or watch, as sent
+    labels: str = ""  # its labelSelector, as sent
 
     @property
     def is_resource(self) -> bool:
@@ -59,15 +59,15 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the authorizers together said. verdict: allow, deny or noop (nobody had an opinion).
+    """The authorizers' combined answer. verdict: allow, deny or noop (none had an opinion).
 
-    `reason` is upstream's text: it goes into the audit log and into the sentence of a refusal.
+    `reason` is upstream's text: it goes into the audit log and the 403's message.
     """
 
     verdict: str
     reason: str
     tries: tuple[Try, ...]
-    error: str = ""  # what kept authorizers from an opinion
+    error: str = ""  # why authorizers could not decide
 
     @property
     def allowed(self) -> bool:
@@ -78,25 +78,26 @@ class Authenticator(Protocol):
     name: str
 
     def authenticate(self, credential: Credential, now: int) -> Try:
-        """allow with a user, skip when the credential is none of its business, deny on a bad one.
+        """Answers allow with a user, skip for a credential of another kind, deny for a bad one.
         `now` is µs since 1970."""
         ...
 
 
 class TokenAuthenticator(Protocol):
-    """Knows bearer tokens of one sort. Never puts the token into what it answers."""
+    """Authenticates one kind of bearer token. Its answers never contain the token."""
 
     name: str
-    # it knows nothing of audiences: its tokens are good for the API server's own
+    # does not check audiences: its tokens are valid for the API server's own
     audience_agnostic: bool
 
     def authenticate_token(self, token: str, now: int, audiences: tuple[str, ...]) -> Answer:
-        """allow with a user, skip when the token is not of this sort, deny on a bad one."""
+        """Answers allow with a user, skip for a token of another kind, deny for a bad one."""
         ...
 
 
 class Rules(NamedTuple):
-    """What somebody may do, as far as an authorizer can tell. `error` says why not further."""
+    """The rules that apply to a user, as far as an authorizer knows. `error` says what is
+    missing."""
 
     resources: list[Any]
     paths: list[Any]
@@ -108,10 +109,10 @@ class Authorizer(Protocol):
     name: str
 
     def authorize(self, attributes: Attributes) -> Try | Awaitable[Try]:
-        """allow, deny or noop. `why` of the Try is for people, `reason` is upstream's text.
-        Who has to ask somebody else gives what is to be awaited."""
+        """Answers allow, deny or noop; awaitable when a remote service has to be asked. `why` is
+        for people, `reason` is upstream's text."""
         ...
 
     def rules_for(self, user: User, namespace: str) -> Rules:
-        """For SelfSubjectRulesReview."""
+        """Returns the user's rules for SelfSubjectRulesReview."""
         ...

@@ -1,6 +1,6 @@
-"""How an authenticator or authorizer asks a service outside for a review, and again when it fails.
+"""Sends a review to an authentication or authorization webhook, with retries.
 
-Asked through the way out of the cluster, in virtual time.
+Calls leave through egress, in virtual time.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/webhook/webhook.go (WithExponentialBackoff)
 and staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go (NewGenericServerResponse).
@@ -20,7 +20,7 @@ from apiserver_app.machinery.meta import Object
 
 # DefaultAuthWebhookRetryBackoff: five tries, 0.5 s apart and growing by half
 TRIES_MAX, PAUSE_SECONDS, PAUSE_FACTOR = 5, 0.5, 1.5
-_AGAIN = (429, 500, 504)
+_RETRIABLE = (429, 500, 504)
 _SENTENCES = {
     401: "Unauthorized",
     404: "the server could not find the requested resource",
@@ -30,8 +30,8 @@ _SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What asking takes: the way out, a clock (µs) and a way to wait."""
+class Transport:
+    """What a call needs: egress, a clock (µs) and sleep."""
 
     call: Callable[[outbound.Call], Awaitable[outbound.Answer]]
     now: Callable[[], int]
@@ -39,10 +39,10 @@ class World:
 
 
 async def ask(
-    world: World, target: Target, review: Object, resource: str, timeout_seconds: float,
+    transport: Transport, target: Target, review: Object, resource: str, timeout_seconds: float,
     query: str = "",
 ) -> tuple[Object, str]:  # fmt: skip
-    """The status of the review that comes back, and who answered. Raises CallFailed."""
+    """Returns the status of the answered review, and who answered. Raises CallFailed."""
     pause = PAUSE_SECONDS
     call = outbound.Call(
         to=target.url, query=query, body=orjson.dumps(review), ca_pem=target.ca_pem,
@@ -53,19 +53,19 @@ async def ask(
             **target.headers,
         },
     )  # fmt: skip
-    for left in range(TRIES_MAX - 1, -1, -1):
-        answer = await world.call(call)
-        if answer.status not in _AGAIN or not left:
+    for retries in range(TRIES_MAX - 1, -1, -1):
+        answer = await transport.call(call)
+        if answer.status not in _RETRIABLE or not retries:
             return _status(answer, resource), answer.by
-        await world.sleep(pause)
+        await transport.sleep(pause)
         pause *= PAUSE_FACTOR
     raise AssertionError("unreachable: the last try returns or raises")
 
 
 def _status(answer: outbound.Answer, resource: str) -> Object:
-    """What the server said. CallFailed when that is no review."""
+    """Returns the status in the server's answer. Raises CallFailed when it holds no review."""
     if answer.status not in (200, 201):
-        raise outbound.CallFailed(_refused(answer, resource))
+        raise outbound.CallFailed(_failure(answer, resource))
     try:
         review = orjson.loads(answer.body)
     except orjson.JSONDecodeError as error:
@@ -77,7 +77,7 @@ def _status(answer: outbound.Answer, resource: str) -> Object:
     return status if isinstance(status, dict) else {}
 
 
-def _refused(answer: outbound.Answer, resource: str) -> str:
+def _failure(answer: outbound.Answer, resource: str) -> str:
     try:
         message = orjson.loads(answer.body).get("message")
     except (orjson.JSONDecodeError, AttributeError):

@@ -1,7 +1,7 @@
-"""The cluster's CA and its service account key at work, for the controllers that sign.
+"""Signs certificates and service account tokens with the cluster's keys, for the controllers.
 
-Serial numbers and times come in, and signatures are deterministic, so equal requests give equal
-certificates.
+Serial numbers and times are arguments, and signatures are deterministic, so equal requests give
+equal certificates.
 
 Models kubernetes pkg/controller/certificates/authority/{authority,policies}.go.
 """
@@ -21,7 +21,7 @@ from apiserver_app.machinery.errors import go_value
 SECONDS_MAX = 8760 * 3600  # --cluster-signing-duration
 SECONDS_MIN = 600
 BACKDATE_SECONDS = 300
-SHORT_SECONDS = 8 * 3600  # below it, backdating takes nothing off the end
+SHORT_SECONDS = 8 * 3600  # below it, backdating does not shorten the certificate
 
 _KEY_USAGES = {
     "signing": "digital_signature",
@@ -35,7 +35,7 @@ _KEY_USAGES = {
     "encipher only": "encipher_only",
     "decipher only": "decipher_only",
 }
-_EXTENDED = {  # in crypto/x509's order of its constants
+_EXTENDED = {  # in the order of crypto/x509's constants
     "any": "2.5.29.37.0",
     "server auth": "1.3.6.1.5.5.7.3.1",
     "client auth": "1.3.6.1.5.5.7.3.2",
@@ -53,7 +53,7 @@ _EXTENDED = {  # in crypto/x509's order of its constants
 
 
 class ClusterAuthority:
-    """Signs with the CA given as PEM; without a key it says that it cannot."""
+    """Signs with the CA given as PEM; refuses without a key."""
 
     def __init__(self, ca_pem: str, ca_key: bytes, tokens: jwt.Tokens) -> None:
         self._ca_pem = ca_pem
@@ -74,20 +74,20 @@ class ClusterAuthority:
             raise SigningError("the cluster has no key of its CA")
         ca = x509.load_pem_x509_certificate(self._ca_pem.encode())
         key: Any = serialization.load_pem_private_key(self._ca_key, None)
-        asked = x509.load_pem_x509_csr(certificates.pem_of(request))
-        if not asked.is_signature_valid:
+        csr = x509.load_pem_x509_csr(certificates.pem_of(request))
+        if not csr.is_signature_valid:
             raise SigningError("x509: ECDSA verification failure")
         start, end = _times(seconds, now, ca.not_valid_after_utc)
         builder = (
             x509.CertificateBuilder()
-            .subject_name(asked.subject)
+            .subject_name(csr.subject)
             .issuer_name(ca.subject)
-            .public_key(asked.public_key())
+            .public_key(csr.public_key())
             .serial_number(serial)
             .not_valid_before(start)
             .not_valid_after(end)
         )
-        for extension, critical in _extensions(asked, ca, usages):
+        for extension, critical in _extensions(csr, ca, usages):
             builder = builder.add_extension(extension, critical)
         signed = builder.sign(key, hashes.SHA256(), ecdsa_deterministic=_is_elliptic(key))
         return signed.public_bytes(serialization.Encoding.PEM).decode()
@@ -96,46 +96,46 @@ class ClusterAuthority:
 def _times(
     seconds: int | None, now: int, ca_end: datetime.datetime
 ) -> tuple[datetime.datetime, datetime.datetime]:
-    moment = datetime.datetime.fromisoformat(meta.rfc3339(now).replace("Z", "+00:00"))
-    if moment >= ca_end:
+    current = datetime.datetime.fromisoformat(meta.rfc3339(now).replace("Z", "+00:00"))
+    if current >= ca_end:
         raise SigningError(
             "refusing to sign a certificate that expired in the past: NotAfter "
             f"{ca_end:%Y-%m-%d %H:%M:%S} +0000 UTC"
         )
     life = SECONDS_MAX if seconds is None else min(max(seconds, SECONDS_MIN), SECONDS_MAX)
-    start = moment - datetime.timedelta(seconds=BACKDATE_SECONDS)
-    begin = moment if life < SHORT_SECONDS else start
+    start = current - datetime.timedelta(seconds=BACKDATE_SECONDS)
+    begin = current if life < SHORT_SECONDS else start
     return start, min(begin + datetime.timedelta(seconds=life), ca_end)
 
 
-def _extensions(asked: Any, ca: Any, usages: Sequence[str]) -> list[tuple[Any, bool]]:
+def _extensions(csr: Any, ca: Any, usages: Sequence[str]) -> list[tuple[Any, bool]]:
     from cryptography import x509
 
-    unknown = [one for one in usages if one not in _KEY_USAGES and one not in _EXTENDED]
+    unknown = [usage for usage in usages if usage not in _KEY_USAGES and usage not in _EXTENDED]
     if unknown:
         raise SigningError(
-            f"unrecognized usage values: [{' '.join(go_value(one) for one in unknown)}]"
+            f"unrecognized usage values: [{' '.join(go_value(usage) for usage in unknown)}]"
         )
-    wanted = {_KEY_USAGES[one] for one in usages if one in _KEY_USAGES}
-    bits = {name: name in wanted for name in dict.fromkeys(_KEY_USAGES.values())}
+    enabled = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
+    bits = {name: name in enabled for name in dict.fromkeys(_KEY_USAGES.values())}
     if not bits["key_agreement"]:
         bits["encipher_only"] = bits["decipher_only"] = False
-    found: list[tuple[Any, bool]] = []
+    extensions: list[tuple[Any, bool]] = []
     if any(bits.values()):
-        found.append((x509.KeyUsage(**bits), True))
+        extensions.append((x509.KeyUsage(**bits), True))
     extended = [oid for name, oid in _EXTENDED.items() if name in usages]
     if extended:
         oids = [x509.ObjectIdentifier(oid) for oid in dict.fromkeys(extended)]
-        found.append((x509.ExtendedKeyUsage(oids), False))
-    found.append((x509.BasicConstraints(False, None), True))
+        extensions.append((x509.ExtendedKeyUsage(oids), False))
+    extensions.append((x509.BasicConstraints(False, None), True))
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca.public_key())
-    found.append((issuer, False))
+    extensions.append((issuer, False))
     try:
-        names = asked.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        found.append((names.value, names.critical))
+        names = csr.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        extensions.append((names.value, names.critical))
     except x509.ExtensionNotFound:
         pass
-    return found
+    return extensions
 
 
 def _is_elliptic(key: object) -> bool:

@@ -1,7 +1,7 @@
-"""What a TokenRequest is answered with: a token bound as asked, and how long it is good for.
+"""Answers a TokenRequest with a token bound as requested, and its expiration.
 
-A kubelet's request for a pod's own token asks for an hour and seven seconds; such a token lives for
-a year, and its use after the hour is only noted, so that clients which never read it again go on.
+A kubelet requests 3607 s for a pod's own token. Such a token is extended to a year, and its use
+after the hour is only annotated, so that clients that never read it again keep working.
 
 Models kubernetes pkg/registry/core/serviceaccount/storage/token.go.
 """
@@ -33,17 +33,17 @@ class TokenRequests:
     extend: bool = True
 
     def issue(self, account: Object, spec: Object, now: int) -> Object:
-        """The whole answer. `spec` was validated and has its duration."""
+        """Returns the complete TokenRequest. `spec` was validated and has its duration."""
         namespace, name = meta.namespace_of(account), meta.name_of(account)
         seconds = spec["expirationSeconds"]
         audiences = tuple(spec.get("audiences") or self.audiences)
-        bound = self._bound(namespace, spec.get("boundObjectRef") or {})
-        kubes = all(one in self.audiences for one in audiences)
-        extended = self.extend and "pod" in bound and seconds == WARN_SECONDS and kubes
+        refs = self._bound_refs(namespace, spec.get("boundObjectRef") or {})
+        all_own = all(audience in self.audiences for audience in audiences)
+        extended = self.extend and "pod" in refs and seconds == WARN_SECONDS and all_own
         token = self.tokens.issue(
             namespace, name, meta.uid_of(account), now, jti=self.rand.uuid(),
             expires_seconds=EXTENDED_SECONDS if extended else seconds, audiences=audiences,
-            warn_after_seconds=seconds if extended else 0, **bound,
+            warn_after_seconds=seconds if extended else 0, **refs,
         )  # fmt: skip
         return {
             "kind": "TokenRequest",
@@ -60,16 +60,16 @@ class TokenRequests:
             },
         }
 
-    def _bound(self, namespace: str, ref: Object) -> dict[str, Ref]:
-        """What the token lives and dies with; a pod's node is only named."""
+    def _bound_refs(self, namespace: str, ref: Object) -> dict[str, Ref]:
+        """Returns the objects whose deletion invalidates the token; a pod's node is only named."""
         kind, name = ref.get("kind", ""), str(ref.get("name", ""))
         resource = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}.get(kind)
         if resource is None:
             return {}
-        found = self.reader.get(resource, "" if kind == "Node" else namespace, name) or {}
-        bound: dict[str, Ref] = {kind.lower(): (name, meta.uid_of(found))}
-        node_name = (found.get("spec") or {}).get("nodeName", "") if kind == "Pod" else ""
+        obj = self.reader.get(resource, "" if kind == "Node" else namespace, name) or {}
+        refs: dict[str, Ref] = {kind.lower(): (name, meta.uid_of(obj))}
+        node_name = (obj.get("spec") or {}).get("nodeName", "") if kind == "Pod" else ""
         node = self.reader.get("nodes", "", node_name) if node_name else None
         if node is not None:
-            bound["node"] = (node_name, meta.uid_of(node))
-        return bound
+            refs["node"] = (node_name, meta.uid_of(node))
+        return refs

@@ -24,12 +24,12 @@ _LEGACY = "kubernetes.io/serviceaccount/"
 
 
 class TokenError(Exception):
-    """The token is not one of ours, or was tampered with. The text may be shown to its bearer."""
+    """The token is not one of ours, or was tampered with. Its bearer may see the message."""
 
 
 class Tokens:
-    """Signs with one P-256 key, given as PEM, in the name of the first issuer; verifies with it,
-    or with the public keys of `verify_pem` when there are any."""
+    """Signs with one P-256 key, given as PEM, as the first issuer; verifies with it, or with the
+    public keys in `verify_pem`."""
 
     def __init__(
         self, private_key_pem: bytes, issuers: Sequence[str] = (ISSUER,), verify_pem: str = ""
@@ -54,29 +54,29 @@ class Tokens:
         secret: tuple[str, str] | None = None,
         warn_after_seconds: int = 0,
     ) -> str:
-        """A token for the account. pod, node and secret are (name, uid); `now` is µs since 1970."""
+        """Issues a token. pod, node and secret are (name, uid); `now` is µs since 1970."""
         start = now // _SECOND
-        bound: dict[str, Any] = {"namespace": namespace}
+        private_claims: dict[str, Any] = {"namespace": namespace}
         for kind, ref in (("node", node), ("pod", pod), ("secret", secret)):
             if ref:
-                bound[kind] = {"name": ref[0], "uid": ref[1]}
-        bound["serviceaccount"] = {"name": name, "uid": uid}
+                private_claims[kind] = {"name": ref[0], "uid": ref[1]}
+        private_claims["serviceaccount"] = {"name": name, "uid": uid}
         if warn_after_seconds:
-            bound["warnafter"] = start + warn_after_seconds
+            private_claims["warnafter"] = start + warn_after_seconds
         claims = {
             "aud": list(audiences) or [self.issuer],
             "exp": start + expires_seconds,
             "iat": start,
             "iss": self.issuer,
             "jti": jti,
-            "kubernetes.io": bound,
+            "kubernetes.io": private_claims,
             "nbf": start,
             "sub": f"system:serviceaccount:{namespace}:{name}",
         }
         return jws.sign(claims, self._key, self.key_id)
 
     def issue_legacy(self, namespace: str, name: str, uid: str, secret: str) -> str:
-        """The token of a Secret: it never ends, and knows no audience."""
+        """Issues the token of a Secret: it never expires and has no audience."""
         claims = {
             "iss": LEGACY_ISSUER,
             f"{_LEGACY}namespace": namespace,
@@ -88,34 +88,33 @@ class Tokens:
         return jws.sign(claims, self._key, self.key_id)
 
     def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token with a good signature. Times and audiences are the caller's."""
+        """Returns the claims of a correctly signed token. The caller checks times and audiences."""
         try:
-            found = jws.parse(token)
+            parsed = jws.parse(token)
         except jws.JwsError as error:
             raise TokenError("invalid bearer token") from error
-        keys = [(key_id, key) for key_id, key in self._keys if found.key_id in ("", key_id)]
+        keys = [(key_id, key) for key_id, key in self._keys if parsed.key_id in ("", key_id)]
         if not keys:
             raise TokenError("invalid signature, no keys found")
-        failed = ""
+        failure = ""
         for _, key in keys:
             try:
-                jws.verify(found, key)
-                return found.claims
+                jws.verify(parsed, key)
+                return parsed.claims
             except jws.JwsError as error:
-                failed = str(error)
-        raise TokenError(failed)
+                failure = str(error)
+        raise TokenError(failure)
 
     @functools.cached_property
     def key_id(self) -> str:
-        """Of the key that signs."""
         return jws.key_id(self._key.public_key())
 
     def jwks(self) -> dict[str, Any]:
-        """What /openid/v1/jwks answers."""
+        """Returns the document at /openid/v1/jwks."""
         return {"keys": [jws.to_jwk(self._key.public_key())]}
 
     def openid_configuration(self, jwks_uri: str) -> dict[str, Any]:
-        """What /.well-known/openid-configuration answers."""
+        """Returns the document at /.well-known/openid-configuration."""
         return {
             "issuer": self.issuer,
             "jwks_uri": jwks_uri,
@@ -142,7 +141,7 @@ class Tokens:
 
 
 def issuer_of(token: str) -> str:
-    """The unverified issuer; "" when this is no JWT. Only to see whose token it might be."""
+    """Returns the unverified issuer, or "" for text that is no JWT. Only tells tokens apart."""
     try:
         return str(jws.parse(token).claims.get("iss", ""))
     except jws.JwsError:

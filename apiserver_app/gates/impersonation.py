@@ -24,7 +24,7 @@ class Impersonation(Gate):
 
     def decide(self, request: Request) -> Awaitable[None] | None:
         call = request.call
-        if call.outside and impersonation.asked(call.credential.headers):
+        if call.outside and impersonation.is_requested(call.credential.headers):
             return self._impersonate(request)
         return None
 

@@ -101,7 +101,9 @@ def _forbidden(request: Request, why: str) -> errors.ApiError:
 
 def _missing(request: Request, rules: Sequence[Object]) -> tuple[list[Object], list[str]]:
     """What of the rules the user does not hold, one verb on one resource each."""
-    grants, failures = request.cluster.authorization.rbac.held(request.user, request.namespace)
+    grants, failures = request.cluster.authorization.rbac.current_grants(
+        request.user, request.namespace
+    )
     held = [rule for grant in grants for rule in grant.rules]
     parts = [part for rule in rules for part in _parts(rule)]
     return [part for part in parts if not any(_covers(rule, part) for rule in held)], failures

@@ -42,9 +42,9 @@ class Server:
     given: flags.Flags
     authentication: authn_union.Union
     authorization: authz_union.Union
-    around: authenticators.Surroundings
+    around: authenticators.Dependencies
     options: authz_config.Options
-    world: reviewing.World
+    world: reviewing.Transport
     counters: Counters
     probe: Probe
     log: Callable[[str], None] = lambda line: None
@@ -135,7 +135,7 @@ class Reloads:
         except ValueError as error:
             self._failed(AUTHENTICATION, "failed to validate authentication config", str(error))
             return True
-        asking = authenticators.ask(found, kernel)
+        asking = authenticators.spawn_discovery(found, kernel)
         end = kernel.now + UPDATE_SECONDS * SECOND
         while missing := [one.settings.issuer for one in found if not one.is_initialized]:
             if kernel.now >= end:

@@ -329,8 +329,8 @@ class Cluster:
             )
         )  # fmt: skip
 
-    def _world(self) -> reviewing.World:
-        return reviewing.World(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
+    def _world(self) -> reviewing.Transport:
+        return reviewing.Transport(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
 
     def _modes(self) -> authz_config.Options:
         given = self.inputs.flags
@@ -347,8 +347,8 @@ class Cluster:
             kubeconfigs=given.authorization_config.files,
         )
 
-    def _surroundings(self) -> authenticators.Surroundings:
-        return authenticators.Surroundings(
+    def _surroundings(self) -> authenticators.Dependencies:
+        return authenticators.Dependencies(
             kernel=self.kernel,
             reader=self.cache,
             tokens=self.tokens,

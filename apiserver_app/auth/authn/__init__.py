@@ -1,1 +1,1 @@
-"""Authenticators, one a file, and their union."""
+"""Authenticators, one per file, and their union."""

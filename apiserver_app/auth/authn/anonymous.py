@@ -1,4 +1,4 @@
-"""Who sent no credential at all.
+"""Authenticates requests without credentials as system:anonymous.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/anonymous/anonymous.go.
 """
@@ -15,7 +15,7 @@ USER = User("system:anonymous", ("system:unauthenticated",))
 
 
 class Anonymous:
-    """With `paths`, only who asks for one of them may be nobody."""
+    """With `paths`, only requests for one of them may be anonymous."""
 
     name = "Anonymous"
 

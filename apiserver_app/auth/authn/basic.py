@@ -1,4 +1,4 @@
-"""User names with passwords from a CSV file: password,user,uid,"group1,group2". Gone since 1.19.
+"""User names with passwords from a CSV file: password,user,uid,"group1,group2". Removed in 1.19.
 
 Read once at start-up. Never shows a password.
 
@@ -47,7 +47,7 @@ class BasicAuth:
 
 
 def parse(text: str) -> dict[str, tuple[bytes, User]]:
-    """Password and user by name. ValueError names a line that is too short."""
+    """Returns password and user by name. ValueError names a line that is too short."""
     users: dict[str, tuple[bytes, User]] = {}
     for record in csv.reader(io.StringIO(text)):
         if not record:

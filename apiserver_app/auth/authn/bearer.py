@@ -1,7 +1,7 @@
 """Bearer tokens: the token authenticators in order, behind a cache of recent successes.
 
-A token counts as known for TTL_SECONDS of virtual time after it was verified, so a deleted service
-account is noticed that much later. The token itself is a key here and never part of an answer.
+A verified token stays cached for a TTL of virtual time, so a deleted service account is noticed
+that much later. The token is only a cache key, never part of an answer.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/{bearertoken,websocket},
 token/union, token/cache/cached_token_authenticator.go and authenticator/audagnostic.go.
@@ -26,11 +26,11 @@ CACHE_LIMIT = 4096
 INVALID = "invalid bearer token"
 WEBSOCKET_PREFIX = "base64url.bearer.authorization.k8s.io."
 
-Asked = tuple[User | None, list[Try]]
+Result = tuple[User | None, list[Try]]
 
 
 class TokenCache:
-    """What was found out about tokens a short while ago. Bounded; 0 seconds remember nothing."""
+    """Recent verdicts on tokens. Bounded; a TTL of 0 seconds caches nothing."""
 
     def __init__(self, success_seconds: float, failure_seconds: float) -> None:
         self.success_seconds = success_seconds
@@ -50,13 +50,13 @@ class TokenCache:
         if not seconds:
             return
         if len(self._known) >= CACHE_LIMIT:
-            fresh = {key: old for key, old in self._known.items() if now < old[1]}
-            self._known = fresh if len(fresh) < CACHE_LIMIT else {}
-        found = f'{answer.name} knew "{answer.user.name}"' if answer.user else answer.why
+            unexpired = {key: entry for key, entry in self._known.items() if now < entry[1]}
+            self._known = unexpired if len(unexpired) < CACHE_LIMIT else {}
+        verdict = f'{answer.name} knew "{answer.user.name}"' if answer.user else answer.why
         hit = Try(
             "TokenCache",
             answer.verdict,
-            f"cache hit: {found} less than {seconds:g} s ago",
+            f"cache hit: {verdict} less than {seconds:g} s ago",
             user=answer.user,
             detail={"cached": True, "authenticator": answer.name, "verified": now},
             source=CACHE_SOURCE,
@@ -66,7 +66,7 @@ class TokenCache:
 
 
 class BearerTokens:
-    """All authenticators that know tokens, in order, behind one cache."""
+    """The token authenticators in order, behind one cache."""
 
     def __init__(
         self,
@@ -80,56 +80,56 @@ class BearerTokens:
         self.cache = TokenCache(success_seconds, failure_seconds)
 
     def replace(self, authenticators: Sequence[TokenAuthenticator]) -> None:
-        """Ask these from now on; what was found out a moment ago still counts."""
+        """Replaces the authenticators; cached answers stay valid."""
         self.authenticators = tuple(authenticators)
 
     async def authenticate_token(
         self, token: str, now: int, audiences: tuple[str, ...] | None = None
-    ) -> Asked:
-        """The user and who was asked; (None, ...) for a token nobody vouches for. `audiences` are
-        those that count, the API server's own when None."""
-        wanted = self.audiences if audiences is None else audiences
-        known = self.cache.get(token, wanted, now)
-        if known is not None:
-            return known.user, [known]
+    ) -> Result:
+        """Returns the user (None when no authenticator knows the token) and every answer.
+        `audiences` are the accepted ones, the API server's own when None."""
+        accepted = self.audiences if audiences is None else audiences
+        cached = self.cache.get(token, accepted, now)
+        if cached is not None:
+            return cached.user, [cached]
         tries: list[Try] = []
         for authenticator in self.authenticators:
-            answer = await self._ask(authenticator, token, now, wanted)
+            answer = await self._ask(authenticator, token, now, accepted)
             tries.append(answer)
             if answer.verdict == "allow" and answer.user is not None:
-                self.cache.put(token, wanted, now, answer)
+                self.cache.put(token, accepted, now, answer)
                 return answer.user, tries
         refusal = Try("BearerToken", "deny", INVALID, source=SOURCE)
         tries.append(refusal)
-        self.cache.put(token, wanted, now, refusal)
+        self.cache.put(token, accepted, now, refusal)
         return None, tries
 
     async def _ask(
-        self, authenticator: TokenAuthenticator, token: str, now: int, wanted: tuple[str, ...]
+        self, authenticator: TokenAuthenticator, token: str, now: int, accepted: tuple[str, ...]
     ) -> Try:
-        """One authenticator's answer, with the audiences its token is good for."""
-        both = tuple(one for one in wanted if one in self.audiences)
-        if authenticator.audience_agnostic and wanted and not both:
+        """Returns one authenticator's answer, with the audiences its token is valid for."""
+        shared = tuple(audience for audience in accepted if audience in self.audiences)
+        if authenticator.audience_agnostic and accepted and not shared:
             return Try(authenticator.name, "skip", "knows tokens for the API server only")
-        answer = authenticator.authenticate_token(token, now, wanted)
+        answer = authenticator.authenticate_token(token, now, accepted)
         if not isinstance(answer, Try):
             answer = await answer
         if authenticator.audience_agnostic and answer.user is not None:
-            answer = dataclasses.replace(answer, audiences=both)
+            answer = dataclasses.replace(answer, audiences=shared)
         return answer
 
 
 def websocket_token(protocols: Sequence[str]) -> tuple[str, list[str]]:
-    """The token in a Sec-WebSocket-Protocol header, and the protocols without it.
+    """Returns the token in a Sec-WebSocket-Protocol header, and the other protocols.
 
     Browsers cannot set an Authorization header on a WebSocket. ValueError when it is malformed.
     Models staging/src/k8s.io/apiserver/pkg/authentication/request/websocket/protocol.go.
     """
     token = ""
-    rest: list[str] = []
+    others: list[str] = []
     for protocol in protocols:
         if not protocol.startswith(WEBSOCKET_PREFIX):
-            rest.append(protocol)
+            others.append(protocol)
             continue
         if token:
             raise ValueError("multiple base64.bearer.authorization tokens specified")
@@ -138,6 +138,6 @@ def websocket_token(protocols: Sequence[str]) -> tuple[str, list[str]]:
             token = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
         except (binascii.Error, UnicodeDecodeError) as error:
             raise ValueError("invalid base64.bearer.authorization token encoding") from error
-    if token and not rest:
+    if token and not others:
         raise ValueError("missing additional subprotocol")
-    return token, rest
+    return token, others

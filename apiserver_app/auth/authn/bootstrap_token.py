@@ -1,4 +1,4 @@
-"""Bootstrap tokens: `id.secret`, kept in Secrets of kube-system, for machines that want to join.
+"""Authenticates bootstrap tokens (`id.secret`, in Secrets of kube-system) of joining machines.
 
 Models kubernetes plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go and
 staging/src/k8s.io/cluster-bootstrap/util/secrets.
@@ -19,7 +19,7 @@ USER_PREFIX = "system:bootstrap:"
 
 
 class BootstrapTokens:
-    """Reads the Secrets as they are now."""
+    """Looks up the Secret at each request."""
 
     name = "BootstrapToken"
     audience_agnostic = True
@@ -37,23 +37,23 @@ class BootstrapTokens:
         secret = self._reader.get("secrets", bootstraptokens.NAMESPACE, name)
         if secret is None:
             return self._skip(f"No secret of name {name} to match bootstrap bearer token")
-        said = f"Bootstrap secret {bootstraptokens.NAMESPACE}/{name} matching bearer token "
+        prefix = f"Bootstrap secret {bootstraptokens.NAMESPACE}/{name} matching bearer token "
         if meta.is_deleting(secret):
-            return self._skip(f"{said}is deleted and awaiting removal")
+            return self._skip(f"{prefix}is deleted and awaiting removal")
         if secret.get("type") != bootstraptokens.TYPE or not secret.get("data"):
-            return self._skip(f"{said}has invalid type, expected {bootstraptokens.TYPE}.")
+            return self._skip(f"{prefix}has invalid type, expected {bootstraptokens.TYPE}.")
         if not hmac.compare_digest(bootstraptokens.read(secret, "token-secret"), password):
-            return self._skip(f"{said}has invalid value for key token-secret.")
+            return self._skip(f"{prefix}has invalid value for key token-secret.")
         if bootstraptokens.read(secret, "token-id") != identity:
-            return self._skip(f"{said}has invalid value for key token-id, expected {identity}.")
+            return self._skip(f"{prefix}has invalid value for key token-id, expected {identity}.")
         if bootstraptokens.expired(secret, now):
-            return self._skip(f"{said}has expired")
+            return self._skip(f"{prefix}has expired")
         if bootstraptokens.read(secret, "usage-bootstrap-authentication") != "true":
-            return self._skip(f"{said}not marked usage-bootstrap-authentication=true.")
+            return self._skip(f"{prefix}not marked usage-bootstrap-authentication=true.")
         try:
             groups = bootstraptokens.groups(secret)
         except ValueError as error:
-            return self._skip(f"{said}has invalid value for key auth-extra-groups: {error}.")
+            return self._skip(f"{prefix}has invalid value for key auth-extra-groups: {error}.")
         user = User(f"{USER_PREFIX}{identity}", groups)
         return Try(self.name, "allow", f'bootstrap token "{identity}"', user=user, source=SOURCE)
 

@@ -1,7 +1,7 @@
-"""From the claims of a token that is believed to a user: by the claims themselves, or by
-expressions about them; and the rules that claims and user have to meet.
+"""Maps the claims of a verified token to a user, by claim names or CEL expressions, and checks the
+validation rules for claims and user.
 
-Expressions come compiled; nothing of their language is loaded here.
+Expressions are passed in compiled; CEL is not loaded here.
 
 Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go.
 """
@@ -17,17 +17,17 @@ from apiserver_app.machinery.meta import User
 
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 NOT_STRINGS = "expression must return a string or a list of strings"
-# the value of an expression about `claims` or `user`; ValueError says why there is none
+# evaluates an expression about `claims` or `user`; raises ValueError on failure
 Evaluate = Callable[[Any], Any]
 
 
 class OidcError(Exception):
-    """The token is refused; the text is upstream's."""
+    """The token is refused; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What has to be true."""
+    """A validation rule that must hold."""
 
     expression: str
     message: str
@@ -36,7 +36,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class ClaimMappings:
-    """Where the parts of a user come from. An expression goes before a claim."""
+    """The sources of each user attribute. An expression wins over a claim."""
 
     username_claim: str = "sub"
     username_prefix: str = ""
@@ -53,15 +53,15 @@ class ClaimMappings:
 
 
 def user_of(claims: dict[str, Any], mapping: ClaimMappings) -> User:
-    """The user; OidcError when there is none, or when a rule is against it."""
+    """Returns the user; raises OidcError when a mapping or a rule fails."""
     name = _username(claims, mapping)
     groups = _groups(claims, mapping)
     uid = _uid(claims, mapping)
     extra = _extra(claims, mapping)
     _check_required(claims, mapping.required)
-    said = "oidc: error evaluating claim validation expression: "
+    prefix = "oidc: error evaluating claim validation expression: "
     for rule in mapping.claim_rules:
-        _check(rule, claims, said)
+        _check(rule, claims, prefix)
     user = User(name, groups, uid, extra)
     for rule in mapping.user_rules:
         _check(rule, _info(user), "oidc: error evaluating user info validation rule: ")
@@ -91,14 +91,14 @@ def _username(claims: dict[str, Any], mapping: ClaimMappings) -> str:
 
 def _groups(claims: dict[str, Any], mapping: ClaimMappings) -> tuple[str, ...]:
     claim = mapping.groups_claim
-    found = claims.get(claim) if claim else None
-    if found is not None:
-        if isinstance(found, str):
-            found = [found]
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            why = _not_a("string", found)
-            raise OidcError(f"oidc: parse groups claim {go_value(claim)}: {why}")
-        return tuple(mapping.groups_prefix + one for one in found)
+    groups = claims.get(claim) if claim else None
+    if groups is not None:
+        if isinstance(groups, str):
+            groups = [groups]
+        if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+            problem = _not_a("string", groups)
+            raise OidcError(f"oidc: parse groups claim {go_value(claim)}: {problem}")
+        return tuple(mapping.groups_prefix + group for group in groups)
     if mapping.groups is None:
         return ()
     return _strings(_value(mapping.groups, claims, "group claim"), "group claim expression")
@@ -126,9 +126,9 @@ def _extra(claims: dict[str, Any], mapping: ClaimMappings) -> dict[str, tuple[st
             value = evaluate(claims)
         except ValueError as error:
             raise OidcError(str(error)) from error
-        found = _strings(value, f"extra claim expression: {expression}")
-        if found:
-            extra[key] = found
+        values = _strings(value, f"extra claim expression: {expression}")
+        if values:
+            extra[key] = values
     return extra
 
 
@@ -145,44 +145,44 @@ def _check_required(claims: dict[str, Any], required: Mapping[str, str]) -> None
             )
 
 
-def _check(rule: Rule, about: Any, said: str) -> None:
+def _check(rule: Rule, subject: Any, prefix: str) -> None:
     try:
-        value = rule.holds(about)
+        value = rule.holds(subject)
     except ValueError as error:
-        raise OidcError(f"{said}{error}") from error
+        raise OidcError(f"{prefix}{error}") from error
     if not isinstance(value, bool):
-        raise OidcError(f"{said}validation expression must return a boolean")
+        raise OidcError(f"{prefix}validation expression must return a boolean")
     if not value:
-        raise OidcError(f"{said}validation expression '{rule.expression}' failed: {rule.message}")
+        raise OidcError(f"{prefix}validation expression '{rule.expression}' failed: {rule.message}")
 
 
-def _value(evaluate: Evaluate, claims: dict[str, Any], what: str) -> Any:
+def _value(evaluate: Evaluate, claims: dict[str, Any], label: str) -> Any:
     try:
         return evaluate(claims)
     except ValueError as error:
-        raise OidcError(f"oidc: error evaluating {what} expression: {error}") from error
+        raise OidcError(f"oidc: error evaluating {label} expression: {error}") from error
 
 
-def _strings(value: Any, what: str) -> tuple[str, ...]:
-    """A string, or a list of them; what is empty is left out."""
+def _strings(value: Any, label: str) -> tuple[str, ...]:
+    """Returns the non-empty strings of a string or a list of strings."""
     if value is None:
         return ()
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise OidcError(f"oidc: error evaluating {what}: {NOT_STRINGS}")
-    return tuple(one for one in found if one)
+    strings = [value] if isinstance(value, str) else value
+    if not isinstance(strings, list) or not all(isinstance(text, str) for text in strings):
+        raise OidcError(f"oidc: error evaluating {label}: {NOT_STRINGS}")
+    return tuple(text for text in strings if text)
 
 
-def _text(claims: dict[str, Any], claim: str, what: str) -> str:
+def _text(claims: dict[str, Any], claim: str, label: str) -> str:
     value = claims.get(claim)
     if isinstance(value, str):
         return value
-    why = "claim not present" if value is None else _not_a("string", value)
-    raise OidcError(f"oidc: parse {what} {go_value(claim)}: {why}")
+    problem = "claim not present" if value is None else _not_a("string", value)
+    raise OidcError(f"oidc: parse {label} {go_value(claim)}: {problem}")
 
 
 def _info(user: User) -> dict[str, Any]:
-    """The user as rules see it: what is empty is absent."""
+    """Returns the user as validation rules see it: empty fields are absent."""
     info = {
         "username": user.name,
         "uid": user.uid,
@@ -192,7 +192,7 @@ def _info(user: User) -> dict[str, Any]:
     return {name: value for name, value in info.items() if value}
 
 
-def _not_a(wanted: str, value: Any) -> str:
+def _not_a(expected: str, value: Any) -> str:
     kinds = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
     kind = kinds.get(type(value), "object")
-    return f"json: cannot unmarshal {kind} into Go value of type {wanted}"
+    return f"json: cannot unmarshal {kind} into Go value of type {expected}"

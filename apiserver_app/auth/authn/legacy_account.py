@@ -1,7 +1,7 @@
-"""Tokens kept in Secrets of the type kubernetes.io/service-account-token. They never end.
+"""Authenticates tokens in Secrets of type kubernetes.io/service-account-token. They never expire.
 
-The Secret is the truth: a token that differs from its copy, or whose Secret went, is worth nothing.
-Each day of use is written on the Secret, and one that was marked invalid is refused.
+The Secret decides: a token that differs from its copy, or whose Secret is gone, is invalid. Each
+day of use is recorded on the Secret, and a Secret marked invalid is refused.
 
 Models kubernetes pkg/serviceaccount/legacy.go.
 """
@@ -25,12 +25,12 @@ LAST_USED = "kubernetes.io/legacy-token-last-used"
 INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
 _CLAIM = "kubernetes.io/serviceaccount/"
 
-# (namespace, name of the secret, day): the token was used
+# records (namespace, name of the secret, day) of a token's use
 Mark = Callable[[str, str, str], None]
 
 
 class LegacyServiceAccounts:
-    """Without `lookup` a good signature is enough."""
+    """Without `lookup` only the signature is checked."""
 
     name = "LegacyServiceAccount"
     audience_agnostic = False
@@ -71,15 +71,15 @@ class LegacyServiceAccounts:
         if not claims.get("sub"):
             raise jwt.TokenError("sub claim is missing")
         values = {}
-        for word, claim in (
+        for field, claim in (
             ("namespace", "namespace"),
             ("secretName", "secret.name"),
             ("serviceAccountName", "service-account.name"),
             ("serviceAccountUID", "service-account.uid"),
         ):
-            values[word] = str(claims.get(f"{_CLAIM}{claim}") or "")
-            if not values[word]:
-                raise jwt.TokenError(f"{word} claim is missing")
+            values[field] = str(claims.get(f"{_CLAIM}{claim}") or "")
+            if not values[field]:
+                raise jwt.TokenError(f"{field} claim is missing")
         namespace, name = values["namespace"], values["serviceAccountName"]
         username = f"{service_account.PREFIX}{namespace}:{name}"
         if claims["sub"] != username:
@@ -98,8 +98,8 @@ class LegacyServiceAccounts:
         secret = self._reader.get("secrets", namespace, name)
         if secret is None or meta.is_deleting(secret):
             raise jwt.TokenError("Token has been invalidated")
-        kept = base64.b64decode((secret.get("data") or {}).get("token") or "")
-        if not hmac.compare_digest(kept, token.encode()):
+        stored = base64.b64decode((secret.get("data") or {}).get("token") or "")
+        if not hmac.compare_digest(stored, token.encode()):
             raise jwt.TokenError("Token does not match server's copy")
         return secret
 

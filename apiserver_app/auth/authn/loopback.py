@@ -1,6 +1,6 @@
-"""The API server itself: its own clients bring a token that lives in memory only.
+"""Authenticates the API server's own clients by a token that exists only in memory.
 
-Stands before all that flags configure, so that no flag can lock the server out of itself.
+Asked before all configured authenticators, so that no flag can lock the server out.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go
 (AuthorizeClientBearerToken) and pkg/authentication/authenticatorfactory/loopback.go.

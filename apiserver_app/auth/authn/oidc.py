@@ -1,8 +1,8 @@
-"""OpenID Connect: ID tokens of an issuer outside, verified by the keys it publishes.
+"""OpenID Connect: verifies ID tokens of an external issuer with the keys it publishes.
 
-The issuer is asked for its discovery document when the server starts; for its keys when the first
-token of its comes, and again when a token names one that is not known. Everything else is decided
-here. Nothing of a token is believed before its signature is. Not modelled: distributed claims.
+The issuer's discovery document is fetched when the server starts; its keys with the first token,
+and again when a token names an unknown key. No claim is trusted before the signature is verified.
+Not modelled: distributed claims.
 
 Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go and
 github.com/coreos/go-oidc (verify.go, jwks.go).
@@ -35,18 +35,18 @@ Ask = Callable[[outbound.Call], Awaitable[outbound.Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One issuer, by the oidc-* flags or by a file."""
+    """One issuer, configured by the oidc-* flags or by a file."""
 
     issuer: str
     audiences: tuple[str, ...]
     claims: ClaimMappings = field(default_factory=ClaimMappings)
     algorithms: tuple[str, ...] = ("RS256",)
     ca_pem: str = ""
-    discovery_url: str = ""  # of the document, when it is not below the issuer's own
+    discovery_url: str = ""  # when the document is not below the issuer's own URL
 
 
 class Oidc:
-    """One issuer."""
+    """Authenticates one issuer's tokens."""
 
     name = "OIDC"
     audience_agnostic = True
@@ -59,75 +59,75 @@ class Oidc:
         self._ask = ask
         self._keys_url = ""
         self._keys: dict[str, Any] = {}
-        self._looked: list[str] = []  # what came of the last try to reach the issuer
+        self._last_requests: list[str] = []  # what the last attempt to reach the issuer did
         why = f"not a token of {settings.issuer}"
         self._foreign = Try(self.name, "skip", why, source=SOURCE)
 
     @property
     def is_initialized(self) -> bool:
-        """Whether the issuer has told where its keys are."""
+        """Reports whether the issuer's key URL is known."""
         return bool(self._keys_url)
 
     async def initialize(self, kernel: Kernel) -> None:
-        """Ask the issuer for its discovery document, every 10 s until it is there."""
+        """Fetches the issuer's discovery document, every 10 s until it succeeds."""
         while not await self.discover():
             await kernel.sleep(RETRY_SECONDS, background=True)
 
     def authenticate_token(self, token: str, now: int, audiences: tuple[str, ...]) -> Answer:
         try:
-            found = jws.parse(token)
+            parsed = jws.parse(token)
         except jws.JwsError:
             return self._foreign
-        if found.claims.get("iss") != self.settings.issuer:
+        if parsed.claims.get("iss") != self.settings.issuer:
             return self._foreign
-        return self._authenticate(found, now)
+        return self._authenticate(parsed, now)
 
     async def _authenticate(self, token: jws.Token, now: int) -> Try:
-        asked: list[str] = []
+        requests: list[str] = []
         try:
-            await self._verify(token, now, asked)
+            await self._verify(token, now, requests)
             user = user_of(token.claims, self.settings.claims)
         except OidcError as error:
             return Try(
-                self.name, "deny", str(error), detail={"asked": asked} if asked else {},
+                self.name, "deny", str(error), detail={"asked": requests} if requests else {},
                 source=SOURCE,
             )  # fmt: skip
         why = f'ID token of "{user.name}" by {self.settings.issuer}'
-        detail = {"asked": asked} if asked else {}
+        detail = {"asked": requests} if requests else {}
         return Try(self.name, "allow", why, user=user, detail=detail, source=SOURCE)
 
     # -- the signature ----------------------------------------------------------------------------
 
-    async def _verify(self, token: jws.Token, now: int, asked: list[str]) -> None:
+    async def _verify(self, token: jws.Token, now: int, requests: list[str]) -> None:
         if not self._keys_url:
-            asked += self._looked
+            requests += self._last_requests
             raise OidcError("oidc: authenticator not initialized")
-        given = token.claims.get("aud") or []
-        given = [given] if isinstance(given, str) else given
-        wanted = self.settings.audiences
-        listed = f"[{' '.join(go_value(str(one)) for one in given)}]"
-        if len(wanted) == 1 and wanted[0] not in given:
-            said = f"oidc: expected audience {go_value(wanted[0])} got {listed}"
-            raise OidcError(f"oidc: verify token: {said}")
+        audiences = token.claims.get("aud") or []
+        audiences = [audiences] if isinstance(audiences, str) else audiences
+        expected = self.settings.audiences
+        listed = f"[{' '.join(go_value(str(audience)) for audience in audiences)}]"
+        if len(expected) == 1 and expected[0] not in audiences:
+            problem = f"oidc: expected audience {go_value(expected[0])} got {listed}"
+            raise OidcError(f"oidc: verify token: {problem}")
         _check_time(token.claims, now)
         allowed = self.settings.algorithms
         if token.algorithm not in allowed:
-            expected = " ".join(go_value(name) for name in allowed)
+            listed_algorithms = " ".join(go_value(name) for name in allowed)
             raise OidcError(
                 "oidc: verify token: oidc: malformed jwt: go-jose/go-jose: unexpected signature "
-                f"algorithm {go_value(token.algorithm)}; expected [{expected}]"
+                f"algorithm {go_value(token.algorithm)}; expected [{listed_algorithms}]"
             )
         if not self._signed(token):
-            await self._fetch_keys(asked)
+            await self._fetch_keys(requests)
             if not self._signed(token):
                 raise OidcError(
                     "oidc: verify token: failed to verify signature: "
                     "failed to verify id token signature"
                 )
-        if not any(one in given for one in wanted):
-            quoted = " ".join(map(go_value, sorted(wanted)))
-            said = f"oidc: expected audience in [{quoted}] got {listed}"
-            raise OidcError(f"oidc: verify token: {said}")
+        if not any(audience in audiences for audience in expected):
+            quoted = " ".join(map(go_value, sorted(expected)))
+            problem = f"oidc: expected audience in [{quoted}] got {listed}"
+            raise OidcError(f"oidc: verify token: {problem}")
 
     def _signed(self, token: jws.Token) -> bool:
         for name, key in self._keys.items():
@@ -140,29 +140,29 @@ class Oidc:
         return False
 
     async def discover(self) -> bool:
-        """Read the discovery document; whether that is done."""
-        asked: list[str] = []
-        self._looked = asked
-        wanted = self.settings.issuer
-        url = self.settings.discovery_url or wanted.rstrip("/") + DISCOVERY
+        """Fetches the discovery document; reports whether it succeeded."""
+        requests: list[str] = []
+        self._last_requests = requests
+        expected = self.settings.issuer
+        url = self.settings.discovery_url or expected.rstrip("/") + DISCOVERY
         try:
-            document = await self._get(url, asked)
+            document = await self._get(url, requests)
         except outbound.CallFailed as error:
-            asked.append(str(error))
+            requests.append(str(error))
             return False
-        said = document.get("issuer")
-        if said != wanted:
-            asked.append(
+        actual = document.get("issuer")
+        if actual != expected:
+            requests.append(
                 "oidc: issuer did not match the issuer returned by provider, "
-                f"expected {go_value(wanted)} got {go_value(str(said))}"
+                f"expected {go_value(expected)} got {go_value(str(actual))}"
             )
             return False
         self._keys_url = str(document.get("jwks_uri") or "")
         return bool(self._keys_url)
 
-    async def _fetch_keys(self, asked: list[str]) -> None:
+    async def _fetch_keys(self, requests: list[str]) -> None:
         try:
-            document = await self._get(self._keys_url, asked)
+            document = await self._get(self._keys_url, requests)
         except outbound.CallFailed as error:
             raise OidcError(
                 "oidc: verify token: failed to verify signature: fetching keys oidc: get keys "
@@ -177,10 +177,10 @@ class Oidc:
                 continue
         self._keys = keys
 
-    async def _get(self, url: str, asked: list[str]) -> dict[str, Any]:
+    async def _get(self, url: str, requests: list[str]) -> dict[str, Any]:
         call = outbound.Call(to=url, method="GET", ca_pem=self.settings.ca_pem)
         answer = await self._ask(call)
-        asked.append(f"GET {url}: {answer.status}" + (f" by {answer.by}" if answer.by else ""))
+        requests.append(f"GET {url}: {answer.status}" + (f" by {answer.by}" if answer.by else ""))
         if answer.status != 200:
             raise outbound.CallFailed(f"{answer.status}: {answer.body[:200]!r}")
         try:
@@ -195,19 +195,19 @@ class Oidc:
 def _check_time(claims: dict[str, Any], now: int) -> None:
     second = now // _SECOND
     try:
-        ends, begins = int(claims.get("exp") or 0), int(claims.get("nbf") or 0)
-        when = datetime.datetime.fromtimestamp(ends, datetime.UTC)
-        since = datetime.datetime.fromtimestamp(begins, datetime.UTC)
-        moment = datetime.datetime.fromtimestamp(second, datetime.UTC)
+        expiry, not_before = int(claims.get("exp") or 0), int(claims.get("nbf") or 0)
+        expires_at = datetime.datetime.fromtimestamp(expiry, datetime.UTC)
+        valid_from = datetime.datetime.fromtimestamp(not_before, datetime.UTC)
+        current = datetime.datetime.fromtimestamp(second, datetime.UTC)
     except (TypeError, ValueError, OverflowError, OSError) as error:
         raise OidcError(
             "oidc: verify token: oidc: failed to unmarshal claims: times are no numbers"
         ) from error
-    if ends < second:
-        said = f"oidc: token is expired (Token Expiry: {when:%Y-%m-%d %H:%M:%S} +0000 UTC)"
-        raise OidcError(f"oidc: verify token: {said}")
-    if second + _NBF_LEEWAY_SECONDS < begins:
+    if expiry < second:
+        problem = f"oidc: token is expired (Token Expiry: {expires_at:%Y-%m-%d %H:%M:%S} +0000 UTC)"
+        raise OidcError(f"oidc: verify token: {problem}")
+    if second + _NBF_LEEWAY_SECONDS < not_before:
         raise OidcError(
-            f"oidc: verify token: oidc: current time {moment:%Y-%m-%d %H:%M:%S} +0000 UTC before "
-            f"the nbf (not before) time: {since:%Y-%m-%d %H:%M:%S} +0000 UTC"
+            f"oidc: verify token: oidc: current time {current:%Y-%m-%d %H:%M:%S} +0000 UTC before "
+            f"the nbf (not before) time: {valid_from:%Y-%m-%d %H:%M:%S} +0000 UTC"
         )

@@ -1,7 +1,7 @@
-"""The front proxy: a trusted proxy's certificate vouches for the user named in X-Remote-* headers.
+"""The front proxy: its certificate vouches for the user named in X-Remote-* headers.
 
 The headers count only when the connection's certificate comes from the front-proxy CA and its
-common name is one of the configured ones. Never believes the headers of anybody else.
+common name is one of the configured ones. Headers of other clients are ignored.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest and the
 Verifier of request/x509/x509.go.
@@ -22,7 +22,7 @@ Headers = Mapping[str, tuple[str, ...]]
 
 
 class RequestHeader:
-    """`ca_pem` signs front proxies; no `allowed_names` means any name. Header names may be many."""
+    """`ca_pem` signs front proxies; without `allowed_names` any name is trusted."""
 
     name = "RequestHeader"
 
@@ -40,8 +40,8 @@ class RequestHeader:
         self.allowed_names = tuple(allowed_names)
         self._user, self._uid = _lower(user), _lower(uid)
         self._group, self._extra = _lower(group), _lower(extra)
-        self._no_certificate = self._say("skip", "no client certificate")
-        self._no_header = self._say("skip", f"no {' or '.join(user)} header")
+        self._no_certificate = self._answer("skip", "no client certificate")
+        self._no_header = self._answer("skip", f"no {' or '.join(user)} header")
 
     def authenticate(self, credential: Credential, now: int) -> Try:
         peer = credential.tls
@@ -52,9 +52,9 @@ class RequestHeader:
         try:
             self._roots.verify(peer.chain, now)
         except chains.ChainError as error:
-            return self._say("deny", str(error))
+            return self._answer("deny", str(error))
         if self.allowed_names and peer.common_name not in self.allowed_names:
-            return self._say(
+            return self._answer(
                 "deny", f"x509: subject with cn={peer.common_name} is not in the allowed list"
             )
         user = self._read(credential.headers)
@@ -63,7 +63,7 @@ class RequestHeader:
         why = f'front proxy "{peer.common_name}" vouches for "{user.name}"'
         return Try(self.name, "allow", why, user=user, source=SOURCE)
 
-    def _say(self, verdict: str, why: str) -> Try:
+    def _answer(self, verdict: str, why: str) -> Try:
         return Try(self.name, verdict, why, source=SOURCE)
 
     def _read(self, headers: Headers) -> User | None:

@@ -1,4 +1,4 @@
-"""Service account tokens: a good signature, in time, for us, and the account still exists.
+"""Authenticates service account tokens: signature, times, audience, and the account exists.
 
 Models kubernetes pkg/serviceaccount/jwt.go and claims.go.
 """
@@ -24,7 +24,7 @@ _EXTRA = "authentication.kubernetes.io/"
 
 
 class ServiceAccounts:
-    """`audiences` are the API server's own: a token for somebody else is refused."""
+    """`audiences` are the API server's own: a token for another audience is refused."""
 
     name = "ServiceAccount"
     audience_agnostic = False
@@ -45,10 +45,10 @@ class ServiceAccounts:
         issuer = jwt.issuer_of(token)
         if not issuer or issuer not in self.tokens.issuers:
             return self._foreign
-        wanted = self.audiences if audiences is None else audiences
+        accepted = self.audiences if audiences is None else audiences
         try:
             claims = self.tokens.verify(token)
-            good = good_audiences(claims, wanted, self.audiences)
+            good = good_audiences(claims, accepted, self.audiences)
             user = self.user_of(claims, now)
         except jwt.TokenError as error:
             return Try(self.name, "deny", str(error), source=SOURCE)
@@ -57,74 +57,74 @@ class ServiceAccounts:
         return Try(self.name, "allow", why, user=user, detail=detail, source=SOURCE, audiences=good)
 
     def user_of(self, claims: dict[str, Any], now: int) -> User:
-        """The account behind verified claims. TokenError says what is wrong with them."""
+        """Returns the account of verified claims. Raises TokenError."""
         _check_time(claims, now)
-        bound = claims.get("kubernetes.io") or {}
-        namespace = str(bound.get("namespace", ""))
-        account = bound.get("serviceaccount") or {}
+        private_claims = claims.get("kubernetes.io") or {}
+        namespace = str(private_claims.get("namespace", ""))
+        account = private_claims.get("serviceaccount") or {}
         name = str(account.get("name", ""))
-        found = self.reader.get("serviceaccounts", namespace, name)
-        if found is None:
+        stored = self.reader.get("serviceaccounts", namespace, name)
+        if stored is None:
             raise jwt.TokenError(f'serviceaccount "{name}" not found')
-        if meta.uid_of(found) != account.get("uid"):
+        if meta.uid_of(stored) != account.get("uid"):
             raise jwt.TokenError(
-                f"service account UID ({meta.uid_of(found)}) "
+                f"service account UID ({meta.uid_of(stored)}) "
                 f"does not match claim ({account.get('uid', '')})"
             )
-        if _deleted(found, now):
+        if _deleted(stored, now):
             raise jwt.TokenError(f"service account {namespace}/{name} has been deleted")
-        self._check_bound(bound, namespace, now)
+        self._check_bound(private_claims, namespace, now)
         return User(
             f"{PREFIX}{namespace}:{name}",
             ("system:serviceaccounts", f"system:serviceaccounts:{namespace}"),
-            meta.uid_of(found),
-            _extra(claims, bound),
+            meta.uid_of(stored),
+            _extra(claims, private_claims),
         )
 
-    def _check_bound(self, bound: dict[str, Any], namespace: str, now: int) -> None:
+    def _check_bound(self, private_claims: dict[str, Any], namespace: str, now: int) -> None:
         kinds = [("secret", "secrets", "secret"), ("pod", "pods", "pod")]
-        if not bound.get("pod"):
+        if not private_claims.get("pod"):
             kinds.append(("node", "nodes", "node"))
-        for kind, resource, word in kinds:
-            ref = bound.get(kind)
+        for kind, resource, label in kinds:
+            ref = private_claims.get(kind)
             if not ref:
                 continue
-            place = "" if kind == "node" else namespace
-            found = self.reader.get(resource, place, str(ref.get("name", "")))
-            if found is None or _deleted(found, now):
+            ref_namespace = "" if kind == "node" else namespace
+            obj = self.reader.get(resource, ref_namespace, str(ref.get("name", "")))
+            if obj is None or _deleted(obj, now):
                 raise jwt.TokenError("service account token has been invalidated")
-            if meta.uid_of(found) != ref.get("uid"):
+            if meta.uid_of(obj) != ref.get("uid"):
                 raise jwt.TokenError(
-                    f"{word} UID ({meta.uid_of(found)}) does not match service account "
-                    f"{word} ref claim ({ref.get('uid', '')})"
+                    f"{label} UID ({meta.uid_of(obj)}) does not match service account "
+                    f"{label} ref claim ({ref.get('uid', '')})"
                 )
 
 
 def good_audiences(
-    claims: dict[str, Any], wanted: Sequence[str], own: Sequence[str]
+    claims: dict[str, Any], accepted: Sequence[str], own: Sequence[str]
 ) -> tuple[str, ...]:
-    """Those of the wanted audiences that the token is for; a token that names none is for the
-    API server. TokenError when nothing is left."""
-    given = claims.get("aud") or list(own)
-    if isinstance(given, str):
-        given = [given]
-    good = tuple(one for one in given if one in wanted)
+    """Returns the accepted audiences the token is for; a token without any is for the API server.
+    Raises TokenError when none is left."""
+    audiences = claims.get("aud") or list(own)
+    if isinstance(audiences, str):
+        audiences = [audiences]
+    good = tuple(audience for audience in audiences if audience in accepted)
     if not good and own:
         raise jwt.TokenError(
-            f"token audiences {_go_list(given)} is invalid for the target audiences "
-            f"{_go_list(wanted)}"
+            f"token audiences {_go_list(audiences)} is invalid for the target audiences "
+            f"{_go_list(accepted)}"
         )
     return good
 
 
 def _stale(claims: dict[str, Any], now: int) -> dict[str, Any]:
-    """Upstream's audit annotation about a token that lives on only because it was extended."""
+    """Returns upstream's audit annotation for a token used beyond its original expiration."""
     after = (claims.get("kubernetes.io") or {}).get("warnafter")
     if not after or now // _SECOND <= after:
         return {}
     late = now // _SECOND - after
-    said = f"subject: {claims.get('sub', '')}, seconds after warning threshold: {late}"
-    return {"authentication.k8s.io/stale-token": said}
+    annotation = f"subject: {claims.get('sub', '')}, seconds after warning threshold: {late}"
+    return {"authentication.k8s.io/stale-token": annotation}
 
 
 def _check_time(claims: dict[str, Any], now: int) -> None:
@@ -142,17 +142,17 @@ def _deleted(obj: Object, now: int) -> bool:
     return bool(stamp) and meta.parse_time(stamp) < now - _LEEWAY_SECONDS * _SECOND
 
 
-def _extra(claims: dict[str, Any], bound: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+def _extra(claims: dict[str, Any], private_claims: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     extra: dict[str, tuple[str, ...]] = {}
     if claims.get("jti"):
         extra[CREDENTIAL_ID] = (f"JTI={claims['jti']}",)
     for kind in ("node", "pod"):
-        ref = bound.get(kind)
+        ref = private_claims.get(kind)
         if ref:
             extra[f"{_EXTRA}{kind}-name"] = (str(ref.get("name", "")),)
             extra[f"{_EXTRA}{kind}-uid"] = (str(ref.get("uid", "")),)
     return extra
 
 
-def _go_list(words: Sequence[str]) -> str:
-    return "[" + " ".join(go_value(word) for word in words) + "]"
+def _go_list(items: Sequence[str]) -> str:
+    return "[" + " ".join(go_value(item) for item in items) + "]"

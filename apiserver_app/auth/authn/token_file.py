@@ -17,7 +17,7 @@ SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenf
 
 
 class TokenFile:
-    """`text` is the file's content; `path` is only for messages."""
+    """`text` is the file's content; `path` is only used in messages."""
 
     name = "TokenFile"
     audience_agnostic = True
@@ -34,7 +34,7 @@ class TokenFile:
 
 
 def parse(text: str, path: str) -> dict[str, User]:
-    """Users by token. ValueError names a line that is too short."""
+    """Returns users by token. ValueError names a line that is too short."""
     users: dict[str, User] = {}
     for record in csv.reader(io.StringIO(text)):
         if not record:

@@ -1,8 +1,7 @@
-"""All authenticators in upstream's order: the first that knows the user decides.
+"""The authenticators in upstream's order: the first that knows the user decides.
 
-A credential that was offered and is bad ends in 401 even though anonymous requests are allowed:
-anonymous is asked only when nobody saw anything to refuse. Impersonation is not here; it is a
-gate of its own behind this one, because it needs the authorizer.
+A bad credential ends in 401 even where anonymous requests are allowed: anonymous is asked only when
+no authenticator refused. Impersonation is a later gate, because it needs the authorizer.
 
 Models kubernetes pkg/kubeapiserver/authenticator/config.go and
 staging/src/k8s.io/apiserver/pkg/authentication/request/union/union.go.
@@ -23,8 +22,8 @@ WEBSOCKET_SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/webs
 
 
 class Union:
-    """`anonymous` None means that a request without a credential is refused. Without any
-    authenticator and without anonymous, authentication is off: requests go on as nobody."""
+    """Without `anonymous` a request without a credential is refused. Without any authenticator
+    either, authentication is off: requests continue without a user."""
 
     def __init__(
         self,
@@ -40,10 +39,10 @@ class Union:
 
     @property
     def names(self) -> list[str]:
-        """The configured authenticators in the order in which they are asked."""
-        names = [one.name for one in self.authenticators]
+        """Returns the names of the configured authenticators in order."""
+        names = [authenticator.name for authenticator in self.authenticators]
         if self.tokens is not None:
-            names += [one.name for one in self.tokens.authenticators]
+            names += [authenticator.name for authenticator in self.tokens.authenticators]
         return [*names, self.anonymous.name] if self.anonymous else names
 
     @property
@@ -57,8 +56,8 @@ class Union:
         audiences: tuple[str, ...] | None = None,
         path: str = "",
     ) -> tuple[User | None, list[Try]]:
-        """The user with its groups, and everyone who was asked. None is a 401. Waits only when
-        somebody outside the server has to be asked. `path` is what the request asks for."""
+        """Returns the user with its groups (None is a 401), and every answer. Waits only when an
+        external service has to be asked. `path` is the request's."""
         own = self.loopback.authenticate(credential.bearer)
         if own is not None:
             return own.user and _authenticated(own.user), [own]
@@ -71,12 +70,16 @@ class Union:
                 return _authenticated(answer.user), tries
             refused = refused or answer.verdict == "deny"
         if self.tokens is not None and (credential.bearer or credential.protocols):
-            user, asked = await self._ask_tokens(self.tokens, credential, now, audiences)
-            tries += asked
+            user, token_tries = await self._ask_tokens(self.tokens, credential, now, audiences)
+            tries += token_tries
             if user is not None:
                 return _authenticated(user), tries
         # the loopback's own authenticator refuses every bearer token that is not the server's
-        refused = refused or bool(credential.bearer) or any(one.verdict == "deny" for one in tries)
+        refused = (
+            refused
+            or bool(credential.bearer)
+            or any(attempt.verdict == "deny" for attempt in tries)
+        )
         if refused or self.anonymous is None:
             return None, tries
         answer = self.anonymous.authenticate(path)
@@ -90,7 +93,7 @@ class Union:
         now: int,
         audiences: tuple[str, ...] | None,
     ) -> tuple[User | None, list[Try]]:
-        """By the Authorization header, then by the WebSocket's protocol."""
+        """Tries the token of the Authorization header, then the WebSocket protocol's."""
         user: User | None = None
         tries: list[Try] = []
         if credential.bearer:
@@ -101,15 +104,17 @@ class Union:
             except ValueError as error:
                 return None, [*tries, Try("WebSocket", "deny", str(error), source=WEBSOCKET_SOURCE)]
             if token:
-                user, asked = await tokens.authenticate_token(token, now, audiences)
-                tries += asked
+                user, more = await tokens.authenticate_token(token, now, audiences)
+                tries += more
         return user, tries
 
 
 def refusal(tries: Sequence[Try]) -> str:
-    """What went wrong, as the aggregate of upstream's unions says it."""
-    said = dict.fromkeys([INVALID, *(one.why for one in tries if one.verdict == "deny")])
-    return f"[{', '.join(said)}]" if len(said) > 1 else INVALID
+    """Returns what went wrong, worded as the aggregate of upstream's unions."""
+    reasons = dict.fromkeys(
+        [INVALID, *(attempt.why for attempt in tries if attempt.verdict == "deny")]
+    )
+    return f"[{', '.join(reasons)}]" if len(reasons) > 1 else INVALID
 
 
 def _authenticated(user: User) -> User:

@@ -1,6 +1,6 @@
-"""A service outside is shown the token and says whose it is.
+"""The token webhook: an external service is sent the token and answers whose it is.
 
-What it said is remembered for a while, whether it knew the token or not. A failure is not.
+Its answers, positive or negative, are cached for a while; failures are not.
 
 Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go.
 """
@@ -27,13 +27,13 @@ class Webhook:
     def __init__(
         self,
         target: Target,
-        world: reviewing.World,
+        transport: reviewing.Transport,
         audiences: tuple[str, ...],
         version: str = "v1beta1",
         cache_seconds: float = 120.0,
     ) -> None:
         self._target = target
-        self._world = world
+        self._transport = transport
         self._audiences = audiences
         self._version = version
         self._cache = TokenCache(cache_seconds, cache_seconds)
@@ -60,27 +60,31 @@ class Webhook:
             "status": {"user": {}},
         }
         resource = "tokenreviews.authentication.k8s.io"
-        return await reviewing.ask(self._world, self._target, review, resource, TIMEOUT_SECONDS)
+        return await reviewing.ask(self._transport, self._target, review, resource, TIMEOUT_SECONDS)
 
     def _answer(self, status: dict[str, Any], by: str, audiences: tuple[str, ...]) -> Try:
         detail: dict[str, Any] = {"by": by, "authenticated": bool(status.get("authenticated"))}
-        good = tuple(one for one in status.get("audiences") or self._audiences if one in audiences)
+        good = tuple(
+            audience
+            for audience in status.get("audiences") or self._audiences
+            if audience in audiences
+        )
         if audiences and not good:
-            return self._say("skip", "it knows the token, but not for these audiences", detail)
+            return self._try("skip", "it knows the token, but not for these audiences", detail)
         if not status.get("authenticated"):
             error = status.get("error")
-            said = str(error) if error else "it does not know the token"
-            return self._say("deny" if error else "skip", said, detail)
-        given = status.get("user") or {}
-        extra = {str(key): tuple(values) for key, values in (given.get("extra") or {}).items()}
+            message = str(error) if error else "it does not know the token"
+            return self._try("deny" if error else "skip", message, detail)
+        info = status.get("user") or {}
+        extra = {str(key): tuple(values) for key, values in (info.get("extra") or {}).items()}
         user = User(
-            str(given.get("username") or ""),
-            tuple(given.get("groups") or ()),
-            str(given.get("uid") or ""),
+            str(info.get("username") or ""),
+            tuple(info.get("groups") or ()),
+            str(info.get("uid") or ""),
             extra,
         )
         why = f'it says the token is of "{user.name}"'
         return Try(self.name, "allow", why, user=user, detail=detail, source=SOURCE, audiences=good)
 
-    def _say(self, verdict: str, why: str, detail: dict[str, Any]) -> Try:
+    def _try(self, verdict: str, why: str, detail: dict[str, Any]) -> Try:
         return Try(self.name, verdict, why, detail=detail, source=SOURCE)

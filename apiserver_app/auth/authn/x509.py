@@ -1,7 +1,7 @@
 """Client certificates: common name is the user, organizations are the groups.
 
-The chain is judged here, by the cluster's own time, against the CAs of --client-ca-file. A
-component inside the cluster brings no chain: there is no connection it could have come over.
+The chain is verified by the cluster's own clock, against the CAs of --client-ca-file. A component
+inside the cluster has no chain, because it has no connection.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go.
 """
@@ -46,10 +46,10 @@ class X509:
             return Try(self.name, "deny", peer.error, source=SOURCE), since, until
         if peer.chain:
             try:
-                found = self._roots.verify(peer.chain, now)
+                verified = self._roots.verify(peer.chain, now)
             except chains.ChainError as error:
                 return self._refusal(peer, error), since, until
-            since, until = found.since, found.until
+            since, until = verified.since, verified.until
         if not peer.common_name:
             why = "the certificate has no common name"
             return Try(self.name, "skip", why, source=SOURCE), since, until

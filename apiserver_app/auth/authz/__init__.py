@@ -1,1 +1,1 @@
-"""Authorizers, one a file, and their union."""
+"""Authorizers, one per file, and their union."""

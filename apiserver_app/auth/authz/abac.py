@@ -1,7 +1,7 @@
-"""ABAC: policies from a file, one JSON object a line; the first that matches allows.
+"""ABAC: policies from a file, one JSON object per line; the first match allows.
 
-Never denies. Lines without apiVersion and kind are of the oldest format, whose empty fields mean
-everything; a policy that cannot be read is a start-up error that names its line.
+Never denies. Lines without apiVersion and kind have the oldest format, whose empty fields match
+everything; an invalid policy is a start-up error that names its line.
 
 Models kubernetes pkg/auth/authorizer/abac/abac.go and pkg/apis/abac/{v0,v1beta1}/conversion.go.
 """
@@ -25,7 +25,7 @@ _TEXTS = ("user", "group", "apiGroup", "resource", "namespace", "nonResourcePath
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One line of the file. `text` is the line, for people."""
+    """One line of the file. `text` is the raw line."""
 
     line: int
     text: str
@@ -43,7 +43,7 @@ class Abac:
     name = "ABAC"
 
     def __init__(self, text: str, path: str) -> None:
-        """ValueError with upstream's text when a line of the file is no policy."""
+        """Raises ValueError with upstream's message when a line is no valid policy."""
         self.policies = parse(text, path)
         why = f"no policy of {len(self.policies)} matches"
         self._no = Try(self.name, "noop", why, source=SOURCE, reason="No policy matched.")
@@ -71,19 +71,19 @@ class Abac:
 
 
 def parse(text: str, path: str) -> tuple[Policy, ...]:
-    """Every policy of a file, in its order."""
-    found: list[Policy] = []
+    """Returns the policies of a file in order."""
+    policies: list[Policy] = []
     for number, line in enumerate(text.splitlines(), 1):
-        said = line.strip()
-        if not said or said.startswith("#"):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
             continue
         try:
-            found.append(_policy(number, line))
+            policies.append(_policy(number, line))
         except ValueError as error:
             raise ValueError(
                 f"error reading policy file {path}, line {number}: {line}: {error}"
             ) from error
-    return tuple(found)
+    return tuple(policies)
 
 
 def _policy(number: int, line: str) -> Policy:
@@ -101,8 +101,8 @@ def _policy(number: int, line: str) -> Policy:
         )
     version, kind = data.get("apiVersion") or "", data.get("kind") or ""
     if kind == "Policy" and version == API_VERSION:
-        return _made(number, line, _spec(data.get("spec") or {}))
-    return _made(number, line, _oldest(data))
+        return _build_policy(number, line, _spec(data.get("spec") or {}))
+    return _build_policy(number, line, _oldest(data))
 
 
 def _spec(spec: Any) -> dict[str, Any]:
@@ -116,16 +116,16 @@ def _spec(spec: Any) -> dict[str, Any]:
 
 
 def _everybody(spec: dict[str, Any]) -> dict[str, Any]:
-    """`*` as user or as group means all who are authenticated."""
+    """`*` as user or as group means every authenticated user."""
     if "*" in (spec.get("user"), spec.get("group")):
         spec["user"], spec["group"] = "", AUTHENTICATED
     return spec
 
 
 def _oldest(data: dict[str, Any]) -> dict[str, Any]:
-    """The unversioned form: no subject is everybody authenticated, no resource is every one."""
+    """Converts the unversioned form, whose missing fields match every user or resource."""
     _check(data, "Policy", ("user", "group", "resource", "namespace"))
-    out: dict[str, Any] = {
+    spec: dict[str, Any] = {
         "user": data.get("user") or "",
         "group": data.get("group") or "",
         "readonly": bool(data.get("readonly")),
@@ -133,15 +133,15 @@ def _oldest(data: dict[str, Any]) -> dict[str, Any]:
         "resource": data.get("resource") or "*",
         "apiGroup": "*",
     }
-    if not out["user"] and not out["group"]:
-        out["group"] = AUTHENTICATED
+    if not spec["user"] and not spec["group"]:
+        spec["group"] = AUTHENTICATED
     if not data.get("namespace") and not data.get("resource"):
-        out["nonResourcePath"] = "*"
-    return _everybody(out)
+        spec["nonResourcePath"] = "*"
+    return _everybody(spec)
 
 
-def _check(spec: dict[str, Any], where: str, texts: tuple[str, ...]) -> None:
-    for name in texts:
+def _check(spec: dict[str, Any], where: str, names: tuple[str, ...]) -> None:
+    for name in names:
         value = spec.get(name)
         if value is not None and not isinstance(value, str):
             raise ValueError(
@@ -156,7 +156,7 @@ def _check(spec: dict[str, Any], where: str, texts: tuple[str, ...]) -> None:
         )
 
 
-def _made(number: int, line: str, spec: dict[str, Any]) -> Policy:
+def _build_policy(number: int, line: str, spec: dict[str, Any]) -> Policy:
     why = f"line {number} of the policy file allows it"
     detail = {"line": number, "policy": spec}
     return Policy(
@@ -193,13 +193,13 @@ def _is_subject(policy: Policy, user: User) -> bool:
 
 
 def _go_error(error: json.JSONDecodeError, line: str) -> str:
-    """The sentence of Go's decoder for the same place."""
+    """Words a decoding error as Go's decoder does."""
     if error.pos >= len(line.rstrip()):
         return "unexpected end of JSON input"
-    return f"invalid character {go_char(line[error.pos])} {_go_place(error.msg)}"
+    return f"invalid character {go_char(line[error.pos])} {_go_context(error.msg)}"
 
 
-def _go_place(message: str) -> str:
+def _go_context(message: str) -> str:
     if message.startswith("Expecting property name"):
         return "looking for beginning of object key string"
     if message.startswith("Expecting ':'"):
@@ -212,7 +212,7 @@ def _go_place(message: str) -> str:
 
 
 def go_char(char: str) -> str:
-    """A character as Go quotes it in a syntax error."""
+    """Quotes a character as Go does in a syntax error."""
     if char == "'":
         return "'\\''"
     if char == '"':

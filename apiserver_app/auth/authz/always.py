@@ -1,4 +1,4 @@
-"""The modes that look at nothing: AlwaysAllow, AlwaysDeny, and the privileged group.
+"""The modes that ignore the request: AlwaysAllow, AlwaysDeny, and the privileged group.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go.
 """
@@ -25,7 +25,7 @@ class AlwaysAllow:
 
 
 class AlwaysDeny:
-    """Has no opinion, as upstream: alone in the list this refuses everything."""
+    """Has no opinion, as upstream: as the only mode it refuses everything."""
 
     name = "AlwaysDeny"
     _said = "Everything is forbidden."

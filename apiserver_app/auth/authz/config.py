@@ -1,6 +1,6 @@
-"""From flags, or from an AuthorizationConfiguration, to the authorizers in their order.
+"""Builds the authorizers, in order, from flags or from an AuthorizationConfiguration.
 
-What cannot be used is a ValueError with upstream's sentence: a start-up error.
+Invalid configuration raises a ValueError with upstream's message: a start-up error.
 
 Models kubernetes pkg/kubeapiserver/options/authorization.go, pkg/kubeapiserver/authorizer/config.go
 and staging/src/k8s.io/apiserver/pkg/apis/apiserver/{validation,load}.
@@ -27,8 +27,10 @@ from apiserver_app.machinery.syntax import goduration, names
 MODES = ("Node", "RBAC", "ABAC", "Webhook", "AlwaysAllow", "AlwaysDeny")
 DEFAULT_MODES = ("Node", "RBAC")
 ALWAYS_FIRST = "PrivilegedGroup"
-_AT_START_ONLY = ("Node", "ABAC", "RBAC")  # what these keep is made once
-API_VERSIONS = tuple(f"apiserver.config.k8s.io/{one}" for one in ("v1alpha1", "v1beta1", "v1"))
+_AT_START_ONLY = ("Node", "ABAC", "RBAC")  # created once: they keep state
+API_VERSIONS = tuple(
+    f"apiserver.config.k8s.io/{version}" for version in ("v1alpha1", "v1beta1", "v1")
+)
 CONDITIONS_MAX = 64
 TIMEOUT_SECONDS_MAX = 30
 _FAILURES = {"NoOpinion": "noop", "Deny": "deny"}
@@ -36,7 +38,7 @@ _FAILURES = {"NoOpinion": "noop", "Deny": "deny"}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The flags --authorization-*, files as their texts."""
+    """The --authorization-* flags, with files as their texts."""
 
     modes: tuple[str, ...] = DEFAULT_MODES
     policy: str = ""
@@ -47,14 +49,14 @@ class Options:
     unauthorized_seconds: float = 30.0
     config: str = ""  # an AuthorizationConfiguration
     config_path: str = ""
-    kubeconfigs: Mapping[str, str] = field(default_factory=dict)  # that it names
-    started: tuple[str, ...] | None = None  # types the server began with, of a file read again
+    kubeconfigs: Mapping[str, str] = field(default_factory=dict)  # those it names, by path
+    started: tuple[str, ...] | None = None  # on a reload: the types at start-up
 
 
-def build(options: Options, reader: Reader, world: reviewing.World) -> union.Union:
-    """The union. ValueError says why the server does not start."""
+def build(options: Options, reader: Reader, transport: reviewing.Transport) -> union.Union:
+    """Builds the union. Raises ValueError when the server may not start."""
     if options.config_path:
-        return union.build(_structured(options, world), reader)
+        return union.build(_structured(options, transport), reader)
     _check(options)
     modes: list[str | Authorizer] = []
     for mode in options.modes:
@@ -65,7 +67,7 @@ def build(options: Options, reader: Reader, world: reviewing.World) -> union.Uni
                 kubeconfigs.target(options.webhook), options.webhook_version,
                 options.authorized_seconds, options.unauthorized_seconds,
             )  # fmt: skip
-            modes.append(webhook.Webhook(settings, world))
+            modes.append(webhook.Webhook(settings, transport))
         else:
             modes.append(mode)
     return union.build(modes, reader)
@@ -94,62 +96,64 @@ def _check(options: Options) -> None:
 # -- an AuthorizationConfiguration ---------------------------------------------------------------
 
 
-def _structured(options: Options, world: reviewing.World) -> list[str | Authorizer]:
+def _structured(options: Options, transport: reviewing.Transport) -> list[str | Authorizer]:
     if options.modes != DEFAULT_MODES or options.webhook:
         raise ValueError(
             "--authorization-config can not be specified when --authorization-mode or "
             "--authorization-webhook-* flags are defined"
         )
     config = load(options)
-    found: list[FieldError] = []
+    problems: list[FieldError] = []
     conditions: dict[int, list[webhook.Condition]] = {}
-    listed = config.get("authorizers") or []
-    if not listed:
+    entries = config.get("authorizers") or []
+    if not entries:
         text = "at least one authorization mode must be defined"
-        found.append(errors.required("authorizers", text))
-    _check_authorizers(listed, options, conditions, found)
-    if found:
-        raise ValueError(errors.aggregate([str(one) for one in found]))
-    _check_types(listed, options.started)
-    out: list[str | Authorizer] = []
-    for index, one in enumerate(listed):
-        if one["type"] == "Webhook":
-            settings = _settings(one["webhook"], options, tuple(conditions[index]))
-            out.append(webhook.Webhook(settings, world, f"Webhook {one['name']}"))
-        elif one["type"] == "ABAC":
+        problems.append(errors.required("authorizers", text))
+    _check_authorizers(entries, options, conditions, problems)
+    if problems:
+        raise ValueError(errors.aggregate([str(problem) for problem in problems]))
+    _check_types(entries, options.started)
+    authorizers: list[str | Authorizer] = []
+    for index, entry in enumerate(entries):
+        if entry["type"] == "Webhook":
+            settings = _settings(entry["webhook"], options, tuple(conditions[index]))
+            authorizers.append(webhook.Webhook(settings, transport, f"Webhook {entry['name']}"))
+        elif entry["type"] == "ABAC":
             if not options.policy_path:
                 raise ValueError("open : no such file or directory")
-            out.append(Abac(options.policy, options.policy_path))
+            authorizers.append(Abac(options.policy, options.policy_path))
         else:
-            out.append(one["type"])
-    return out
+            authorizers.append(entry["type"])
+    return authorizers
 
 
 def _check_types(listed: list[Object], started: tuple[str, ...] | None) -> None:
-    """Names of those who are no webhooks, and what may change while the server runs."""
-    types = [one["type"] for one in listed if one["type"] != "Webhook"]
-    wrong = [
-        f"expected name {one['type'].lower()} for authorizer {one['type']} instead of {one['name']}"
-        for one in listed
-        if one["type"] != "Webhook" and one["name"] != one["type"].lower()
+    """Checks the names of authorizers other than webhooks, and what may change while the server
+    runs."""
+    types = [entry["type"] for entry in listed if entry["type"] != "Webhook"]
+    problems = [
+        f"expected name {entry['type'].lower()} for authorizer {entry['type']} "
+        f"instead of {entry['name']}"
+        for entry in listed
+        if entry["type"] != "Webhook" and entry["name"] != entry["type"].lower()
     ]
     if started is not None:
-        missing = sorted({one for one in started if one != "Webhook"} - set(types))
+        missing = sorted({kind for kind in started if kind != "Webhook"} - set(types))
         if missing:
-            wrong.append(f"missing required types: [{' '.join(missing)}]")
-    if wrong:
-        raise ValueError(errors.aggregate(wrong))
-    for one in types:
-        if started is not None and one in _AT_START_ONLY and one not in started:
+            problems.append(f"missing required types: [{' '.join(missing)}]")
+    if problems:
+        raise ValueError(errors.aggregate(problems))
+    for kind in types:
+        if started is not None and kind in _AT_START_ONLY and kind not in started:
             raise ValueError(
-                f"authorizer type {one} is not allowed if it was not enabled at initial server "
+                f"authorizer type {kind} is not allowed if it was not enabled at initial server "
                 "startup"
             )
 
 
 def load(options: Options) -> Object:
-    """The file's object. Raises ValueError."""
-    import yaml  # only who has a configuration needs it
+    """Parses the file. Raises ValueError."""
+    import yaml  # only needed with a configuration
 
     try:
         config = yaml.safe_load(options.config)
@@ -172,119 +176,119 @@ def load(options: Options) -> Object:
 
 
 def _check_authorizers(
-    listed: list[Any],
+    entries: list[Any],
     options: Options,
     conditions: dict[int, list[webhook.Condition]],
-    found: list[FieldError],
+    problems: list[FieldError],
 ) -> None:
     types: list[str] = []
     seen: list[str] = []
-    for index, one in enumerate(listed):
+    for index, entry in enumerate(entries):
         path = f"authorizers[{index}]"
-        kind, name = str(one.get("type") or ""), str(one.get("name") or "")
+        kind, name = str(entry.get("type") or ""), str(entry.get("name") or "")
         if not kind:
-            found.append(errors.required(f"{path}.type"))
+            problems.append(errors.required(f"{path}.type"))
             continue
         if kind not in MODES:
-            found.append(errors.not_supported(f"{path}.type", kind, sorted(MODES)))
+            problems.append(errors.not_supported(f"{path}.type", kind, sorted(MODES)))
             continue
         if kind in types and kind != "Webhook":
-            found.append(errors.duplicate(f"{path}.type", kind))
+            problems.append(errors.duplicate(f"{path}.type", kind))
             continue
         types.append(kind)
         if not name:
-            found.append(errors.required(f"{path}.name"))
+            problems.append(errors.required(f"{path}.name"))
         elif name in seen:
-            found.append(errors.duplicate(f"{path}.name", name))
+            problems.append(errors.duplicate(f"{path}.name", name))
         else:
             wrong = names.dns1123_subdomain_errors(name)
             if wrong:
                 text = f"authorizer name is invalid: {', '.join(wrong)}"
-                found.append(errors.invalid_value(f"{path}.name", name, text))
+                problems.append(errors.invalid_value(f"{path}.name", name, text))
         seen.append(name)
-        hook = one.get("webhook")
+        hook = entry.get("webhook")
         if kind != "Webhook":
             if hook is not None:
                 text = "may only be specified when type=Webhook"
-                found.append(errors.invalid_value(f"{path}.webhook", "non-null", text))
+                problems.append(errors.invalid_value(f"{path}.webhook", "non-null", text))
         elif hook is None:
-            found.append(errors.required(f"{path}.webhook", "required when type=Webhook"))
+            problems.append(errors.required(f"{path}.webhook", "required when type=Webhook"))
         else:
-            _check_webhook(hook, path, options, found)
-            conditions[index] = _conditions(hook.get("matchConditions") or [], path, found)
+            _check_webhook(hook, path, options, problems)
+            conditions[index] = _conditions(hook.get("matchConditions") or [], path, problems)
 
 
-def _check_webhook(hook: Object, path: str, options: Options, found: list[FieldError]) -> None:
+def _check_webhook(hook: Object, path: str, options: Options, problems: list[FieldError]) -> None:
     timeout = hook.get("timeout")
     if not timeout or not seconds(timeout):
-        found.append(errors.required(f"{path}.timeout"))
+        problems.append(errors.required(f"{path}.timeout"))
     elif not 0 < seconds(timeout) <= TIMEOUT_SECONDS_MAX:
-        found.append(errors.invalid_value(f"{path}.timeout", timeout, "must be > 0s and <= 30s"))
+        problems.append(errors.invalid_value(f"{path}.timeout", timeout, "must be > 0s and <= 30s"))
     version = hook.get("subjectAccessReviewVersion")
     if not version:
-        found.append(errors.required(f"{path}.subjectAccessReviewVersion"))
+        problems.append(errors.required(f"{path}.subjectAccessReviewVersion"))
     elif version not in ("v1", "v1beta1"):
         where = f"{path}.subjectAccessReviewVersion"
-        found.append(errors.not_supported(where, version, ("v1", "v1beta1")))
+        problems.append(errors.not_supported(where, version, ("v1", "v1beta1")))
     where = f"{path}.matchConditionSubjectAccessReviewVersion"
     matched = hook.get("matchConditionSubjectAccessReviewVersion")
     if not matched:
         if hook.get("matchConditions"):
             text = "required if match conditions are specified"
-            found.append(errors.required(where, text))
+            problems.append(errors.required(where, text))
     elif matched != "v1":
-        found.append(errors.not_supported(where, matched, ("v1",)))
+        problems.append(errors.not_supported(where, matched, ("v1",)))
     policy = hook.get("failurePolicy")
     if not policy:
-        found.append(errors.required(f"{path}.failurePolicy"))
+        problems.append(errors.required(f"{path}.failurePolicy"))
     elif policy not in _FAILURES:
         where = f"{path}.failurePolicy"
-        found.append(errors.not_supported(where, policy, tuple(_FAILURES)))
+        problems.append(errors.not_supported(where, policy, tuple(_FAILURES)))
     info = hook.get("connectionInfo") or {}
     kind, file = info.get("type"), info.get("kubeConfigFile")
     where = f"{path}.connectionInfo"
     if not kind:
-        found.append(errors.required(f"{where}.type"))
+        problems.append(errors.required(f"{where}.type"))
     elif kind == "KubeConfigFile":
         if not file:
-            found.append(errors.required(f"{where}.kubeConfigFile"))
+            problems.append(errors.required(f"{where}.kubeConfigFile"))
         elif not file.startswith("/"):
             text = "must be an absolute path"
-            found.append(errors.invalid_value(f"{where}.kubeConfigFile", file, text))
+            problems.append(errors.invalid_value(f"{where}.kubeConfigFile", file, text))
         elif file not in options.kubeconfigs:
             text = "error loading file"
-            found.append(errors.invalid_value(f"{where}.kubeConfigFile", file, text))
+            problems.append(errors.invalid_value(f"{where}.kubeConfigFile", file, text))
     else:
         kinds = ("InClusterConfig", "KubeConfigFile")
-        found.append(errors.not_supported(f"{where}.type", kind, kinds))
+        problems.append(errors.not_supported(f"{where}.type", kind, kinds))
 
 
 def _conditions(
-    listed: list[Object], path: str, found: list[FieldError]
+    entries: list[Object], path: str, problems: list[FieldError]
 ) -> list[webhook.Condition]:
-    if len(listed) > CONDITIONS_MAX:
-        found.append(errors.too_many(f"{path}.matchConditions", len(listed), CONDITIONS_MAX))
+    if len(entries) > CONDITIONS_MAX:
+        problems.append(errors.too_many(f"{path}.matchConditions", len(entries), CONDITIONS_MAX))
         return []
-    out: list[webhook.Condition] = []
+    conditions: list[webhook.Condition] = []
     seen: list[str] = []
-    for index, one in enumerate(listed):
+    for index, entry in enumerate(entries):
         where = f"{path}.matchConditions[{index}].expression"
-        expression = str(one.get("expression") or "")
+        expression = str(entry.get("expression") or "")
         if not expression.strip():
-            found.append(errors.required(where))
+            problems.append(errors.required(where))
         elif expression in seen:
-            found.append(errors.duplicate(where, expression))
+            problems.append(errors.duplicate(where, expression))
         else:
             seen.append(expression)
             try:
-                out.append(_condition(expression))
+                conditions.append(_condition(expression))
             except cel.CompileError as error:
-                found.append(errors.invalid_value(where, expression, str(error)))
-    return out
+                problems.append(errors.invalid_value(where, expression, str(error)))
+    return conditions
 
 
 def _condition(expression: str) -> webhook.Condition:
-    """Whether a webhook is asked, by the spec of the review it would get."""
+    """Compiles a matchCondition over the spec of the review that would be sent."""
     program = cel.compile(expression, ["request"], wants=("bool",))
 
     def holds(review: Object) -> bool:
@@ -302,13 +306,13 @@ def _settings(
     hook: Object, options: Options, conditions: tuple[webhook.Condition, ...]
 ) -> webhook.Settings:
     kubeconfig = options.kubeconfigs[hook["connectionInfo"]["kubeConfigFile"]]
-    allowed = seconds(hook.get("authorizedTTL") or "5m")
-    refused = seconds(hook.get("unauthorizedTTL") or "30s")
+    authorized = seconds(hook.get("authorizedTTL") or "5m")
+    unauthorized = seconds(hook.get("unauthorizedTTL") or "30s")
     return webhook.Settings(
         kubeconfigs.target(kubeconfig),
         hook["subjectAccessReviewVersion"],
-        allowed if hook.get("cacheAuthorizedRequests", True) else 0.0,
-        refused if hook.get("cacheUnauthorizedRequests", True) else 0.0,
+        authorized if hook.get("cacheAuthorizedRequests", True) else 0.0,
+        unauthorized if hook.get("cacheUnauthorizedRequests", True) else 0.0,
         seconds(hook["timeout"]),
         _FAILURES[hook["failurePolicy"]],
         conditions,
@@ -316,7 +320,7 @@ def _settings(
 
 
 def seconds(duration: str) -> float:
-    """Of a Go duration; 0 for a text that is none."""
+    """Converts a Go duration; text that is no duration counts as 0."""
     try:
         return goduration.parse(str(duration)) / goduration.SECOND
     except goduration.DurationError:

@@ -1,8 +1,8 @@
 """The Node authorizer: a kubelet may reach what the pods bound to its node need, and no more.
 
 Upstream keeps a graph of references; here the same paths are looked up through the Reader: a pod
-names its node, and everything else is found from the pods of that node. No opinion on anybody
-who is not a node, and never a denial.
+names its node, and everything else is found from the pods of that node. It has no opinion on users
+that are no nodes, and never denies.
 
 Models kubernetes plugin/pkg/auth/authorizer/node/node_authorizer.go and graph.go.
 """
@@ -151,7 +151,7 @@ class NodeAuthorizer:
         if attributes.subresource:
             return self._no("cannot authorize ResourceSlice subresources")
         verb = attributes.verb
-        if verb == "create":  # whose it is, NodeRestriction checks
+        if verb == "create":  # NodeRestriction checks its owner
             return self._any
         if verb in ("get", "update", "patch", "delete"):
             return self._related(node, attributes)
@@ -209,18 +209,18 @@ class NodeAuthorizer:
         return self._no(f"no relationship found between node '{node}' and this object")
 
     def _path(self, node: str, resource: str, namespace: str, name: str) -> str:
-        """How the object leads to the node, in words; "" when it does not."""
+        """Describes how the object is related to the node; "" when it is not."""
         if resource == "pods":
             pod = self.reader.get("pods", namespace, name)
-            bound = pod is not None and pod.get("spec", {}).get("nodeName") == node
-            return "the pod is bound to this node" if bound else ""
+            is_bound = pod is not None and pod.get("spec", {}).get("nodeName") == node
+            return "the pod is bound to this node" if is_bound else ""
         if resource == "volumeattachments":
-            found = self.reader.get("volumeattachments.storage.k8s.io", "", name)
-            attached = found is not None and found.get("spec", {}).get("nodeName") == node
+            obj = self.reader.get("volumeattachments.storage.k8s.io", "", name)
+            attached = obj is not None and obj.get("spec", {}).get("nodeName") == node
             return "the volume is attached to this node" if attached else ""
         if resource == "resourceslices":
-            found = self.reader.get("resourceslices.resource.k8s.io", "", name)
-            own = found is not None and found.get("spec", {}).get("nodeName") == node
+            obj = self.reader.get("resourceslices.resource.k8s.io", "", name)
+            own = obj is not None and obj.get("spec", {}).get("nodeName") == node
             return "the slice is this node's" if own else ""
         if resource == "persistentvolumes":
             volume = self.reader.get("persistentvolumes", "", name)
@@ -236,7 +236,7 @@ class NodeAuthorizer:
         return self._through_volume(node, namespace, name) if resource == "secrets" else ""
 
     def _through_volume(self, node: str, namespace: str, name: str) -> str:
-        """Secrets named by the volumes behind the claims of the node's pods."""
+        """Finds a Secret named by the volumes behind the claims of the node's pods."""
         for pod in self.reader.pods_on(node):
             for kind, claim_name in sorted(self._refs_of(pod)):
                 if kind != "persistentvolumeclaims":
@@ -263,5 +263,5 @@ class NodeAuthorizer:
 
 
 def _selects(fields: str, field: str, node: str) -> bool:
-    wanted = (f"{field}={node}", f"{field}=={node}")
-    return any(part in wanted for part in fields.split(","))
+    terms = (f"{field}={node}", f"{field}=={node}")
+    return any(part in terms for part in fields.split(","))

@@ -1,7 +1,7 @@
-"""RBAC: roles and bindings, read from the watch cache, decide.
+"""RBAC: decides by roles and bindings, read from the watch cache.
 
 Allows or has no opinion; never denies. Rules are compiled once per role version. Answers are
-remembered until any role or binding changes, which the Reader's generations tell.
+cached until any role or binding changes, which the Reader's generations show.
 
 Models kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation/rule.go.
 """
@@ -34,7 +34,7 @@ _CACHE_LIMIT = 8192
 _RESOURCE_FIELDS = ("verbs", "apiGroups", "resources", "resourceNames")
 _PATH_FIELDS = ("verbs", "nonResourceURLs")
 _FOR_PEOPLE = ("view", "edit", "admin")
-_READ = {"from": "cache", "etcd": 0}  # a Reader has no way to etcd
+_READ = {"from": "cache", "etcd": 0}  # a Reader never reads from etcd
 
 
 class Grant(NamedTuple):
@@ -46,7 +46,7 @@ class Grant(NamedTuple):
     rules: tuple[Rule, ...]
 
     def describe(self) -> str:
-        """As upstream prints the source of a rule."""
+        """Describes the source of a rule as upstream prints it."""
         ref = self.binding["roleRef"]
         name, namespace = meta.name_of(self.binding), meta.namespace_of(self.binding)
         full = f"{name}/{namespace}" if namespace else name
@@ -60,14 +60,14 @@ class Grant(NamedTuple):
         out: dict[str, Any] = {
             "binding": {"kind": self.kind, "name": meta.name_of(self.binding)},
             "role": {"kind": ref["kind"], "name": ref["name"]},
-            "subject": _kept(subject, ("kind", "name", "namespace")),
+            "subject": _select_fields(subject, ("kind", "name", "namespace")),
         }
         if meta.namespace_of(self.binding):
             out["binding"]["namespace"] = meta.namespace_of(self.binding)
         return out
 
 
-# the rules that may allow one verb on one resource: (names or None for any, the answer)
+# rules that may allow a verb on a resource: (resource names or None for any, the answer)
 _Candidates = tuple[tuple[frozenset[str] | None, Try], ...]
 
 
@@ -79,12 +79,13 @@ class Rbac:
         self._stamp: tuple[int, ...] = ()
         self._grants: dict[tuple[Any, ...], tuple[list[Grant], list[str]]] = {}
         self._answers: dict[tuple[Any, ...], _Candidates] = {}
-        # by the identity of a grant and a rule, both alive as long as _grants holds them
+        # keyed by the ids of a grant and a rule, which _grants keeps alive
         self._allowed: dict[tuple[int, int], Try] = {}
         self._compiled: dict[tuple[str, str, str], tuple[Object, tuple[Rule, ...]]] = {}
 
     def authorize(self, attributes: Attributes) -> Try:
-        """Allow by the first rule in upstream's order: cluster bindings, then the namespace's."""
+        """Allows by the first matching rule in upstream's order: cluster bindings, then the
+        namespace's."""
         self._refresh()
         user = attributes.user
         key = (
@@ -108,7 +109,7 @@ class Rbac:
         return self._explain(attributes)
 
     def rules_for(self, user: User, namespace: str) -> Rules:
-        """Every rule that applies to the user, as SelfSubjectRulesReview shows them."""
+        """Returns every rule that applies to the user, as SelfSubjectRulesReview shows them."""
         self._refresh()
         resource_rules: list[Object] = []
         path_rules: list[Object] = []
@@ -117,20 +118,20 @@ class Rbac:
             for rule in grant.rules:
                 raw = rule.raw
                 if raw.get("resources"):
-                    resource_rules.append(_kept(raw, _RESOURCE_FIELDS))
+                    resource_rules.append(_select_fields(raw, _RESOURCE_FIELDS))
                 if raw.get("nonResourceURLs"):
-                    path_rules.append(_kept(raw, _PATH_FIELDS))
+                    path_rules.append(_select_fields(raw, _PATH_FIELDS))
         return Rules(resource_rules, path_rules, False, aggregate(failures))
 
     def grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
-        """The bindings that apply, and what upstream says of those whose role is missing."""
+        """Returns the bindings that apply, and upstream's errors about missing roles."""
         key = (user.name, user.groups, namespace)
-        found = self._grants.get(key)
-        if found is None:
+        resolved = self._grants.get(key)
+        if resolved is None:
             if len(self._grants) >= _CACHE_LIMIT:
                 self._forget()
-            found = self._grants[key] = self._resolve(user, namespace)
-        return found
+            resolved = self._grants[key] = self._resolve(user, namespace)
+        return resolved
 
     def _refresh(self) -> None:
         generation = self.reader.generation
@@ -187,18 +188,18 @@ class Rbac:
             "smallest_role": smallest_role(attributes),
             "read": _READ,
         }
-        would_do = self._role_that_would_do(attributes)
-        if would_do:
-            detail["role_that_would_do"] = would_do
-        what = combined(attributes) if attributes.is_resource else attributes.path
-        why = f"no rule of {len(grants)} bindings allows {attributes.verb} {what}"
+        role_name = self._smallest_default_role(attributes)
+        if role_name:
+            detail["role_that_would_do"] = role_name
+        target = combined(attributes) if attributes.is_resource else attributes.path
+        why = f"no rule of {len(grants)} bindings allows {attributes.verb} {target}"
         if not grants:
             why = f'no binding applies to "{attributes.user.name}"'
         reason = f"RBAC: {aggregate(failures)}" if failures else ""
         return Try(self.name, "noop", why, detail=detail, source=SOURCE, reason=reason)
 
-    def _role_that_would_do(self, attributes: Attributes) -> str:
-        """The least of the roles made for people that allows it; none may."""
+    def _smallest_default_role(self, attributes: Attributes) -> str:
+        """Returns the least user-facing default role that allows the request; "" when none does."""
         for name in _FOR_PEOPLE:
             for rule in self._rules("ClusterRole", name, "") or ():
                 if _matches(rule, attributes) and (
@@ -207,13 +208,14 @@ class Rbac:
                     return name
         return ""
 
-    def held(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
-        """The bindings that apply now, and what is wrong with others."""
+    def current_grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
+        """Returns the bindings that apply now, and errors about others."""
         self._refresh()
         return self.grants(user, namespace)
 
     def role_rules(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
-        """The rules of a role that a binding in `namespace` names; None when it is missing."""
+        """Returns the rules of a role that a binding in `namespace` names; None when it is
+        missing."""
         self._refresh()
         return self._rules(kind, name, namespace)
 
@@ -248,20 +250,20 @@ class Rbac:
                 grants.append(Grant(kind, binding, subject, rules))
 
     def _rules(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
-        place = "" if kind == "ClusterRole" else namespace
+        role_namespace = "" if kind == "ClusterRole" else namespace
         resource = _CLUSTER_ROLES if kind == "ClusterRole" else _ROLES
-        role = self.reader.get(resource, place, name)
+        role = self.reader.get(resource, role_namespace, name)
         if role is None:
-            self._compiled.pop((kind, place, name), None)
+            self._compiled.pop((kind, role_namespace, name), None)
             return None
-        cached = self._compiled.get((kind, place, name))
+        cached = self._compiled.get((kind, role_namespace, name))
         if cached is None or cached[0] is not role:
             cached = (role, compile_rules(role.get("rules")))
-            self._compiled[kind, place, name] = cached
+            self._compiled[kind, role_namespace, name] = cached
         return cached[1]
 
 
-def _kept(raw: Object, fields: Iterable[str]) -> Object:
+def _select_fields(raw: Object, fields: Iterable[str]) -> Object:
     return {field: raw[field] for field in fields if raw.get(field)}
 
 
@@ -274,7 +276,7 @@ def _matches(rule: Rule, attributes: Attributes) -> bool:
 
 
 def _subject_of(user: User, subjects: Iterable[Object], namespace: str) -> Object | None:
-    """The first subject that is this user."""
+    """Returns the first subject that matches this user."""
     for subject in subjects:
         kind, name = subject["kind"], subject["name"]
         if kind == "User":
@@ -284,8 +286,11 @@ def _subject_of(user: User, subjects: Iterable[Object], namespace: str) -> Objec
             if name in user.groups:
                 return subject
         elif kind == "ServiceAccount":
-            place = subject.get("namespace") or namespace
-            if place and user.name == f"system:serviceaccount:{place}:{name}":
+            account_namespace = subject.get("namespace") or namespace
+            if (
+                account_namespace
+                and user.name == f"system:serviceaccount:{account_namespace}:{name}"
+            ):
                 return subject
     return None
 

@@ -1,4 +1,4 @@
-"""PolicyRules made ready for quick answers: what one rule allows, and how close it comes.
+"""Compiled PolicyRules: what a rule allows, and how close it comes to allowing a request.
 
 Models kubernetes pkg/apis/rbac/v1/evaluation_helpers.go.
 """
@@ -19,9 +19,9 @@ class Rule:
 
     def __init__(self, raw: Object) -> None:
         self.raw = raw
-        self.verbs = _words(raw.get("verbs"))
-        self.groups = _words(raw.get("apiGroups"))
-        self.resources = _words(raw.get("resources"))
+        self.verbs = _value_set(raw.get("verbs"))
+        self.groups = _value_set(raw.get("apiGroups"))
+        self.resources = _value_set(raw.get("resources"))
         names = raw.get("resourceNames")
         self.names = frozenset(names) if names else None
         urls = raw.get("nonResourceURLs") or ()
@@ -29,7 +29,7 @@ class Rule:
         self.url_prefixes = tuple(url.rstrip("*") for url in urls if url.endswith("*"))
 
     def covers(self, verb: str, group: str, combined: str, subresource: str) -> bool:
-        """Whether it allows the verb on `combined` (`pods/log`), leaving aside names."""
+        """Reports whether the rule allows the verb on `combined` (`pods/log`), ignoring names."""
         if self.verbs is not None and verb not in self.verbs:
             return False
         if self.groups is not None and group not in self.groups:
@@ -48,21 +48,21 @@ class Rule:
         return path in self.urls or any(path.startswith(prefix) for prefix in self.url_prefixes)
 
     def missing(self, attributes: Attributes) -> list[str]:
-        """What keeps the rule from allowing this; empty when it does."""
-        out: list[str] = []
+        """Returns the fields that keep the rule from allowing the request."""
+        fields: list[str] = []
         if self.verbs is not None and attributes.verb not in self.verbs:
-            out.append("verb")
+            fields.append("verb")
         if not attributes.is_resource:
             if not self.on_path(attributes.path):
-                out.append("path")
-            return out
+                fields.append("path")
+            return fields
         if self.groups is not None and attributes.group not in self.groups:
-            out.append("apiGroup")
+            fields.append("apiGroup")
         if not self.on(combined(attributes), attributes.subresource):
-            out.append("resource")
+            fields.append("resource")
         if self.names is not None and attributes.name not in self.names:
-            out.append("resourceName")
-        return out
+            fields.append("resourceName")
+        return fields
 
 
 def compile_rules(raw: Sequence[Object] | None) -> tuple[Rule, ...]:
@@ -76,7 +76,7 @@ def combined(attributes: Attributes) -> str:
 
 
 def smallest_rule(attributes: Attributes) -> Object:
-    """The narrowest PolicyRule that allows exactly this request."""
+    """Returns the narrowest PolicyRule that allows exactly this request."""
     if not attributes.is_resource:
         return {"nonResourceURLs": [attributes.path], "verbs": [attributes.verb]}
     rule: Object = {
@@ -84,19 +84,19 @@ def smallest_rule(attributes: Attributes) -> Object:
         "resources": [combined(attributes)],
         "verbs": [attributes.verb],
     }
-    # upstream does not know the name of what is being created, so a rule cannot name it
+    # upstream does not know the name of an object being created, so a rule cannot name it
     if attributes.name and attributes.verb != "create":
         rule["resourceNames"] = [attributes.name]
     return rule
 
 
 def smallest_role(attributes: Attributes) -> dict[str, Any]:
-    """The kind of role that rule belongs into: a Role in the namespace, or a ClusterRole."""
+    """Returns the kind of role for that rule: a Role in the namespace, or a ClusterRole."""
     if attributes.is_resource and attributes.namespace:
         return {"kind": "Role", "namespace": attributes.namespace}
     return {"kind": "ClusterRole"}
 
 
-def _words(given: Sequence[str] | None) -> frozenset[str] | None:
-    words = frozenset(given or ())
-    return None if "*" in words else words
+def _value_set(values: Sequence[str] | None) -> frozenset[str] | None:
+    unique = frozenset(values or ())
+    return None if "*" in unique else unique

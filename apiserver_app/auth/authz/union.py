@@ -1,4 +1,4 @@
-"""The configured authorizers in their order: the first with an opinion decides.
+"""The configured authorizers in order: the first with an opinion decides.
 
 Models kubernetes pkg/kubeapiserver/authorizer/reload.go and
 staging/src/k8s.io/apiserver/pkg/authorization/union/union.go.
@@ -20,18 +20,18 @@ NO_MODE = "at least one authorization mode must be passed"
 
 
 def build(modes: Sequence[str | Authorizer], reader: Reader) -> Union:
-    """The union of modes by name, and of authorizers that were built from a configuration.
-    ValueError when they are not usable."""
+    """Builds the union of modes by name and of already built authorizers. Raises ValueError when
+    they are not usable."""
     if not modes:
         raise ValueError(NO_MODE)
     authorizers: list[Authorizer] = [PrivilegedGroup()]
     for mode in modes:
-        authorizers.append(_simple(mode, reader) if isinstance(mode, str) else mode)
-    found = (one for one in authorizers if isinstance(one, Rbac))
-    return Union(authorizers, next(found, None) or Rbac(reader))
+        authorizers.append(_authorizer(mode, reader) if isinstance(mode, str) else mode)
+    rbac = (authorizer for authorizer in authorizers if isinstance(authorizer, Rbac))
+    return Union(authorizers, next(rbac, None) or Rbac(reader))
 
 
-def _simple(mode: str, reader: Reader) -> Authorizer:
+def _authorizer(mode: str, reader: Reader) -> Authorizer:
     if mode == "Node":
         return NodeAuthorizer(reader)
     if mode == "RBAC":
@@ -44,14 +44,15 @@ def _simple(mode: str, reader: Reader) -> Authorizer:
 
 
 class Union:
-    """`rbac` resolves roles even where it is not asked: nobody grants more than they hold."""
+    """`rbac` resolves roles even where RBAC is not a mode: users may not grant more than they
+    hold."""
 
     def __init__(self, authorizers: Sequence[Authorizer], rbac: Rbac) -> None:
         self.authorizers = tuple(authorizers)
         self.rbac = rbac
 
     def replace(self, other: Union) -> None:
-        """Ask from now on whom the other asks. Whoever holds this union need not know."""
+        """Takes over the other's authorizers, so that holders of this union see a reload."""
         self.authorizers, self.rbac = other.authorizers, other.rbac
 
     @property
@@ -59,7 +60,7 @@ class Union:
         return [authorizer.name for authorizer in self.authorizers]
 
     async def authorize(self, attributes: Attributes) -> Decision:
-        """allow and deny end the walk; without either the verdict is noop, which is a refusal."""
+        """Stops at the first allow or deny; without either the verdict is noop, which refuses."""
         tries: list[Try] = []
         for authorizer in self.authorizers:
             answer = authorizer.authorize(attributes)
@@ -73,21 +74,21 @@ class Union:
         return Decision("noop", reasons, tuple(tries), aggregate(failed))
 
     async def allows(self, user: User, verb: str, group: str, resource: str, name: str) -> bool:
-        """Whether the user may do this to a cluster-scoped, possibly virtual resource."""
-        asked = Attributes(user, verb, "", group, "*", resource, name=name)
-        return (await self.authorize(asked)).allowed
+        """Reports whether the user may do this to a cluster-scoped, possibly virtual resource."""
+        attributes = Attributes(user, verb, "", group, "*", resource, name=name)
+        return (await self.authorize(attributes)).allowed
 
     def rules_for(self, user: User, namespace: str) -> Rules:
-        """Each authorizer's behind the other's."""
+        """Concatenates the rules of all authorizers."""
         resource_rules: list[Object] = []
         path_rules: list[Object] = []
         incomplete = False
         failed: list[str] = []
         for authorizer in self.authorizers:
-            found = authorizer.rules_for(user, namespace)
-            resource_rules += found.resources
-            path_rules += found.paths
-            incomplete = incomplete or found.incomplete
-            if found.error:
-                failed.append(found.error)
+            rules = authorizer.rules_for(user, namespace)
+            resource_rules += rules.resources
+            path_rules += rules.paths
+            incomplete = incomplete or rules.incomplete
+            if rules.error:
+                failed.append(rules.error)
         return Rules(resource_rules, path_rules, incomplete, aggregate(failed))

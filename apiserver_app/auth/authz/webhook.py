@@ -1,7 +1,7 @@
-"""The Webhook authorizer: a SubjectAccessReview to a server outside, its answer remembered a while.
+"""The Webhook authorizer: sends a SubjectAccessReview and caches the answer for a while.
 
-Asked through the way out of the cluster, in virtual time. What cannot be reached has no opinion,
-or denies, as the configuration says; it is asked again after a growing pause before that.
+Calls leave through egress, in virtual time, and are retried with growing pauses. An unreachable
+webhook has no opinion or denies, as configured.
 
 Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go.
 """
@@ -25,11 +25,12 @@ from apiserver_app.machinery.syntax import fields, labels
 
 SOURCE = "staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go"
 CACHE_MAX = 8192
-KEY_LENGTH_MAX = 10_000  # an answer to more than this is not remembered
+KEY_LENGTH_MAX = 10_000  # answers to longer requests are not cached
 
 
 class Condition(Protocol):
-    """Whether a request concerns the webhook; raises ValueError with the evaluation's error."""
+    """Reports whether the webhook is asked about a request; raises ValueError on evaluation
+    errors."""
 
     def __call__(self, review: Object) -> bool: ...
 
@@ -46,19 +47,21 @@ class Settings:
 
 
 class Webhook:
-    def __init__(self, settings: Settings, world: reviewing.World, name: str = "Webhook") -> None:
+    def __init__(
+        self, settings: Settings, transport: reviewing.Transport, name: str = "Webhook"
+    ) -> None:
         self.name = name
         self._settings = settings
-        self._world = world
-        self._known: OrderedDict[bytes, tuple[int, Object]] = OrderedDict()
+        self._transport = transport
+        self._entries: OrderedDict[bytes, tuple[int, Object]] = OrderedDict()
 
     async def authorize(self, attributes: Attributes) -> Try:
         review = review_of(attributes, self._settings.version)
-        skipped = self._concerns(attributes)
+        skipped = self._answer_by_conditions(attributes)
         if skipped is not None:
             return skipped
         key = orjson.dumps(review["spec"], option=orjson.OPT_SORT_KEYS)
-        status = self._remembered(key)
+        status = self._cached(key)
         detail: dict[str, Any] = {"review": review["spec"]}
         if status is not None:
             detail["cached"] = True
@@ -71,47 +74,49 @@ class Webhook:
                     self.name, self._settings.on_error, why, detail=detail, source=SOURCE,
                     error=str(error),
                 )  # fmt: skip
-            self._remember(key, attributes, status)
+            self._cache(key, attributes, status)
         return self._answer(status, {**detail, "status": status})
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         return Rules([], [], True, "webhook authorizer does not support user rule resolution")
 
-    def _concerns(self, attributes: Attributes) -> Try | None:
-        """What is answered without asking, when a condition says so."""
+    def _answer_by_conditions(self, attributes: Attributes) -> Try | None:
+        """Returns the answer given without a call when a condition decides it."""
         if not self._settings.conditions:
             return None
-        asked = review_of(attributes, "v1")["spec"]
-        failed = []
+        spec = review_of(attributes, "v1")["spec"]
+        failures = []
         for condition in self._settings.conditions:
             try:
-                if not condition(asked):
+                if not condition(spec):
                     return Try(self.name, "noop", "its conditions do not match", source=SOURCE)
             except ValueError as error:
-                failed.append(str(error))
-        if not failed:
+                failures.append(str(error))
+        if not failures:
             return None
         why = "its conditions cannot be evaluated"
-        return Try(self.name, self._settings.on_error, why, source=SOURCE, error=failed[0])
+        return Try(self.name, self._settings.on_error, why, source=SOURCE, error=failures[0])
 
     async def _ask(self, review: Object) -> tuple[Object, str]:
         settings = self._settings
         seconds = settings.timeout_seconds
         resource = "subjectaccessreviews.authorization.k8s.io"
         query = f"timeout={seconds:g}s"
-        return await reviewing.ask(self._world, settings.target, review, resource, seconds, query)
+        return await reviewing.ask(
+            self._transport, settings.target, review, resource, seconds, query
+        )
 
-    def _remembered(self, key: bytes) -> Object | None:
-        found = self._known.get(key)
-        if found is None:
+    def _cached(self, key: bytes) -> Object | None:
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        if found[0] <= self._world.now():
-            del self._known[key]
+        if entry[0] <= self._transport.now():
+            del self._entries[key]
             return None
-        self._known.move_to_end(key)
-        return found[1]
+        self._entries.move_to_end(key)
+        return entry[1]
 
-    def _remember(self, key: bytes, attributes: Attributes, status: Object) -> None:
+    def _cache(self, key: bytes, attributes: Attributes, status: Object) -> None:
         settings = self._settings
         allowed = bool(status.get("allowed"))
         seconds = settings.authorized_seconds if allowed else settings.unauthorized_seconds
@@ -121,9 +126,9 @@ class Webhook:
         )))  # fmt: skip
         if seconds <= 0 or length >= KEY_LENGTH_MAX:
             return
-        self._known[key] = (self._world.now() + int(seconds * SECOND), status)
-        while len(self._known) > CACHE_MAX:
-            self._known.popitem(last=False)
+        self._entries[key] = (self._transport.now() + int(seconds * SECOND), status)
+        while len(self._entries) > CACHE_MAX:
+            self._entries.popitem(last=False)
 
     def _answer(self, status: Object, detail: dict[str, Any]) -> Try:
         allowed, denied = bool(status.get("allowed")), bool(status.get("denied"))
@@ -139,7 +144,7 @@ class Webhook:
 
 
 def review_of(attributes: Attributes, version: str) -> Object:
-    """The SubjectAccessReview about a request. v1beta1 names its groups `group`."""
+    """Builds the SubjectAccessReview of a request. v1beta1 names its groups `group`."""
     user = attributes.user
     spec: Object = {}
     if attributes.is_resource:
@@ -170,48 +175,48 @@ def _resource(attributes: Attributes) -> Object:
         ("resource", attributes.resource), ("subresource", attributes.subresource),
         ("name", attributes.name),
     )  # fmt: skip
-    out: Object = {name: value for name, value in pairs if value}
-    for name, wanted in (
+    resource: Object = {name: value for name, value in pairs if value}
+    for name, requirements in (
         ("fieldSelector", field_requirements(attributes.fields)),
         ("labelSelector", label_requirements(attributes.labels)),
     ):
-        if wanted:
-            out[name] = {"requirements": wanted}
-    return out
+        if requirements:
+            resource[name] = {"requirements": requirements}
+    return resource
 
 
 def field_requirements(text: str) -> list[Object]:
-    """A field selector as requirements; what cannot be read narrows nothing."""
+    """Converts a field selector to requirements; one that does not parse gives none."""
     try:
-        found = fields.parse(text).requirements if text else ()
+        requirements = fields.parse(text).requirements if text else ()
     except ApiError:
         return []
     return [
         {
-            "key": one.field,
-            "operator": "In" if one.operator == fields.EQUALS else "NotIn",
-            "values": [one.value],
+            "key": requirement.field,
+            "operator": "In" if requirement.operator == fields.EQUALS else "NotIn",
+            "values": [requirement.value],
         }
-        for one in found
+        for requirement in requirements
     ]
 
 
 def label_requirements(text: str) -> list[Object]:
-    """The same of a label selector."""
+    """Converts a label selector to requirements; one that does not parse gives none."""
     try:
-        found = labels.parse(text).requirements if text else ()
+        parsed = labels.parse(text).requirements if text else ()
     except ApiError:
         return []
-    out: list[Object] = []
-    for one in found:
-        operator = _OPERATORS.get(one.operator)
+    requirements: list[Object] = []
+    for term in parsed:
+        operator = _OPERATORS.get(term.operator)
         if operator is None:  # Gt and Lt have no counterpart
             continue
-        requirement: Object = {"key": one.key, "operator": operator}
-        if one.values:
-            requirement["values"] = list(one.values)
-        out.append(requirement)
-    return out
+        requirement: Object = {"key": term.key, "operator": operator}
+        if term.values:
+            requirement["values"] = list(term.values)
+        requirements.append(requirement)
+    return requirements
 
 
 _OPERATORS = {

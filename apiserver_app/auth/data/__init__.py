@@ -1,1 +1,1 @@
-"""The default policy and cast as data: compact text, parsed once at start-up."""
+"""The default policy and the classroom's people as data: compact text, parsed at start-up."""

@@ -1,9 +1,9 @@
-"""The cast: the people of a classroom, what groups they are in and what they may do.
+"""The people of a classroom, their groups and permissions.
 
-`student` works in the namespace `student` and sees nothing elsewhere; `viewer` looks everywhere;
-`teacher` may do everything; `nobody` is known and may do nothing. `token-user` is a student who
-comes with a static token instead of a certificate, `oidc-user` one with an ID token of the
-simulated issuer, who is called `oidc:oidc-user` here.
+`student` works in the namespace `student` and sees nothing elsewhere; `viewer` reads everywhere;
+`teacher` may do everything; `nobody` may do nothing. `token-user` is a student with a static token
+instead of a certificate, `oidc-user` one with an ID token of the simulated issuer, whose user name
+is `oidc:oidc-user`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ PEOPLE: tuple[Person, ...] = (
     Person("nobody", ()),
 )
 
-# ClusterRoleBindings: name -> (ClusterRole, group). Whoever reaches the simulation may read its
-# metrics: there is nothing in them to protect, and a real cluster's scraper brings a credential
+# ClusterRoleBindings: name -> (ClusterRole, group). Everybody may read the metrics: they hold
+# nothing secret, and a real cluster's scraper sends a credential
 CLUSTER_BINDINGS: dict[str, tuple[str, str]] = {
     "teachers": ("cluster-admin", TEACHERS),
     "viewers": ("view", VIEWERS),

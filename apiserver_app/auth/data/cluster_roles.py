@@ -1,4 +1,4 @@
-"""The default ClusterRoles of 1.33 that are not a controller's, and who is bound to them.
+"""The default ClusterRoles of 1.33 other than the controllers', and their subjects.
 
 Default feature gates. The rules of `admin`, `edit` and `view` are aggregated from the roles
 labelled for it, so they are computed (see bootstrap.py) and not written here.
@@ -200,7 +200,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# ClusterRoleBindings bear the name of their role; subjects are "Kind name" or "Kind ns/name"
+# ClusterRoleBindings have the name of their role; subjects are "Kind name" or "Kind ns/name"
 BINDINGS: dict[str, tuple[str, ...]] = {
     "cluster-admin": ("Group system:masters",),
     "system:basic-user": ("Group system:authenticated",),
@@ -218,5 +218,5 @@ BINDINGS: dict[str, tuple[str, ...]] = {
 
 
 def node_rules() -> list[Object]:
-    """What every node may do; the Node authorizer narrows the rest."""
+    """Returns what every node may do; the Node authorizer narrows the rest."""
     return rules(ROLES["system:node"])

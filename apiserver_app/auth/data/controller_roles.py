@@ -1,4 +1,4 @@
-"""One ClusterRole a controller, each bound to its service account in kube-system.
+"""One ClusterRole per controller, each bound to its service account in kube-system.
 
 Also the roles inside kube-system and kube-public. Default feature gates of 1.33.
 
@@ -232,7 +232,7 @@ CONTROLLERS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# what came with a version: left out before it
+# since which version; left out before it
 SINCE = {
     "legacy-service-account-token-cleaner": Release(29),
     "selinux-warning-controller": Release(33),
@@ -307,7 +307,7 @@ NAMESPACED_BINDINGS: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ),
 }
 
-# service accounts that the controller manager makes for itself beside the controllers'
+# further service accounts that the controller manager creates
 EXTRA_ACCOUNTS = ("bootstrap-signer", "token-cleaner")
-# roles whose controller only runs with a cloud provider: no account of theirs appears
+# roles of controllers that only run with a cloud provider: they have no account
 NO_ACCOUNT = ("route-controller",)

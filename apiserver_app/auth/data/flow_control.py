@@ -45,7 +45,7 @@ LEVELS: dict[str, Level] = {
     "workload-low": Level(100, 90, (128, 6, 50)),
 }
 
-SINCE = {"endpoint-controller": Release(24)}  # schemas that came with a version
+SINCE = {"endpoint-controller": Release(24)}  # schemas added after 1.20
 
 _EVERYTHING = ("* | * | * | cluster", "* | url | *")
 _EVERYBODY = ("Group system:unauthenticated", "Group system:authenticated")

@@ -1,4 +1,4 @@
-"""What lets new nodes join by a bootstrap token: cluster-info for everybody, and their roles.
+"""What lets nodes join with a bootstrap token: cluster-info for everybody, and their roles.
 
 Models kubernetes cmd/kubeadm/app/phases/bootstraptoken/{clusterinfo/clusterinfo.go,
 node/tlsbootstrap.go}.
@@ -31,7 +31,7 @@ BINDINGS = {
 
 
 def kubeconfig(server: str, ca_pem: str) -> str:
-    """The kubeconfig in cluster-info: where the cluster is and whom to believe, without a user."""
+    """Returns the kubeconfig in cluster-info: the server and its CA, without a user."""
     cluster = {
         "certificate-authority-data": base64.b64encode(ca_pem.encode()).decode(),
         "server": server,

@@ -1,4 +1,4 @@
-"""The notation of the role tables: `verbs | groups | resources | names`, one rule a line.
+"""The notation of the role tables: `verbs | groups | resources | names`, one rule per line.
 
 `core` is the core group; the group `url` makes the third column non-resource URLs. Words in
 capitals stand for lists of verbs. Lists come out sorted, as upstream builds them.
@@ -19,7 +19,7 @@ EVENTS = "create update patch | core events.k8s.io | events"
 
 
 def rules(lines: Sequence[str]) -> list[Object]:
-    """The PolicyRules that the lines stand for."""
+    """Parses the lines into PolicyRules."""
     return [_rule(line) for line in lines]
 
 

@@ -53,7 +53,7 @@ class Files:
     def _hand_in(self, name: str, before: flags.FileText) -> None:
         reloads = self._host.cluster.reloads
         try:
-            text = flags.again(name, before, self._read)
+            text = flags.reread(name, before, self._read)
         except flags.FlagError as error:
             why = str(error).removeprefix(f"--{name}: ")
             self._host.offer("unread", [name, why], lambda: reloads.unreadable(name, why))

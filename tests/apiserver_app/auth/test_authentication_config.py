@@ -144,7 +144,7 @@ def test_the_start_tells_of_every_issuer() -> None:
 
 def start(text: str, *more: str, version: str = "1.33") -> None:
     given = parse(text, *more, version=version)
-    around = authenticators.Surroundings(
+    around = authenticators.Dependencies(
         kernel.Kernel(NOW),
         MemoryReader(),
         authenticators.signer(given, b""),

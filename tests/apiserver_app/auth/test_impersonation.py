@@ -85,5 +85,5 @@ def test_groups_without_a_user_are_refused() -> None:
 
 
 def test_nobody_is_impersonated_unless_asked() -> None:
-    assert not impersonation.asked({"x-remote-user": ("jane",)})
+    assert not impersonation.is_requested({"x-remote-user": ("jane",)})
     assert run(impersonation.impersonate(TEACHER, {}, Asked("users"))) is TEACHER

@@ -236,7 +236,7 @@ def test_rsa_signatures_are_verified(algorithm: str) -> None:
 
 def build(*arguments: str, version: str = "1.33") -> list[str]:
     given = flags.parse(arguments, lambda name: "", Release.parse(version))
-    around = authenticators.Surroundings(
+    around = authenticators.Dependencies(
         kernel.Kernel(NOW), MemoryReader(), authenticators.signer(given, b""),
         version=Release.parse(version), ask=World().ask,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from apiserver_app.auth.authn.webhook import Webhook
 from apiserver_app.auth.protocols import Try
-from apiserver_app.auth.reviewing import World
+from apiserver_app.auth.reviewing import Transport
 from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from tests.apiserver_app.auth.conftest import NOW, result_of
@@ -43,7 +43,7 @@ class Service:
 
 
 def webhook(service: Service, version: str = "v1") -> Webhook:
-    world = World(service.call, lambda: NOW, service.sleep)
+    world = Transport(service.call, lambda: NOW, service.sleep)
     return Webhook(Target("https://127.0.0.1:9443/authn"), world, OWN, version)
 
 

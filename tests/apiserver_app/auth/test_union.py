@@ -36,7 +36,7 @@ def reader() -> MemoryReader:
 
 def build(reader: MemoryReader, *arguments: str, version: str = "1.33", key: bytes = b"") -> Union:
     given = flags.parse(arguments, FILES.__getitem__, Release.parse(version))
-    around = authenticators.Surroundings(
+    around = authenticators.Dependencies(
         kernel.Kernel(NOW), reader, authenticators.signer(given, key),
         authority("kubernetes").pem, Release.parse(version),
     )  # fmt: skip

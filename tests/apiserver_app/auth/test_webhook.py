@@ -41,8 +41,8 @@ class Outside:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def world(self) -> reviewing.World:
-        return reviewing.World(self.call, lambda: self.now, self.sleep)
+    def world(self) -> reviewing.Transport:
+        return reviewing.Transport(self.call, lambda: self.now, self.sleep)
 
 
 def authorizer(outside: Outside, **more: Any) -> webhook.Webhook:
