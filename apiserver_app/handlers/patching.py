@@ -84,8 +84,8 @@ def refusal(request: Request, error: ApiError, old: Object | None, made: Object)
     if not isinstance(error, errors.Undecodable) or old is None or _applies(request):
         return error
     if request.content_type == client.STRATEGIC_PATCH:
-        return _invalid(strategic.go_text(request.patch), error.converting)
-    return _invalid(_text(request, old, made), error.why)
+        return _invalid(strategic.go_text(request.patch), error.conversion_error)
+    return _invalid(_text(request, old, made), error.json_error)
 
 
 def in_order(

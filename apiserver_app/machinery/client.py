@@ -1,8 +1,8 @@
-"""How a component talks to the API server: the only way it may.
+"""The client through which every component talks to the API server.
 
 A resource is named by its GroupResource string: "pods", "deployments.apps",
 "leases.coordination.k8s.io". Every call passes every gate under the component's own identity and
-raises errors.ApiError when it is refused. Objects that come back are shared: never change them.
+raises errors.ApiError when it is refused. Returned objects are shared: never change them.
 
 Models kubernetes staging/src/k8s.io/client-go/kubernetes and tools/watch.
 """
@@ -26,20 +26,20 @@ class WatchEvent(NamedTuple):
 
 
 class Watch(Protocol):
-    """An open watch. `next` waits for the following event; None means it ended."""
+    """An open watch. `next` waits for the next event and returns None once the watch has ended."""
 
     async def next(self) -> WatchEvent | None: ...
 
     def stop(self) -> None: ...
 
     def fills(self, readers: Sequence[str]) -> None:
-        """Name the components that read the cache this watch fills, for the trace; until then
-        it is the client's own."""
+        """Names the components that read the cache this watch fills, for the trace. Until called,
+        the trace names the client."""
         ...
 
 
 class Client(Protocol):
-    """The verbs. `identity` is for names in logs and lanes, not a credential."""
+    """The verbs. `identity` names the component in logs and lanes; it is not a credential."""
 
     identity: str
 
@@ -57,8 +57,8 @@ class Client(Protocol):
         subresource: str = "",
         params: Mapping[str, str] | None = None,
     ) -> Object:
-        """Read what an aggregated API server serves, by its path. A refusal that is no Status has
-        client-go's words for it."""
+        """Reads from an aggregated API server by path. A refusal whose body is not a Status is
+        worded as client-go words it."""
         ...
 
     async def list(

@@ -1,4 +1,4 @@
-"""The conditions of a status: find one, judge one, leave one out.
+"""Helpers for the conditions of a status.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/api/meta/conditions.go.
 """
@@ -18,7 +18,7 @@ def every(status: Status) -> Sequence[Object]:
 
 
 def find(status: Status, kind: str) -> Object | None:
-    """The first condition of that type."""
+    """The first condition of the type."""
     for condition in (status.get("conditions") if status else None) or ():
         if condition.get("type") == kind:
             return condition  # type: ignore[no-any-return]
@@ -31,10 +31,10 @@ def is_true(status: Status, kind: str) -> bool:
 
 
 def without(status: Status, kind: str) -> list[Object]:
-    """All conditions but those of that type."""
+    """All conditions except those of the type."""
     return [condition for condition in every(status) if condition.get("type") != kind]
 
 
 def put(status: Status, condition: Object) -> Object:
-    """The status with this condition last, instead of an earlier one of its type."""
+    """The status with this condition appended, replacing an earlier condition of its type."""
     return {**(status or {}), "conditions": [*without(status, condition["type"]), condition]}

@@ -1,6 +1,6 @@
-"""The one error tree: every failure a client can see is an ApiError, and an ApiError is a Status.
+"""API errors: every failure that a client can see is an ApiError, which carries a Status.
 
-Raise it where the fact is known; `apiserver_app.http` maps it to bytes in one place.
+Raise it where the failure is detected; `apiserver_app.http` alone turns it into bytes.
 Never import Django or HTTP here.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go and
@@ -17,7 +17,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One finding of validation, worded as upstream words it."""
+    """One validation error, worded as upstream words it."""
 
     type: str  # FieldValueInvalid, FieldValueRequired, ...
     field: str
@@ -25,19 +25,17 @@ class FieldError:
     detail: str = ""
 
     def body(self) -> str:
-        """The message without the field's path, as it stands in a Status cause."""
-        word = _FIELD_WORDS[self.type]
-        if self.type in _VALUELESS or self.bad_value is OMITTED:
-            text = word
-        else:
-            text = f"{word}: {go_value(self.bad_value)}"
+        """The message without the field's path, as a Status cause carries it (ErrorBody)."""
+        text = _TYPE_TEXTS[self.type]
+        if self.type not in _VALUELESS and self.bad_value is not OMITTED:
+            text = f"{text}: {go_value(self.bad_value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def __str__(self) -> str:
         return f"{self.field}: {self.body()}"
 
 
-_FIELD_WORDS = {
+_TYPE_TEXTS = {
     "FieldValueNotFound": "Not found",
     "FieldValueRequired": "Required value",
     "FieldValueDuplicate": "Duplicate value",
@@ -58,15 +56,15 @@ _VALUELESS = {
 
 
 class GoText(str):
-    """A bad value already written in Go's %#v syntax: what a struct needs."""
+    """A bad value already formatted in Go's %#v syntax, as structs need it."""
 
 
-# a bad value that is not shown
+# stands for a bad value that the message does not print
 OMITTED = GoText("")
 
 
 def go_value(value: Any) -> str:
-    """A value as upstream prints it in a field error, up to 1.33: maps and lists in Go syntax."""
+    """Formats a value as a field error prints it up to 1.33: maps and lists in Go syntax."""
     if isinstance(value, GoText):
         return str(value)
     if value is None:
@@ -106,9 +104,9 @@ def forbidden_value(field: str, detail: str) -> FieldError:
 
 
 def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
-    """`allowed` in the order upstream lists it."""
-    words = ", ".join(json.dumps(word) for word in allowed)
-    detail = f"supported values: {words}" if words else ""
+    """`allowed` must be in upstream's order."""
+    values = ", ".join(map(json.dumps, allowed))
+    detail = f"supported values: {values}" if values else ""
     return FieldError("FieldValueNotSupported", field, value, detail)
 
 
@@ -121,13 +119,13 @@ def too_many(field: str, count: int, limit: int) -> FieldError:
 
 
 def aggregate(messages: Sequence[str]) -> str:
-    """Several errors in one sentence, each once, as upstream's Aggregate prints them."""
+    """Joins several errors into one message without duplicates, as upstream's Aggregate does."""
     unique = list(dict.fromkeys(messages))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""
 
 
 class ApiError(Exception):
-    """A refusal with its metav1.Status. `retry_after` becomes the Retry-After header."""
+    """A failed request with its metav1.Status. `retry_after` becomes the Retry-After header."""
 
     def __init__(
         self,
@@ -144,13 +142,13 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
         self.details = dict(details or {})
-        self._has_details = details is not None  # {} is sent as {}
+        self._has_details = details is not None  # empty details are sent as {}
         self.retry_after = retry_after
         self.headers = headers
-        self.gate = ""  # the one that refused, once the trace was told of it
-        self.about: dict[str, Any] = {}  # what its gate knows besides, for the trace
-        self.plain = False  # sent as text instead of as a Status
-        self.token = ""  # with which a list that was refused can be continued
+        self.gate = ""  # the gate that refused, once the trace has recorded it
+        self.about: dict[str, Any] = {}  # more detail from the gate, for the trace
+        self.plain = False  # sent as plain text instead of as a Status
+        self.token = ""  # continue token with which a refused list can go on
         if retry_after:
             self.details.setdefault("retryAfterSeconds", retry_after)
 
@@ -171,9 +169,9 @@ class ApiError(Exception):
 
 
 class ignoring:
-    """Suppresses a refusal for one of these reasons: `with errors.ignoring("NotFound"):`.
+    """Suppresses an ApiError with one of these reasons: `with errors.ignoring("NotFound"):`.
 
-    As client-go's callers do with IsNotFound, IsAlreadyExists and IsConflict."""
+    Stands for client-go's checks IsNotFound, IsAlreadyExists and IsConflict."""
 
     __slots__ = ("_reasons",)
 
@@ -208,7 +206,7 @@ def not_found(group: str, resource: str, name: str) -> ApiError:
 
 
 def path_not_found() -> ApiError:
-    """What an unknown path answers."""
+    """The 404 for an unknown path."""
     return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
@@ -217,8 +215,8 @@ def already_exists(group: str, resource: str, name: str) -> ApiError:
     return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name))
 
 
-def conflict(group: str, resource: str, name: str, why: str) -> ApiError:
-    message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {why}'
+def conflict(group: str, resource: str, name: str, cause: str) -> ApiError:
+    message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {cause}'
     return ApiError(409, "Conflict", message, details=_details(group, resource, name))
 
 
@@ -227,29 +225,29 @@ MODIFIED = (
 )
 
 
-# of one object. Upstream tells of all, which is a hundred megabytes for a body made for it
-FINDINGS_MAX = 1000
-FINDINGS_TEXT_MAX = 1 << 20  # characters, above which no more follow
+# Upstream reports every field error, which a crafted body turns into a hundred megabytes.
+FIELD_ERRORS_MAX = 1000
+FIELD_ERRORS_TEXT_MAX = 1 << 20  # characters after which no further error is reported
 AND_MORE = "and more"
 
 
-def are_enough(found: Sequence[FieldError]) -> bool:
-    """Whether no more would be told of, so that a long list need not be looked at to its end."""
-    return len(found) > FINDINGS_MAX
+def has_enough(errors: Sequence[FieldError]) -> bool:
+    """Reports whether further errors would not be sent, so that validation may stop."""
+    return len(errors) > FIELD_ERRORS_MAX
 
 
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
-    """422 with every field error, as `NewInvalid` words it; of very many, the first."""
+    """422 with the field errors, up to FIELD_ERRORS_MAX, as `NewInvalid` words it."""
     unique: dict[str, None] = {}
     causes: list[dict[str, Any]] = []
     size = 0
-    for error in errors[:FINDINGS_MAX]:
-        if size > FINDINGS_TEXT_MAX:
+    for error in errors[:FIELD_ERRORS_MAX]:
+        if size > FIELD_ERRORS_TEXT_MAX:
             break
-        said = error.body()
-        causes.append({"reason": error.type, "message": said, "field": error.field})
-        unique[f"{error.field}: {said}"] = None
-        size += len(said)
+        body = error.body()
+        causes.append({"reason": error.type, "message": body, "field": error.field})
+        unique[f"{error.field}: {body}"] = None
+        size += len(body)
     if len(causes) < len(errors):
         unique[AND_MORE] = None
     text = ", ".join(unique) if len(unique) == 1 else f"[{', '.join(unique)}]"
@@ -259,28 +257,29 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
     return ApiError(422, "Invalid", f'{full_kind} "{name}" is invalid: {text}', details=details)
 
 
-def forbidden(group: str, resource: str, name: str, why: str) -> ApiError:
-    full = qualified(group, resource)
-    if not full:
-        message = f"forbidden: {why}"
+def forbidden(group: str, resource: str, name: str, cause: str) -> ApiError:
+    qualified_resource = qualified(group, resource)
+    if not qualified_resource:
+        message = f"forbidden: {cause}"
     elif name:
-        message = f'{full} "{name}" is forbidden: {why}'
+        message = f'{qualified_resource} "{name}" is forbidden: {cause}'
     else:
-        message = f"{full} is forbidden: {why}"
+        message = f"{qualified_resource} is forbidden: {cause}"
     return ApiError(403, "Forbidden", message, details=_details(group, resource, name))
 
 
 class Undecodable(ApiError):
-    """A 400 for a body that is not of its type. A patched object is refused for the same reasons
-    in other words: `why` is what a decoder of JSON says, `converting` a converter of maps."""
+    """A 400 for a body that does not decode into its type. A patched object fails for the same
+    reasons in other words: `json_error` is the JSON decoder's message, `conversion_error` that of
+    the converter from unstructured maps."""
 
-    def __init__(self, message: str, why: str, converting: str = "") -> None:
+    def __init__(self, message: str, json_error: str, conversion_error: str = "") -> None:
         super().__init__(400, "BadRequest", message)
-        self.why = why
-        self.converting = converting or why
+        self.json_error = json_error
+        self.conversion_error = conversion_error or json_error
 
 
-# what Go calls the anonymous struct that a body's kind is first read into
+# how Go prints the anonymous struct into which a body's kind is first decoded
 TYPE_META = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
     'Kind string "json:\\"kind,omitempty\\"" }'
@@ -288,7 +287,7 @@ TYPE_META = (
 
 
 def json_type(value: Any) -> str:
-    """What Go's decoder calls a JSON value."""
+    """The name of a JSON value's type in Go's decoding errors."""
     for kind, name in _JSON_TYPES:
         if isinstance(value, kind):
             return name
@@ -316,7 +315,7 @@ def method_not_allowed(group: str, resource: str, verb: str) -> ApiError:
 
 
 def no_such_method() -> ApiError:
-    """What a path that is served answers to a method it has no route for."""
+    """The 405 of a served path that has no route for the method."""
     message = "the server does not allow this method on the requested resource"
     return ApiError(405, "MethodNotAllowed", message, details={})
 
@@ -356,21 +355,20 @@ def too_many_requests(message: str, retry_after: int = 1) -> ApiError:
 
 
 def plain(code: int, reason: str, message: str, retry_after: int = 0) -> ApiError:
-    """A refusal by one of the outer filters, which answer in plain text."""
+    """An error of one of the outer filters, which answer in plain text."""
     error = ApiError(code, reason, message, retry_after=retry_after)
     error.plain = True
     return error
 
 
-def plain_internal(uri: str, why: str) -> ApiError:
-    """What a filter answers that failed itself."""
-    said = f"Internal Server Error: {go_value(uri)}: {why}"
-    return plain(500, "InternalError", said)
+def plain_internal(uri: str, cause: str) -> ApiError:
+    """The answer of a filter that failed itself."""
+    return plain(500, "InternalError", f"Internal Server Error: {go_value(uri)}: {cause}")
 
 
 def unclassified(message: str, code: int = 400) -> ApiError:
-    """A client's mistake that upstream makes no Status of, and so answers with 500. That much is
-    not followed; there is no reason either way, and kubectl prints the same."""
+    """A client's mistake for which upstream builds no Status and therefore answers 500. Here it is
+    `code`; the reason is empty as upstream's is, and kubectl prints the same."""
     return ApiError(code, "", message)
 
 

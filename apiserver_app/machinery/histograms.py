@@ -1,4 +1,4 @@
-"""Counts of values by the bounds below which they lie. Pure.
+"""A Prometheus histogram.
 
 Models prometheus/client_golang prometheus/histogram.go.
 """
@@ -9,7 +9,7 @@ from bisect import bisect_left
 
 
 class Histogram:
-    """How many values lie up to each of the bounds, and above them all."""
+    """Counts values per bucket: up to each bound, and above the last."""
 
     __slots__ = ("bounds", "buckets", "count", "total")
 
@@ -25,6 +25,8 @@ class Histogram:
         self.total += value * times
 
     def merge(self, other: Histogram) -> None:
-        self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
+        self.buckets = [
+            mine + theirs for mine, theirs in zip(self.buckets, other.buckets, strict=True)
+        ]
         self.count += other.count
         self.total += other.total

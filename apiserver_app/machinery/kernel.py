@@ -1,12 +1,12 @@
 """A small deterministic scheduler for native coroutines in virtual time.
 
 Tasks run in FIFO order, requests from outside (lane OUTSIDE) before all others. Timers fire one by
-one, by (due, sequence), and only when nothing is ready. `now` moves when a timer fires, when an
-input is admitted and when a hop is charged; never because the wall clock moved. So the same inputs
-at the same steps give the same run. A task never blocks on I/O.
+one, ordered by (due, sequence), and only when no task is ready. `now` moves when a timer fires,
+when an input is admitted and when a hop is charged; never because the wall clock moved. So the same
+inputs at the same steps give the same run. A task never blocks on I/O.
 
 Terms: a *step* is one resumption of a task or one timer; a *background* timer is housekeeping that
-must not drag a fast-forwarded clock along; *frozen* means no step is taken at all.
+a fast-forwarded clock does not wait for; while *frozen*, no step is taken.
 Never imports Django, Channels, asyncio or threading, and never reads a clock.
 """
 
@@ -26,11 +26,11 @@ SECOND = 1_000_000
 
 
 class Cancelled(BaseException):
-    """Thrown into a task that was cancelled. Clean up and let it pass."""
+    """Thrown into a cancelled task, which cleans up and lets it propagate."""
 
 
 class Task:
-    """One coroutine and where it stands. `span` is the trace record its hops belong to."""
+    """A coroutine and its state. `span` is the trace record to which its hops belong."""
 
     __slots__ = (
         "background",
@@ -86,7 +86,7 @@ class Kernel:
         self.on_crash = on_crash
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
-        self._dropped: set[int] = set()  # sequences of timers that shall not fire
+        self._dropped: set[int] = set()  # sequences of timers that must not fire
         self._sequence = 0
 
     # -- what tasks call ------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Kernel:
         background: bool | None = None,
         span: int | None = None,
     ) -> Task:
-        """Start a task. It inherits span and background from the task that spawns it."""
+        """Starts a task, which inherits span and background from the task that spawns it."""
         parent = self.current
         if background is None:
             background = parent.background if parent is not None else False
@@ -112,32 +112,33 @@ class Kernel:
         return task
 
     async def sleep(self, seconds: float, *, background: bool | None = None) -> None:
-        """Wait in virtual time. `background` overrides the task's own."""
+        """Waits in virtual time. `background` overrides the task's own setting."""
         due = self.now + int(seconds * SECOND)
         await _Suspend(lambda task, epoch: self._wake_at(due, task, epoch, background))
 
     async def until(self, due: int) -> None:
-        """Wait until virtual time `due` (µs)."""
+        """Waits until virtual time `due` (µs)."""
         await _Suspend(lambda task, epoch: self._wake_at(due, task, epoch, None))
 
     def call_at(
         self, due: int, call: Callable[[Any], None], argument: Any, *, background: bool = False
     ) -> int:
-        """Call `call(argument)` at virtual time `due`. It must not suspend. Gives its handle."""
+        """Calls `call(argument)`, which must not suspend, at virtual time `due`. Returns a handle
+        for `drop`."""
         self._sequence += 1
         heapq.heappush(self._timers[background], (due, self._sequence, call, argument))
         return self._sequence
 
     def drop(self, handle: int) -> None:
-        """Forget a timer of `call_at` that has not fired yet, so that it drags no clock along."""
+        """Removes a timer of `call_at` that has not fired, so that no clock advances to it."""
         self._dropped.add(handle)
 
     async def pause(self) -> None:
-        """Let every other ready task take a step first."""
+        """Lets every other ready task take a step first."""
         await _Suspend(lambda task, epoch: self._ready[task.lane].append(task))
 
     async def hold(self) -> None:
-        """Freeze the cluster here. After the thaw this task is the first to go on."""
+        """Freezes the cluster here. After the thaw this task resumes first."""
 
         def register(task: Task, _epoch: int) -> None:
             self.frozen = True
@@ -146,7 +147,7 @@ class Kernel:
         await _Suspend(register)
 
     def cancel(self, task: Task) -> None:
-        """Throw Cancelled into the task at its turn. A finished task stays as it is."""
+        """Throws Cancelled into the task at its next turn. A finished task is left alone."""
         if task.done:
             return
         task.throw = Cancelled()
@@ -155,7 +156,7 @@ class Kernel:
             self._ready[task.lane].append(task)
 
     def kill(self, task: Task) -> None:
-        """End a suspended task where it stands, as a killed process ends: nothing is awaited."""
+        """Ends a suspended task immediately, as SIGKILL ends a process: nothing is awaited."""
         if task.done:
             return
         assert task is not self.current, "a task cannot kill itself"
@@ -163,14 +164,14 @@ class Kernel:
         self._finish(task, None)
 
     async def join(self, task: Task) -> None:
-        """Wait until the task is done. Its error is not raised here."""
+        """Waits until the task is done. Does not raise its error."""
         if not task.done:
             await _Suspend(
-                lambda me, epoch: task.on_done.append(lambda _done: self.wake(me, epoch))
+                lambda waiter, epoch: task.on_done.append(lambda _done: self.wake(waiter, epoch))
             )
 
     def wake(self, task: Task, epoch: int) -> bool:
-        """Make a suspended task ready, unless something else woke it before."""
+        """Makes a suspended task ready unless something else has woken it already."""
         if task.epoch != epoch or task.done:
             return False
         task.epoch += 1
@@ -180,7 +181,8 @@ class Kernel:
     # -- what the host calls --------------------------------------------------------------------
 
     def run_ready(self, steps_max: int) -> int:
-        """Take up to steps_max steps; how many were taken. Stops when frozen or none is ready."""
+        """Takes up to steps_max steps and returns how many it took. Stops when frozen or when no
+        task is ready."""
         outside, inside = self._ready
         taken = 0
         while taken < steps_max and not self.frozen:
@@ -201,7 +203,7 @@ class Kernel:
         return bool(self._ready[OUTSIDE])
 
     def fire_timer(self, target: int, *, jump: bool) -> bool:
-        """Fire the next timer that is due by `target`; with `jump`, also the next foreground one.
+        """Fires the next timer due by `target`; with `jump`, also the next foreground timer.
 
         A jump does not repeat the background timers it passes: each fires once, at the new time.
         """
@@ -228,7 +230,7 @@ class Kernel:
         return True
 
     def next_due(self, *, jump: bool) -> int | None:
-        """When the next timer wants to fire; None when there is none. 0: at once."""
+        """When the next timer is due: 0 for at once, None when there is none."""
         if self.has_ready():
             return 0
         if self._dropped:
@@ -240,12 +242,12 @@ class Kernel:
         return min(dues) if dues else None
 
     def advance(self, target: int) -> None:
-        """Move virtual time up to an input's stamp. Time never goes back."""
+        """Moves virtual time forward to an input's timestamp. Time never goes back."""
         if target > self.now:
             self.now = target
 
     def close(self) -> None:
-        """Drop every task. What they held in memory is gone, as after a kill."""
+        """Closes every task and drops every timer, as a kill would."""
         for task in list(self.tasks):
             task.coro.close()
         self.tasks.clear()
@@ -258,7 +260,7 @@ class Kernel:
     # -- inside ---------------------------------------------------------------------------------
 
     def _trim(self) -> None:
-        """Take dropped timers off the top of the heaps."""
+        """Removes dropped timers from the top of the heaps."""
         for heap in self._timers:
             while heap and heap[0][1] in self._dropped:
                 self._dropped.discard(heapq.heappop(heap)[1])
@@ -286,7 +288,7 @@ class Kernel:
             self._finish(task, None)
         except Cancelled as error:
             self._finish(task, error)
-        except Exception as error:  # a programmer's error: the host decides what it means
+        except Exception as error:  # a bug: the host decides what happens
             self._finish(task, error)
             if self.on_crash is None:
                 raise
@@ -308,7 +310,7 @@ class Kernel:
 
 
 class Signal:
-    """Wakes whoever waits. A level, not a pulse: it stays set until cleared."""
+    """An event that wakes its waiters and stays set until cleared."""
 
     __slots__ = ("_kernel", "_waiters", "is_set")
 
@@ -326,7 +328,7 @@ class Signal:
         self.is_set = False
 
     async def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Until set; False when the time ran out first."""
+        """Waits until set; returns False when the timeout expired first."""
         if self.is_set:
             return True
         if timeout_seconds is None:
@@ -354,7 +356,7 @@ class Signal:
 
 
 class Lock:
-    """One holder at a time; the others get it in the order in which they asked."""
+    """A mutex that waiters acquire in the order in which they asked for it."""
 
     __slots__ = ("_held", "_kernel", "_waiters")
 
@@ -379,7 +381,7 @@ class Lock:
 
 
 class Mailbox(Generic[T]):
-    """An unbounded FIFO between tasks; its producers are bounded by what they put."""
+    """An unbounded FIFO between tasks; its producers limit how much they put."""
 
     __slots__ = ("_items", "_kernel", "_waiters", "closed")
 
@@ -397,7 +399,7 @@ class Mailbox(Generic[T]):
         self._wake_one()
 
     def close(self) -> None:
-        """No more will come: once empty, `get` gives None."""
+        """Accepts no more items: once the mailbox is empty, `get` returns None."""
         self.closed = True
         while self._waiters:
             self._kernel.wake(*self._waiters.popleft())
@@ -411,7 +413,7 @@ class Mailbox(Generic[T]):
         return self._items.popleft()
 
     def drain(self) -> list[T]:
-        """All that is there now."""
+        """Takes and returns all items that are there now."""
         items = list(self._items)
         self._items.clear()
         return items

@@ -1,7 +1,7 @@
-"""What every object and request has: resources, users, credentials, metadata, time.
+"""Types and helpers for every object and request: resources, users, credentials, metadata, time.
 
-Plain values only. Objects are dicts and are never changed once they were stored or handed out:
-copy the path you change (`with_path`).
+Plain values only. Objects are dicts that are never changed once stored or handed out: copy the
+path you change (`with_path`).
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/apis/meta/v1 and pkg/runtime/schema.
 """
@@ -20,14 +20,14 @@ _ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class Custom(Protocol):
-    """What a custom resource's definition makes of one of its versions."""
+    """One version of a custom resource, compiled from its definition."""
 
-    warnings: tuple[str, ...]  # to whoever asks for it
-    listed: bool  # whether discovery shows it
+    warnings: tuple[str, ...]  # sent with every answer
+    listed: bool  # whether discovery lists it
     scale: Object | None  # the paths of its scale subresource
-    columns: Sequence[Object]  # its printer columns
+    columns: Sequence[Object]  # its additionalPrinterColumns
     source: Mapping[str, Any]  # its schema
-    webhook: Any  # who converts its versions; None when nobody has to
+    webhook: Any  # the conversion webhook; None when no conversion is needed
 
     @property
     def verbs(self) -> tuple[str, ...]: ...
@@ -43,7 +43,7 @@ class Custom(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ResourceInfo:
-    """One served resource of one version: what discovery says and where it is stored."""
+    """A served resource in one version: its discovery data and where it is stored."""
 
     group: str
     version: str
@@ -60,13 +60,13 @@ class ResourceInfo:
     storage: str = ""
     # definition name in the official schema, e.g. "io.k8s.api.core.v1.Pod"
     definition: str = ""
-    # apiVersion that objects are stored in, where it is another one
+    # apiVersion in which objects are stored, when it differs from the served one
     stored_as: str = ""
-    # GroupResource that objects are stored as, where an old version serves them from another group
+    # GroupResource under which objects are stored, when an old version serves them in another group
     stored_key: str = ""
-    # the version has it not yet: only the cluster's own components use it
+    # not yet served in this version: only the cluster's own components use it
     is_hidden: bool = False
-    # of custom resources only: the list's kind, the version that is stored, what is compiled
+    # custom resources only: the list kind, the storage version, the compiled version
     list_kind: str = ""
     stored_version: str = ""
     custom: Custom | None = field(default=None, compare=False, repr=False)
@@ -78,7 +78,7 @@ class ResourceInfo:
 
     @property
     def hub(self) -> str:
-        """The key by which its behaviour is known: its own, or that of what it is stored as."""
+        """The key of the strategy: that of the resource it is stored as."""
         return self.stored_key or self.key
 
     @property
@@ -98,7 +98,7 @@ class ResourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks, as the authenticators found out."""
+    """The authenticated user of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -115,12 +115,12 @@ class TlsPeer:
     issuer: str = ""
     error: str = ""
     fingerprint: str = ""  # SHA-256 of the certificate in hex
-    chain: tuple[bytes, ...] = ()  # DER, as it came over the wire; empty inside the cluster
+    chain: tuple[bytes, ...] = ()  # DER, as received; empty inside the cluster
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a request brought to prove who sends it. Nothing here has been believed yet."""
+    """The credentials of a request, not yet verified."""
 
     bearer: str = ""
     basic: str = ""
@@ -168,7 +168,7 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def controller_of(obj: Object) -> Object | None:
-    """The one owner reference with `controller: true`, if any."""
+    """The owner reference with `controller: true`, if any (GetControllerOf)."""
     for owner in obj.get("metadata", {}).get("ownerReferences") or ():
         if owner.get("controller"):
             return owner  # type: ignore[no-any-return]
@@ -180,29 +180,29 @@ def is_deleting(obj: Object) -> bool:
 
 
 def with_path(obj: Object, path: Sequence[str], value: Any) -> Object:
-    """A copy of obj in which the value at path is set; only the path is copied."""
+    """A copy of obj with the value at path set; only the dicts along the path are copied."""
     out = dict(obj)
-    at = out
+    target = out
     for step in path[:-1]:
-        at[step] = dict(at.get(step) or {})
-        at = at[step]
-    at[path[-1]] = value
+        target[step] = dict(target.get(step) or {})
+        target = target[step]
+    target[path[-1]] = value
     return out
 
 
 def without_path(obj: Object, path: Sequence[str]) -> Object:
     """A copy of obj without the value at path; obj itself when there is none."""
-    at: Any = obj
+    parent: Any = obj
     for step in path[:-1]:
-        at = at.get(step) if isinstance(at, dict) else None
-    if not isinstance(at, dict) or path[-1] not in at:
+        parent = parent.get(step) if isinstance(parent, dict) else None
+    if not isinstance(parent, dict) or path[-1] not in parent:
         return obj
     out = dict(obj)
-    into = out
+    target = out
     for step in path[:-1]:
-        into[step] = dict(into[step])
-        into = into[step]
-    del into[path[-1]]
+        target[step] = dict(target[step])
+        target = target[step]
+    del target[path[-1]]
     return out
 
 

@@ -1,21 +1,21 @@
-"""The seam between what happens and what is told of it.
+"""The interface through which the simulation records what happens.
 
-The few places that tell (gates, store, queues, scheduler framework, kubelet steps, component
-starts) call a Probe; plugins, strategies and controllers never do. `hop` is also the one await
-point where a pause, a step, a breakpoint or a fault takes hold.
+Only a few places record (gates, store, queues, scheduler framework, kubelet steps, component
+starts); plugins, strategies and controllers never do. `hop` is also the only await point at which a
+pause, a step, a breakpoint or a fault takes effect.
 
 A record is (seq, t, kind, span, fields). `span` is the seq of the record that opened the request,
-reconcile, cycle or sync it belongs to; an opening record (request, work) belongs to itself. The
-kinds and their fields are the closed set KINDS.
+reconcile, cycle or sync it belongs to; an opening record (request, work) is its own span. KINDS
+lists all kinds and their fields.
 """
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-# kind -> names of its fields, in the order in which they are given and stored
+# kind -> names of its fields, in the order of the record
 KINDS: dict[str, tuple[str, ...]] = {
-    # a request enters; its seq is the span of all that follows; parent is the caller's span
+    # a request arrives; its seq is the span of all that follows; parent is the caller's span
     "request": (
         "parent",
         "client",
@@ -27,20 +27,19 @@ KINDS: dict[str, tuple[str, ...]] = {
         "namespace",
         "name",
     ),
-    # who it turned out to be is in the authentication gate's detail
+    # the authentication gate's detail names the user
     "gate": ("gate", "verdict", "detail"),
-    # an admission plugin that changed, refused, asked somebody (detail.calls says whom) or
-    # evaluated policies (detail.policies); ops is the JSON patch it made. Those before it that only
-    # agreed or had nothing to do are in passed: [[names, verdict, why], ...]; the last of them are
-    # in the detail of the phase's gate, under the same name
+    # an admission plugin that changed the object, refused it, called a webhook (detail.calls) or
+    # evaluated policies (detail.policies); ops is the JSON patch it made. Plugins before it that
+    # only allowed or did not apply are in passed: [[names, verdict, why], ...]; the last of them
+    # are in the detail of the phase's gate, under the same name
     "plugin": ("phase", "plugin", "verdict", "why", "ops", "passed", "detail"),
-    # one revision: op is create, update or delete; the object itself is in the log at that revision
+    # a new revision: op is create, update or delete; the log holds the object at that revision
     "write": ("rev", "op", "resource", "namespace", "name", "prev", "subresource"),
     "response": ("code", "reason", "message", "rev"),
-    # a log, a process or forwarded ports, between a node and a client; state: open,
-    # end, refused
+    # a log, a process or forwarded ports between a node and a client; state: open, end, refused
     "stream": ("state", "detail"),
-    # which caches a revision reached, and how many watches outside
+    # which caches received a revision, and how many watches of outside clients
     "watch": ("rev", "type", "resource", "to", "outside"),
     # component: starting, listing, synced, leading, stopped, failed
     "component": ("name", "state", "detail"),
@@ -48,7 +47,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "queue": ("queue", "op", "key", "length", "rev", "delay"),
     # a reconcile, scheduling cycle or pod sync begins; revs are the revisions that caused it
     "work": ("component", "key", "revs"),
-    # it ends; result: ok, retry, error, requeue
+    # the work ends; result: ok, retry, error, requeue
     "done": ("result", "said", "delay"),
     # one phase of a scheduling cycle: prefilter, filter, prescore, score, select, bind, fail
     "schedule": ("phase", "pod", "detail"),
@@ -57,7 +56,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "kubelet": ("node", "pod", "step", "state", "detail"),
     # the clock was set: mode is paused, step, run or max
     "clock": ("mode", "speed"),
-    # somebody outside acted on the cluster (breakpoint set, component stopped, fault)
+    # an action from outside on the cluster (breakpoint set, component stopped, fault)
     "control": ("action", "detail"),
     # the cluster froze at this hop
     "held": ("at", "breakpoint"),
@@ -76,12 +75,13 @@ COSTS: dict[str, int] = {
 
 
 class Probe(Protocol):
-    """Told of everything; decides nothing, but may hold the cluster at a hop."""
+    """Records everything that happens. Decides nothing, but may hold the cluster at a hop."""
 
     def tell(self, kind: str, *fields: Any, span: int | None = None) -> int:
-        """Record without stopping; the record's seq. `span` defaults to the current task's."""
+        """Records without stopping and returns the record's seq. `span` defaults to the current
+        task's."""
         ...
 
     async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
-        """Record, charge the hop's modelled time, and stop here if something is armed."""
+        """Records, charges the hop's modelled time, and stops here if a breakpoint says so."""
         ...

@@ -1,7 +1,6 @@
-"""The cluster's one source of randomness: seeded, small, and persisted with the clock.
+"""The cluster's only source of randomness: seeded, and persisted with the clock.
 
-SplitMix64 (Steele, Lea, Flood 2014): its whole state is one 64-bit number, so that a commit can
-carry it.
+SplitMix64 (Steele, Lea, Flood 2014): its state is a single 64-bit number, which a commit carries.
 Never use it for secrets: keys and signatures come from the operating system.
 """
 
@@ -36,7 +35,7 @@ class Rand:
         return low + (high - low) * (self.bits() / 2.0**64)
 
     def suffix(self, length: int = 5) -> str:
-        """What a generated name ends in."""
+        """The random suffix of a generated name."""
         return "".join(ALPHANUMERICS[self.below(27)] for _ in range(length))
 
     def uuid(self) -> str:

@@ -1,7 +1,7 @@
-"""Read access to the watch cache, for the gates that decide from cluster state.
+"""Read access to the watch cache for authorizers and admission plugins.
 
-Authorizers and admission plugins read roles, quotas and the like from informer caches upstream,
-never from etcd. This is that cache: current objects, without a request, never to be changed.
+Upstream they read roles, quotas and the like from informer caches, never from etcd. Here they read
+current objects through this interface, without a request; the objects must not be changed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class Reader(Protocol):
     def get(self, resource: str, namespace: str, name: str) -> Object | None: ...
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Object]:
-        """All current objects, in key order. An unknown resource gives none."""
+        """All current objects in key order; none for an unknown resource."""
         ...
 
     def generation(self, resource: str) -> int:
-        """Grows whenever an object of the resource changes; cheap enough to ask every request."""
+        """Grows whenever an object of the resource changes; cheap enough for every request."""
         ...
 
     def pods_on(self, node: str) -> Iterable[Object]:

@@ -1,4 +1,4 @@
-"""Which kinds have behaviour of their own. Adding one touches its file, this tuple and its test.
+"""The strategies of all kinds. Adding a kind touches its file, this tuple and its test.
 
 Models kubernetes pkg/registry/*/rest/storage_*.go.
 """
@@ -147,7 +147,7 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("volumeattributesclasses.storage.k8s.io", storageclass.VolumeAttributesClassStrategy),
 )
 
-# kinds whose old versions were checked otherwise
+# kinds whose old versions have a strategy of their own
 OLD_KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     (
         "mutatingwebhookconfigurations.admissionregistration.k8s.io",
@@ -169,9 +169,9 @@ def strategies(
     hubs = {info.storage: info for info in resources if not info.stored_as}
     out: dict[tuple[str, str, str], Strategy] = {}
     for info in resources:
-        made = classes.get(info.hub, Strategy)(info)
+        strategy = classes.get(info.hub, Strategy)(info)
         if (info.api_version, info.kind) in v1beta1.TO:
             hub = hubs[info.storage]
-            made = OldStrategy(info, old_classes.get(hub.key, Strategy)(hub))
-        out[info.group, info.version, info.plural] = made
+            strategy = OldStrategy(info, old_classes.get(hub.key, Strategy)(hub))
+        out[info.group, info.version, info.plural] = strategy
     return out

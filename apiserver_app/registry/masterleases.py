@@ -1,7 +1,8 @@
-"""`masterleases/<ip>`: an API server says that it lives by a key that goes with its lease.
+"""`masterleases/<ip>`: the keys by which API servers announce that they are alive.
 
-The value is an Endpoints with the server's address; its generation grows at each renewal, so that
-there is something to write. Who publishes the `kubernetes` endpoints reads these keys.
+Each key expires with its lease. The value is an Endpoints with the server's address; its generation
+grows at each renewal, so that every renewal is a write. The controller that publishes the
+`kubernetes` endpoints reads these keys.
 
 Models kubernetes pkg/controlplane/reconcilers/lease.go.
 """
@@ -18,10 +19,10 @@ TTL_SECONDS, RENEW_SECONDS = 15, 10
 
 
 def renew(store: Store, address: str, lease: int) -> None:
-    """Put the server's key, attached to a new lease."""
+    """Writes the server's key, attached to a new lease."""
     entry = store.get(PREFIX + address)
-    found = None if entry is None else shown(entry)
-    generation = 1 if found is None else int(found["metadata"].get("generation") or 0) + 1
+    previous = None if entry is None else decode(entry)
+    generation = 1 if previous is None else int(previous["metadata"].get("generation") or 0) + 1
     obj = {
         "kind": "Endpoints", "apiVersion": "v1", "metadata": {"generation": generation},
         "subsets": [{"addresses": [{"ip": address}]}],
@@ -30,15 +31,15 @@ def renew(store: Store, address: str, lease: int) -> None:
 
 
 def remove(store: Store, address: str) -> None:
-    """The server goes in order: its key goes with it."""
+    """Deletes the key of a server that shuts down."""
     store.delete(PREFIX + address)
 
 
-def shown(entry: Entry) -> Object | None:
-    """The Endpoints of an entry; None when it is something else."""
+def decode(entry: Entry) -> Object | None:
+    """The Endpoints that an entry holds; None when it holds something else."""
     try:
-        found = orjson.loads(entry.value)
+        obj = orjson.loads(entry.value)
     except orjson.JSONDecodeError:
         return None
-    is_ours = isinstance(found, dict) and found.get("kind") == "Endpoints"
-    return found if is_ours and isinstance(found.get("metadata"), dict) else None
+    is_endpoints = isinstance(obj, dict) and obj.get("kind") == "Endpoints"
+    return obj if is_endpoints and isinstance(obj.get("metadata"), dict) else None

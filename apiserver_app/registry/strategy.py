@@ -1,9 +1,9 @@
-"""What a kind may decide about itself; the generic store does the rest.
+"""Strategy: the behaviour that a kind defines for itself; the generic store does the rest.
 
-A kind with behaviour subclasses Strategy in registry/<group>/<kind>.py and overrides what differs.
-Objects given to `default` and `prepare_*` are fresh copies: change them in place. `old` never.
-`validate*` returns every finding, not the first. Nothing here awaits, and nothing reads a clock:
-what it needs is in the Context.
+A kind with its own behaviour subclasses Strategy in registry/<group>/<kind>.py. `default` and
+`prepare_*` get fresh copies to change in place; `old` must never be changed. `validate*` returns
+all field errors, not only the first. A strategy never awaits and reads no clock: the Context has
+all that it needs.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, update.go, delete.go.
 """
@@ -25,7 +25,7 @@ from apiserver_app.registry.validation import objectmeta
 
 @dataclass(slots=True)
 class Context:
-    """What a strategy may know of the request and the cluster."""
+    """What a strategy knows of the request and the cluster."""
 
     now: int  # µs since 1970
     version: Release  # "1.33"
@@ -38,30 +38,30 @@ class Context:
 
 
 class Strategy:
-    """The behaviour every kind has unless it says otherwise."""
+    """The default behaviour of every kind."""
 
-    # PUT to a missing name creates it
+    # whether a PUT to a missing name creates the object (AllowCreateOnUpdate)
     create_on_update = False
-    # an update without resourceVersion is taken as unconditional
+    # whether an update may leave out resourceVersion (AllowUnconditionalUpdate)
     unconditional_update = True
-    # metadata.generation is counted (kinds with a spec); see prepare_for_*
+    # whether metadata.generation is kept (kinds with a spec); see prepare_for_*
     counts_generation = False
-    # how objects may be called; objectmeta.validate_object_meta is given it
+    # validates names; passed to objectmeta.validate_object_meta
     name_rule: objectmeta.NameRule = staticmethod(objectmeta.dns_subdomain)
-    # fields that `?fieldSelector=` may name beside metadata.name and metadata.namespace
+    # fields that `?fieldSelector=` may name besides metadata.name and metadata.namespace
     selectable: tuple[str, ...] = ()
-    # whether it may name metadata.namespace
+    # whether `?fieldSelector=` may name metadata.namespace
     selects_namespace = True
 
     def __init__(self, info: ResourceInfo) -> None:
         self.info = info
 
     def default(self, obj: Object) -> None:
-        """Upstream's zz_generated.defaults for this kind: fill what was left out."""
+        """Sets the defaults of this kind (upstream's zz_generated.defaults.go)."""
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
-        """Drop what a client may not set; set what only the server knows. Default: the spec's
-        generation 1 and no status."""
+        """Drops fields that a client may not set and sets fields that only the server knows.
+        Default: sets generation to 1."""
         if self.counts_generation:
             obj["metadata"]["generation"] = 1
 
@@ -69,8 +69,8 @@ class Strategy:
         return []
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
-        """Default: status is kept from old (when the kind has a status subresource), and the
-        generation grows when the spec changed."""
+        """Default: keeps the old status if the kind has a status subresource, and increments the
+        generation if the spec changed."""
         if "status" in self.info.subresources:
             if "status" in old:
                 obj["status"] = old["status"]
@@ -86,12 +86,12 @@ class Strategy:
         return self.validate(ctx, obj)
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
-        """Only the status may change: take the rest from old."""
+        """Only the status may change: takes everything else from old."""
         status = obj.get("status")
         metadata = obj["metadata"]
-        keep = {key: value for key, value in old.items() if key != "status"}
+        kept = {key: value for key, value in old.items() if key != "status"}
         obj.clear()
-        obj.update(keep)
+        obj.update(kept)
         obj["metadata"] = {**old["metadata"]}
         for name in ("resourceVersion", "managedFields"):
             if name in metadata:
@@ -103,16 +103,17 @@ class Strategy:
         return []
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        """What kubectl prints as `Warning: ...`."""
+        """The warnings that kubectl prints (WarningsOnCreate, WarningsOnUpdate)."""
         return []
 
     def grace_seconds(self, obj: Object, options: Object) -> int | None:
-        """None: deleted at once. A number: the object first carries deletionTimestamp that far
-        ahead, and someone (the kubelet) deletes it for good with gracePeriodSeconds 0."""
+        """The grace period of a graceful delete: the object gets a deletionTimestamp that far
+        ahead, and another delete with gracePeriodSeconds 0 (by the kubelet) removes it. None
+        deletes the object at once."""
         return None
 
     def field_refusal(self, path: str) -> str:
-        """Why `?fieldSelector=` may not name a field; empty when it may.
+        """Why `?fieldSelector=` may not name a field; empty if it may.
 
         Models pkg/apis/*/v1/conversion.go and apimachinery pkg/runtime/conversion.go."""
         if path == "metadata.name" or path in self.selectable:
@@ -125,16 +126,16 @@ class Strategy:
         return f"{errors.go_value(path)} is not a known field selector: only {only}"
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
-        """The value of a selectable field; None when the kind does not know it."""
+        """The value of a selectable field; None if the field is not selectable."""
         if path == "metadata.name":
             return str(obj["metadata"].get("name", ""))
         if path == "metadata.namespace":
             return str(obj["metadata"].get("namespace", ""))
         if path not in self.selectable:
             return None
-        at: Any = obj
+        value: Any = obj
         for step in path.split("."):
-            at = at.get(step) if isinstance(at, dict) else None
-        if at is None:
+            value = value.get(step) if isinstance(value, dict) else None
+        if value is None:
             return ""
-        return str(at).lower() if isinstance(at, bool) else str(at)
+        return str(value).lower() if isinstance(value, bool) else str(value)

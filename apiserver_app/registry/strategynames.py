@@ -1,6 +1,6 @@
-"""What upstream calls the strategy of each kind, and which of its steps a kind does itself here.
+"""Upstream's name for the strategy of each kind, and the steps that each kind overrides here.
 
-For the trace and the page only: nothing is decided by these names.
+For the trace and the page only: no behaviour depends on these names.
 
 Models the types of kubernetes pkg/registry/*/*/strategy.go, kube-aggregator
 pkg/registry/apiservice/strategy.go and apiextensions-apiserver pkg/registry.
@@ -14,7 +14,7 @@ from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.registry.strategy import Strategy
 
 CUSTOM = "customResourceStrategy"
-PLAIN = "strategy"  # what upstream calls it where the package's name says the rest
+PLAIN = "strategy"  # upstream's name where the package already names the kind
 NAMES = {
     "endpoints": "endpointsStrategy",
     "events": "eventStrategy",
@@ -67,7 +67,7 @@ NAMES = {
     "validatingwebhookconfigurations.admissionregistration.k8s.io":
         "validatingWebhookConfigurationStrategy",
 }  # fmt: skip
-# steps that a kind may do in a way of its own, and what does them here
+# steps that a kind may override, and the method of each here
 _STEPS = (
     ("PrepareForCreate", "prepare_for_create"),
     ("Validate", "validate"),
@@ -77,19 +77,19 @@ _STEPS = (
 
 
 def described(
-    resources: Iterable[ResourceInfo], of: dict[tuple[str, str, str], Strategy]
+    resources: Iterable[ResourceInfo], strategies: dict[tuple[str, str, str], Strategy]
 ) -> list[list[object]]:
-    """[resource, upstream's name, steps that are the kind's own] of everything that is stored."""
+    """[resource, upstream's name, overridden steps] of every stored resource."""
     out: dict[str, list[object]] = {}
     for info in resources:
         if info.storage and info.key not in out:
-            strategy = of[info.group, info.version, info.plural]
-            out[info.key] = [info.key, NAMES.get(info.key, PLAIN), own(strategy)]
+            strategy = strategies[info.group, info.version, info.plural]
+            out[info.key] = [info.key, NAMES.get(info.key, PLAIN), overridden_steps(strategy)]
     return list(out.values())
 
 
-def own(strategy: Strategy) -> list[str]:
-    """Upstream's names of the steps in which the kind differs from all others."""
+def overridden_steps(strategy: Strategy) -> list[str]:
+    """Upstream's names of the steps that the kind overrides."""
     kind = type(strategy)
     return [
         name for name, method in _STEPS if getattr(kind, method) is not getattr(Strategy, method)

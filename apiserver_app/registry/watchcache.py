@@ -1,8 +1,8 @@
-"""The watch cache: decoded current objects of every resource, and the watches that follow them.
+"""The watch cache: the decoded current objects of every resource, and the open watches.
 
-It hears every revision from etcd, keeps a window of recent ones, and hands each to the watches
-whose selectors it concerns, as ADDED, MODIFIED or DELETED by whether the object entered, stayed
-in or left the selection. It is also the Reader of authorizers and admission plugins.
+It receives every revision from etcd, keeps a window of recent ones, and delivers each to the
+watches that select the object: as ADDED, MODIFIED or DELETED, depending on whether the object
+entered, stayed in or left the selection. Authorizers and admission plugins read from it (Reader).
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/storage/cacher/cacher.go and watch_cache.go.
 """
@@ -21,16 +21,16 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
-WINDOW = 512  # revisions kept for watches that start a little in the past
+WINDOW = 512  # revisions kept for watches that start slightly in the past
 
-# not kept decoded: many, rarely read, and nobody decides from them
+# not kept decoded: there are many, they are rarely read and no decision depends on them
 _UNDECODED = ("events",)
 
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
 
 
 class Change(NamedTuple):
-    """One revision of one object, decoded. obj of a delete carries the delete's revision."""
+    """One decoded revision of an object. The obj of a delete carries the delete's revision."""
 
     revision: int
     storage: str
@@ -46,7 +46,7 @@ Sink = Callable[[str, Change, Object], None]
 
 
 class Subscription:
-    """One open watch. `sink(type, change, object)` is called for what it selects."""
+    """An open watch. Calls `sink(type, change, object)` for the changes that it selects."""
 
     __slots__ = (
         "key", "named", "node", "on_end", "outside", "own", "prefix", "readers", "selects", "sink",
@@ -68,21 +68,21 @@ class Subscription:
         own: bool = False,
         on_end: Callable[[], None] | None = None,
     ) -> None:
-        self.on_end = on_end  # told when the resource is served no more
-        self.readers: tuple[str, ...] = (name,)  # components that read what it fills
+        self.on_end = on_end  # called when the resource is no longer served
+        self.readers: tuple[str, ...] = (name,)  # components that read the cache this watch fills
         self.storage = storage
         self.prefix = prefix
         self.selects = selects
         self.sink = sink
-        self.named = named  # the one object that it selects
-        # of the only object that it can select: found without asking the rest
+        self.named = named  # the name of the only object that it selects
+        # index: the key of the only object that it can select
         self.key = "" if node else key
-        self.node = node  # set when it selects pods of one node: found without asking the rest
+        self.node = node  # index: the node whose pods it selects
         self.outside = outside
-        self.own = own  # of the API server itself: it goes on when the server starts again
+        self.own = own  # opened by the API server itself: survives its restart
 
     def offer(self, change: Change) -> bool:
-        """Deliver the change if it concerns this watch."""
+        """Delivers the change if the watch selects it, and reports whether it did."""
         if not change.key.startswith(self.prefix):
             return False
         selects = self.selects
@@ -94,8 +94,12 @@ class Subscription:
         if not before and not after:
             return False
         if not after:
-            gone = change.obj if change.type == DELETED else _at(change.previous, change.revision)
-            self.sink(DELETED, change, gone)
+            last_state = (
+                change.obj
+                if change.type == DELETED
+                else _with_revision(change.previous, change.revision)
+            )
+            self.sink(DELETED, change, last_state)
         else:
             self.sink(MODIFIED if before else ADDED, change, change.obj)
         return True
@@ -106,7 +110,7 @@ Names = list[str]
 
 
 class WatchCache:
-    """Current objects by storage path and key, and who watches them."""
+    """Current objects by storage path and key, and their watches."""
 
     def __init__(
         self, store: mvcc.Store, resources: Iterable[ResourceInfo], probe: probes.Probe
@@ -120,7 +124,7 @@ class WatchCache:
                 self._storage.setdefault(info.key, info.storage)
                 self._names.setdefault(info.storage, info.key)
         self._objects: dict[str, dict[str, Object]] = {}
-        # keys whose values are no objects: somebody wrote them past the API server
+        # keys whose values do not decode: they were written to etcd past the API server
         self.unreadable: dict[str, None] = {}
         self._changed: dict[str, int] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
@@ -129,16 +133,16 @@ class WatchCache:
         self._watches: dict[str, Subscriptions] = {}
         self._node_watches: dict[str, Subscriptions] = {}
         self._key_watches: dict[str, Subscriptions] = {}
-        # how many watch a prefix, or a single name below it; without those of one node's pods
+        # number of watches by prefix or by key; watches of one node's pods are not counted
         self._watching: dict[str, int] = {}
         self._pods_on: dict[str, dict[str, Object]] = {}
 
     def start(self) -> None:
-        """Decode what is stored and follow the store from here."""
+        """Decodes the stored objects and watches the store from here on."""
         for entry in self.store.range("/registry/").entries:
             storage = self.storage_of(entry.key)
             if storage not in _UNDECODED:
-                obj = readable(entry)
+                obj = decode(entry)
                 if obj is None:
                     self.unreadable[entry.key] = None
                     continue
@@ -147,7 +151,7 @@ class WatchCache:
                     self._pods_on.setdefault(_node(obj), {})[entry.key] = obj
                 self._changed[storage] = max(self._changed.get(storage, 0), entry.mod_revision)
         self._window_start = self.store.revision
-        self.store.watch("/registry/", self._hear)
+        self.store.watch("/registry/", self._on_event)
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -185,12 +189,13 @@ class WatchCache:
         return self._pods_on.get(node, {}).values()
 
     def decoded(self, entry: mvcc.Entry) -> Object:
-        """The object of an entry of the store. Raises 500 when it is none."""
+        """Decodes an entry of the store, or takes it from the cache. Raises 500 if it does not
+        decode."""
         objects = self._objects.get(self.storage_of(entry.key))
-        found = objects.get(entry.key) if objects else None
-        if found is not None and meta.revision_of(found) == entry.mod_revision:
-            return found
-        obj = readable(entry)
+        cached = objects.get(entry.key) if objects else None
+        if cached is not None and meta.revision_of(cached) == entry.mod_revision:
+            return cached
+        obj = decode(entry)
         if obj is None:
             raise errors.ApiError(500, "", undecodable(entry.value))
         return obj
@@ -201,7 +206,7 @@ class WatchCache:
     # -- watching -------------------------------------------------------------------------------
 
     def subscribe(self, watch: Subscription, after: int | None) -> None:
-        """Open a watch; first what happened behind revision `after`, if that is given."""
+        """Opens a watch and first delivers the changes after revision `after`, if given."""
         if after is not None:
             for change in self._since(watch.storage, watch.prefix, after):
                 watch.offer(change)
@@ -217,66 +222,68 @@ class WatchCache:
             del self._key_watches[watch.key]
 
     def watchers(self, info: ResourceInfo, namespace: str, name: str) -> int:
-        """How many watches may hear of a change, by resource, namespace and name; those of the
-        pods of one node are not looked for.
+        """The number of watches that a change may reach, by resource, namespace and name; watches
+        of one node's pods are not counted.
 
         Models staging/src/k8s.io/apiserver/pkg/util/flowcontrol/watch_tracker.go.
         """
-        known, prefix = self._watching, info.etcd_prefix()
-        count = known.get(prefix, 0)
+        counts, prefix = self._watching, info.etcd_prefix()
+        count = counts.get(prefix, 0)
         if namespace and info.namespaced:
             prefix = info.etcd_prefix(namespace)
-            count += known.get(prefix, 0)
-        return count + known.get(prefix + name, 0) if name else count
+            count += counts.get(prefix, 0)
+        return count + counts.get(prefix + name, 0) if name else count
 
     def serve(self, info: ResourceInfo) -> None:
-        """Know a custom resource by its name."""
+        """Adds a custom resource."""
         self._storage[info.key] = info.storage
         self._names[info.storage] = info.key
 
     def end(self, storage: str) -> None:
-        """The resource is served no more, or in another form: end its watches."""
-        for watch in [one for group in self._groups() for one in group if one.storage == storage]:
-            self.unsubscribe(watch)
-            if watch.on_end is not None:
-                watch.on_end()
+        """Ends the watches of a resource that is no longer served, or has another schema."""
+        self._end(
+            [watch for group in self._groups() for watch in group if watch.storage == storage]
+        )
 
     def end_others(self) -> int:
-        """End the watches of everybody but the server itself; how many there were."""
-        found = [watch for group in self._groups() for watch in group if not watch.own]
-        for watch in found:
-            self.unsubscribe(watch)
-            if watch.on_end is not None:
-                watch.on_end()
-        return len(found)
+        """Ends all watches but the API server's own, and returns how many there were."""
+        watches = [watch for group in self._groups() for watch in group if not watch.own]
+        self._end(watches)
+        return len(watches)
 
     def storage_of(self, key: str) -> str:
         parts = key.split("/", 4)
-        if len(parts) > 3 and "." in parts[2]:  # of a group: also custom resources
+        if len(parts) > 3 and "." in parts[2]:  # a group: also of custom resources
             return f"{parts[2]}/{parts[3]}"
         if len(parts) > 3 and f"{parts[2]}/{parts[3]}" in self._names:
             return f"{parts[2]}/{parts[3]}"
         return parts[2] if len(parts) > 2 else ""
 
     def open_watches(self) -> dict[tuple[str, str], int]:
-        """How many watches there are, by storage path and scope."""
-        found: dict[tuple[str, str], int] = {}
+        """The number of watches by storage path and scope."""
+        counts: dict[tuple[str, str], int] = {}
         for group in self._groups():
-            for one in group:
-                whole = one.prefix == f"/registry/{one.storage}/"
-                scope = "resource" if one.named else "cluster" if whole else "namespace"
-                found[one.storage, scope] = found.get((one.storage, scope), 0) + 1
-        return found
+            for watch in group:
+                all_namespaces = watch.prefix == f"/registry/{watch.storage}/"
+                scope = "resource" if watch.named else "cluster" if all_namespaces else "namespace"
+                counts[watch.storage, scope] = counts.get((watch.storage, scope), 0) + 1
+        return counts
 
     def resource_of(self, key: str) -> str:
-        """Whose object a key holds."""
+        """The GroupResource of the object that a key holds."""
         storage = self.storage_of(key)
         return self._names.get(storage, storage)
 
-    def _count(self, watch: Subscription, more: int) -> None:
+    def _end(self, watches: Iterable[Subscription]) -> None:
+        for watch in watches:
+            self.unsubscribe(watch)
+            if watch.on_end is not None:
+                watch.on_end()
+
+    def _count(self, watch: Subscription, change: int) -> None:
         if watch.node is None:
-            what = watch.prefix + watch.named
-            self._watching[what] = self._watching.get(what, 0) + more
+            key = watch.prefix + watch.named
+            self._watching[key] = self._watching.get(key, 0) + change
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -292,7 +299,7 @@ class WatchCache:
             *self._watches.values(), *self._node_watches.values(), *self._key_watches.values(),
         )  # fmt: skip
 
-    def _hear(self, event: mvcc.Event) -> None:
+    def _on_event(self, event: mvcc.Event) -> None:
         storage = self.storage_of(event.key)
         change = self._change(event, storage)
         if change is None:
@@ -322,7 +329,7 @@ class WatchCache:
             self._pods_on.setdefault(node, {})[change.key] = change.obj
 
     def _deliver(self, change: Change) -> None:
-        told: Names = []
+        readers: Names = []
         outside = 0
         groups = [self._watches.get(change.storage, ()), self._key_watches.get(change.key, ())]
         if change.storage == "pods" and self._node_watches:
@@ -334,16 +341,16 @@ class WatchCache:
                     if watch.outside:
                         outside += 1
                     else:
-                        told.extend(watch.readers)
+                        readers.extend(watch.readers)
         resource = self._names.get(change.storage, change.storage)
-        self.probe.tell("watch", change.revision, change.type, resource, told, outside)
+        self.probe.tell("watch", change.revision, change.type, resource, readers, outside)
 
     def _change(self, event: mvcc.Event, storage: str) -> Change | None:
-        """What the event is to those who watch; None: there was no object, and there is none."""
+        """The event as a Change; None if there was no object before and after it."""
         previous: Object | None = None
         if event.previous is not None:
-            previous = self._objects.get(storage, {}).get(event.key) or readable(event.previous)
-        obj = None if event.entry is None else event.payload or readable(event.entry)
+            previous = self._objects.get(storage, {}).get(event.key) or decode(event.previous)
+        obj = None if event.entry is None else event.payload or decode(event.entry)
         if event.entry is None or obj is not None:
             if self.unreadable:
                 self.unreadable.pop(event.key, None)
@@ -367,28 +374,29 @@ class WatchCache:
 
 
 def _past(storage: str, event: mvcc.Event) -> Change | None:
-    """A change read from the log: what it followed on is the object of then, not of now."""
-    previous = None if event.previous is None else readable(event.previous)
-    obj = None if event.entry is None else readable(event.entry)
+    """A change from the store's history: its previous object is read from the log, as the cache
+    holds a later one."""
+    previous = None if event.previous is None else decode(event.previous)
+    obj = None if event.entry is None else decode(event.entry)
     return _change_of(event, storage, obj, previous)
 
 
 def _change_of(
     event: mvcc.Event, storage: str, obj: Object | None, previous: Object | None
 ) -> Change | None:
-    if obj is None:  # deleted, or overwritten by what is no object
+    if obj is None:  # deleted, or overwritten by a value that does not decode
         if previous is None:
             return None
-        gone = _at(previous, event.revision)
-        return Change(event.revision, storage, event.key, DELETED, gone, previous, None)
+        last_state = _with_revision(previous, event.revision)
+        return Change(event.revision, storage, event.key, DELETED, last_state, previous, None)
     kind = ADDED if previous is None else MODIFIED
     value = event.entry.value if event.entry is not None else None
     return Change(event.revision, storage, event.key, kind, obj, previous, value)
 
 
-def readable(entry: mvcc.Entry) -> Object | None:
-    """The object of an entry. What the API server writes carries its own revision: anything else
-    is no object."""
+def decode(entry: mvcc.Entry) -> Object | None:
+    """Decodes an entry; None if the API server did not write it. Every object that the API server
+    writes carries its own revision."""
     try:
         obj: Any = orjson.loads(entry.value)
         stamp = obj["metadata"]["resourceVersion"]
@@ -398,7 +406,7 @@ def readable(entry: mvcc.Entry) -> Object | None:
 
 
 def undecodable(value: bytes) -> str:
-    """Why upstream's decoder does not take it."""
+    """The error of upstream's decoder for the value."""
     try:
         obj: Any = orjson.loads(value)
     except ValueError:
@@ -409,8 +417,8 @@ def undecodable(value: bytes) -> str:
     if isinstance(obj, dict):
         for field, name in (("kind", "Kind"), ("apiVersion", "apiVersion")):
             if not obj.get(field):
-                shown = errors.go_value(value.decode("utf-8", "replace"))
-                return f"Object '{name}' is missing in '{shown[1:-1]}'"
+                quoted = errors.go_value(value.decode("utf-8", "replace"))
+                return f"Object '{name}' is missing in '{quoted[1:-1]}'"
         return f"unable to decode {obj['kind']} in version {errors.go_value(obj['apiVersion'])}"
     kinds = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
     return (
@@ -420,12 +428,12 @@ def undecodable(value: bytes) -> str:
     )
 
 
-def too_old(asked: int, oldest: int) -> errors.ApiError:
-    return errors.expired(f"too old resource version: {asked} ({oldest})")
+def too_old(requested: int, oldest: int) -> errors.ApiError:
+    return errors.expired(f"too old resource version: {requested} ({oldest})")
 
 
-def _at(obj: Object | None, revision: int) -> Object:
-    """The last state of an object, carrying the revision at which it left."""
+def _with_revision(obj: Object | None, revision: int) -> Object:
+    """The last state of an object, with the revision at which it was deleted."""
     if obj is None:
         return {"metadata": {"resourceVersion": str(revision)}}
     return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}

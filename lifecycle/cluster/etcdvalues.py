@@ -48,7 +48,7 @@ class Values:
     def object_of(self, entry: Entry) -> tuple[ResourceInfo | None, Object | None]:
         """The object of an entry and its resource; None, None when it is none."""
         info = self._resource(entry.key)
-        obj = watchcache.readable(entry) if info is not None else None
+        obj = watchcache.decode(entry) if info is not None else None
         return (info, obj) if obj is not None else (None, None)
 
     def decoded(self, key: str, value: bytes, revision: int) -> Decoded:
@@ -94,5 +94,5 @@ class Values:
 def _internal(entry: Entry) -> Object | None:
     """What the API server keeps for itself, that no request reaches."""
     if entry.key.startswith(masterleases.PREFIX):
-        return masterleases.shown(entry)
-    return ranges.shown(entry) if entry.key in (ranges.ADDRESSES, ranges.PORTS) else None
+        return masterleases.decode(entry)
+    return ranges.decode(entry) if entry.key in (ranges.ADDRESSES, ranges.PORTS) else None

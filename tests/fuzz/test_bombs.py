@@ -58,7 +58,7 @@ def test_the_first_thousand_errors_are_told_of(session: Session, what: str) -> N
     assert answer.status == 422
     assert len(answer.text) < ANSWER_BYTES_MAX
     status = answer.json()
-    assert len(status["details"]["causes"]) == errors.FINDINGS_MAX
+    assert len(status["details"]["causes"]) == errors.FIELD_ERRORS_MAX
     assert status["message"].endswith(f", {errors.AND_MORE}]")
 
 
@@ -71,9 +71,9 @@ def test_errors_that_show_all_owners_are_few(session: Session) -> None:
 
 
 def test_fewer_are_told_of_whole(session: Session) -> None:
-    labels = {f"a {n}": "v" for n in range(errors.FINDINGS_MAX)}
+    labels = {f"a {n}": "v" for n in range(errors.FIELD_ERRORS_MAX)}
     status = session.request("POST", CONFIGMAPS, with_metadata(labels=labels)).json()
-    assert len(status["details"]["causes"]) == errors.FINDINGS_MAX
+    assert len(status["details"]["causes"]) == errors.FIELD_ERRORS_MAX
     assert status["message"].endswith("is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')]")
 
 

@@ -126,7 +126,7 @@ def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
 def label_errors(labels: Mapping[str, str], path: str, errs: list[FieldError]) -> None:
     """Keys are qualified names, values label values; both are told of at the map's path."""
     for key, value in labels.items():
-        if errors.are_enough(errs):
+        if errors.has_enough(errs):
             return
         if not _is_plain_key(key):
             for text in names.qualified_name_errors(key):
@@ -138,7 +138,7 @@ def label_errors(labels: Mapping[str, str], path: str, errs: list[FieldError]) -
 def annotation_errors(annotations: Mapping[str, str], path: str, errs: list[FieldError]) -> None:
     size = 0
     for key, value in annotations.items():
-        if errors.are_enough(errs):
+        if errors.has_enough(errs):
             return
         if not _is_plain_key(key):
             for text in names.qualified_name_errors(key.lower()):
@@ -196,7 +196,7 @@ def _common(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
 def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
     controller, shown = "", errors.GoText()
     for index, owner in enumerate(owners):
-        if errors.are_enough(errs):
+        if errors.has_enough(errs):
             return
         version = owner.get("apiVersion") or ""
         kind, name = owner.get("kind") or "", owner.get("name") or ""

@@ -181,7 +181,7 @@ class Controls:
         """Current objects under a prefix of the store."""
         prefix = str(args.get("prefix", "/registry/"))
         entries = host.cluster.store.range(prefix, limit=5000).entries
-        return {"objects": {one.key: watchcache.readable(one) for one in entries}}
+        return {"objects": {one.key: watchcache.decode(one) for one in entries}}
 
     def _object_at(self, host: ClusterHost, args: Args) -> Args:
         key, revision = str(args.get("key", "")), args.get("revision")
@@ -191,7 +191,7 @@ class Controls:
             entry = host.cluster.store.get_at(key, revision)
         except EtcdError as error:
             raise ControlError(str(error)) from error
-        return {"object": watchcache.readable(entry) if entry else None}
+        return {"object": watchcache.decode(entry) if entry else None}
 
     def _startup(self, host: ClusterHost, args: Args) -> Args:
         """How the API server was built, with all its routes."""

@@ -222,7 +222,7 @@ def test_signal_wait_gives_up_after_its_timeout() -> None:
     assert seen == [False] and kernel.now == 3 * SECOND
 
 
-def test_mailbox_gives_each_item_to_one_reader_and_none_after_close() -> None:
+def test_mailbox_gives_each_item_to_one_reader_and_returns_none_after_close() -> None:
     kernel = Kernel()
     seen: list[Any] = []
     box: Mailbox[int] = Mailbox(kernel)
@@ -243,7 +243,7 @@ def test_mailbox_gives_each_item_to_one_reader_and_none_after_close() -> None:
     assert seen == [1, 2, 3, None, None]
 
 
-def test_an_error_in_a_task_is_told_and_ends_only_that_task() -> None:
+def test_an_error_in_a_task_is_reported_and_ends_only_that_task() -> None:
     kernel, crashes, seen = Kernel(), [], []
     kernel.on_crash = lambda task, error: crashes.append((task.name, str(error)))
 
@@ -259,7 +259,7 @@ def test_an_error_in_a_task_is_told_and_ends_only_that_task() -> None:
     assert crashes == [("broken", "no")] and seen == ["fine"]
 
 
-def test_an_error_nobody_is_told_of_is_raised() -> None:
+def test_an_error_without_a_crash_handler_is_raised() -> None:
     kernel = Kernel()
 
     async def broken() -> None:
@@ -278,7 +278,7 @@ def test_time_never_goes_back() -> None:
     assert kernel.now == 60
 
 
-def test_a_lock_goes_to_those_who_asked_in_their_order() -> None:
+def test_a_lock_is_acquired_in_the_order_of_the_requests() -> None:
     kernel = Kernel()
     seen: list[Any] = []
     lock = Lock(kernel)

@@ -1,7 +1,7 @@
 """Validation of a pod's containers: images, ports, variables, mounts, probes, hooks.
 
-Init containers that restart always (sidecars) may have what regular containers have; other init
-containers and ephemeral ones may not.
+Init containers with restartPolicy Always (sidecars) may have the fields of regular containers;
+other init containers and ephemeral containers may not.
 
 Models kubernetes pkg/apis/core/validation/validation.go (validateContainers and below).
 """
@@ -46,19 +46,19 @@ _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Alway
 
 
 @dataclass(slots=True)
-class Surroundings:
-    """What a container's validity depends on."""
+class PodContext:
+    """The pod's data on which the validation of a container depends, and its errors."""
 
     volumes: Volumes
     claim_names: set[str]
     grace_seconds: int | None
     restart_policy: str
     host_users: bool
-    found: list[FieldError]
+    errs: list[FieldError]
 
 
-def regular(containers: Sequence[Container] | None, path: str, within: Surroundings) -> None:
-    errs = within.found
+def regular(containers: Sequence[Container] | None, path: str, pod: PodContext) -> None:
+    errs = pod.errs
     if not containers:
         errs.append(errors.required(path))
         return
@@ -66,12 +66,12 @@ def regular(containers: Sequence[Container] | None, path: str, within: Surroundi
     has_host_ports = False
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        _common(container, at, within)
+        _common(container, at, pod)
         name = container.get("name") or ""
         if name in taken:
             errs.append(errors.duplicate(f"{at}.name", name))
         taken.add(name)
-        _hooks_and_probes(container, at, within)
+        _hooks_and_probes(container, at, pod)
         if container.get("restartPolicy") is not None:
             text = "may not be set for non-init containers"
             errs.append(errors.forbidden_value(f"{at}.restartPolicy", text))
@@ -84,13 +84,13 @@ def init(
     containers: Sequence[Container],
     regulars: Sequence[Container],
     path: str,
-    within: Surroundings,
+    pod: PodContext,
 ) -> None:
-    errs = within.found
+    errs = pod.errs
     taken = {container.get("name") for container in regulars}
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        _common(container, at, within)
+        _common(container, at, pod)
         policy = container.get("restartPolicy")
         if policy is not None and policy != "Always":
             errs.append(errors.not_supported(f"{at}.restartPolicy", policy, ("Always",)))
@@ -102,7 +102,7 @@ def init(
         if "ports" in container:
             _host_ports([container], path, errs)
         if policy == "Always":
-            _hooks_and_probes(container, at, within)
+            _hooks_and_probes(container, at, pod)
             continue
         for field in ("lifecycle", *_PROBES):
             if container.get(field) is not None:
@@ -113,14 +113,14 @@ def ephemeral(
     containers: Sequence[Container],
     others: Sequence[Container],
     path: str,
-    within: Surroundings,
+    pod: PodContext,
 ) -> None:
-    errs = within.found
+    errs = pod.errs
     known = {container.get("name") for container in others}
     taken = set(known)
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        _common(container, at, within)
+        _common(container, at, pod)
         image_spaces(container, at, errs)
         name = container.get("name")
         if name in taken:
@@ -133,11 +133,13 @@ def ephemeral(
             if container.get(field):
                 text = "cannot be set for an Ephemeral Container"
                 errs.append(errors.forbidden_value(f"{at}.{field}", text))
-        for place, mount in enumerate(container.get("volumeMounts") or ()):
+        for mount_index, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
                     text = "cannot be set for an Ephemeral Container"
-                    errs.append(errors.forbidden_value(f"{at}.volumeMounts[{place}].{field}", text))
+                    errs.append(
+                        errors.forbidden_value(f"{at}.volumeMounts[{mount_index}].{field}", text)
+                    )
 
 
 def image_spaces(container: Container, path: str, errs: list[FieldError]) -> None:
@@ -150,8 +152,8 @@ def image_spaces(container: Container, path: str, errs: list[FieldError]) -> Non
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _common(container: Container, path: str, within: Surroundings) -> None:
-    errs = within.found
+def _common(container: Container, path: str, pod: PodContext) -> None:
+    errs = pod.errs
     get = container.get
     name = get("name") or ""
     if not name:
@@ -174,18 +176,18 @@ def _common(container: Container, path: str, within: Surroundings) -> None:
     if get("envFrom"):
         _env_from(container["envFrom"], f"{path}.envFrom", errs)
     if get("volumeMounts"):
-        _mounts(container, f"{path}.volumeMounts", within)
+        _mounts(container, f"{path}.volumeMounts", pod)
     if get("volumeDevices"):
-        _devices(container, f"{path}.volumeDevices", within)
+        _devices(container, f"{path}.volumeDevices", pod)
     if get("imagePullPolicy") not in _PULL_POLICIES:
         checks.one_of(get("imagePullPolicy"), f"{path}.imagePullPolicy", _PULL_POLICIES, errs)
     if get("resources"):
-        resources.validate(container["resources"], f"{path}.resources", within.claim_names, errs)
+        resources.validate(container["resources"], f"{path}.resources", pod.claim_names, errs)
     if get("resizePolicy"):
-        _resize(container["resizePolicy"], f"{path}.resizePolicy", within)
+        _resize(container["resizePolicy"], f"{path}.resizePolicy", pod)
     if get("securityContext"):
         securitycontext.container(
-            container["securityContext"], f"{path}.securityContext", within.host_users, errs
+            container["securityContext"], f"{path}.securityContext", pod.host_users, errs
         )
 
 
@@ -195,10 +197,10 @@ def _ports(ports: Sequence[Container], path: str, errs: list[FieldError]) -> Non
         at = f"{path}[{index}]"
         name = port.get("name")
         if name:
-            wrong = checks.port_name_errors(name)
-            for text in wrong:
+            messages = checks.port_name_errors(name)
+            for text in messages:
                 errs.append(errors.invalid_value(f"{at}.name", name, text))
-            if not wrong:
+            if not messages:
                 if name in taken:
                     errs.append(errors.duplicate(f"{at}.name", name))
                 taken.add(name)
@@ -215,13 +217,13 @@ def _ports(ports: Sequence[Container], path: str, errs: list[FieldError]) -> Non
 
 def _host_ports(containers: Sequence[Container], path: str, errs: list[FieldError]) -> None:
     taken: set[str] = set()
-    for place, container in enumerate(containers):
+    for position, container in enumerate(containers):
         for index, port in enumerate(container.get("ports") or ()):
             if not port.get("hostPort"):
                 continue
             key = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{port['hostPort']}"
             if key in taken:
-                errs.append(errors.duplicate(f"{path}[{place}].ports[{index}].hostPort", key))
+                errs.append(errors.duplicate(f"{path}[{position}].ports[{index}].hostPort", key))
             taken.add(key)
 
 
@@ -295,35 +297,35 @@ def _env_from(sources: Sequence[Container], path: str, errs: list[FieldError]) -
             errs.append(errors.invalid_value(path, "", text))
 
 
-def _mounts(container: Container, path: str, within: Surroundings) -> None:
-    errs = within.found
+def _mounts(container: Container, path: str, pod: PodContext) -> None:
+    errs = pod.errs
     taken: set[str] = set()
     devices = container.get("volumeDevices") or ()
     for index, mount in enumerate(container["volumeMounts"]):
         name, point = mount.get("name") or "", mount.get("mountPath") or ""
-        if name and point and point not in taken and name in within.volumes:
+        if name and point and point not in taken and name in pod.volumes:
             taken.add(point)
             if not devices and len(mount) <= 3 and not mount.keys() - _PLAIN_MOUNT:
                 continue
         else:
-            _mount_place(name, point, taken, f"{path}[{index}]", within)
+            _mount_place(name, point, taken, f"{path}[{index}]", pod)
             taken.add(point)
         _mount_devices(name, point, devices, f"{path}[{index}]", errs)
-        _mount_rest(mount, container, path, index, within)
+        _mount_rest(mount, container, path, index, pod)
 
 
 _PLAIN_MOUNT = {"name", "mountPath", "readOnly"}
 
 
-def _mount_place(name: str, point: str, taken: set[str], path: str, within: Surroundings) -> None:
+def _mount_place(name: str, point: str, taken: set[str], path: str, pod: PodContext) -> None:
     if not name:
-        within.found.append(errors.required(f"{path}.name"))
-    if name not in within.volumes:
-        within.found.append(errors.not_found_value(f"{path}.name", name))
+        pod.errs.append(errors.required(f"{path}.name"))
+    if name not in pod.volumes:
+        pod.errs.append(errors.not_found_value(f"{path}.name", name))
     if not point:
-        within.found.append(errors.required(f"{path}.mountPath"))
+        pod.errs.append(errors.required(f"{path}.mountPath"))
     if point in taken:
-        within.found.append(errors.invalid_value(f"{path}.mountPath", point, "must be unique"))
+        pod.errs.append(errors.invalid_value(f"{path}.mountPath", point, "must be unique"))
 
 
 def _mount_devices(
@@ -338,9 +340,9 @@ def _mount_devices(
 
 
 def _mount_rest(
-    mount: Container, container: Container, path: str, index: int, within: Surroundings
+    mount: Container, container: Container, path: str, index: int, pod: PodContext
 ) -> None:
-    errs = within.found
+    errs = pod.errs
     part, expression = mount.get("subPath"), mount.get("subPathExpr")
     if part:
         checks.local_path(part, f"{path}.subPath", errs)
@@ -362,8 +364,8 @@ def _mount_rest(
         errs.append(errors.forbidden_value(f"{path}.recursiveReadOnly", text))
 
 
-def _devices(container: Container, path: str, within: Surroundings) -> None:
-    errs = within.found
+def _devices(container: Container, path: str, pod: PodContext) -> None:
+    errs = pod.errs
     taken_names: set[str] = set()
     taken_paths: set[str] = set()
     mounts = container.get("volumeMounts") or ()
@@ -374,7 +376,7 @@ def _devices(container: Container, path: str, within: Surroundings) -> None:
             errs.append(errors.required(f"{at}.name"))
         if name in taken_names:
             errs.append(errors.invalid_value(f"{at}.name", name, "must be unique"))
-        volume = within.volumes.get(name)
+        volume = pod.volumes.get(name)
         if volume is None:
             errs.append(errors.not_found_value(f"{at}.name", name))
         elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
@@ -397,34 +399,34 @@ def _devices(container: Container, path: str, within: Surroundings) -> None:
         taken_paths.add(point)
 
 
-def _resize(policies: Sequence[Container], path: str, within: Surroundings) -> None:
+def _resize(policies: Sequence[Container], path: str, pod: PodContext) -> None:
     seen: set[str] = set()
     for index, policy in enumerate(policies):
         name, restart = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
         if name in seen:
-            within.found.append(errors.duplicate(f"{path}[{index}]", name))
+            pod.errs.append(errors.duplicate(f"{path}[{index}]", name))
         seen.add(name)
-        checks.one_of(name, path, ("cpu", "memory"), within.found)
-        checks.one_of(restart, path, ("NotRequired", "RestartContainer"), within.found)
-        if within.restart_policy == "Never" and restart != "NotRequired":
+        checks.one_of(name, path, ("cpu", "memory"), pod.errs)
+        checks.one_of(restart, path, ("NotRequired", "RestartContainer"), pod.errs)
+        if pod.restart_policy == "Never" and restart != "NotRequired":
             text = "must be 'NotRequired' when `restartPolicy` is 'Never'"
-            within.found.append(errors.invalid_value(path, restart, text))
+            pod.errs.append(errors.invalid_value(path, restart, text))
 
 
-def _hooks_and_probes(container: Container, path: str, within: Surroundings) -> None:
+def _hooks_and_probes(container: Container, path: str, pod: PodContext) -> None:
     lifecycle = container.get("lifecycle")
     if lifecycle:
         for hook in ("postStart", "preStop"):
             if lifecycle.get(hook) is not None:
-                _handler(lifecycle[hook], f"{path}.lifecycle.{hook}", within)
+                _handler(lifecycle[hook], f"{path}.lifecycle.{hook}", pod)
     for kind in _PROBES:
         if kind in container and container[kind] is not None:
-            _probe(container[kind], kind, f"{path}.{kind}", within)
+            _probe(container[kind], kind, f"{path}.{kind}", pod)
 
 
-def _probe(probe: Container, kind: str, path: str, within: Surroundings) -> None:
-    errs = within.found
-    _handler(probe, path, within)
+def _probe(probe: Container, kind: str, path: str, pod: PodContext) -> None:
+    errs = pod.errs
+    _handler(probe, path, pod)
     checks.not_negatives(probe, path, _PROBE_NUMBERS, errs)  # type: ignore[arg-type]
     grace = probe.get("terminationGracePeriodSeconds")
     at = f"{path}.terminationGracePeriodSeconds"
@@ -438,8 +440,8 @@ def _probe(probe: Container, kind: str, path: str, within: Surroundings) -> None
         errs.append(errors.invalid_value(f"{path}.successThreshold", value, "must be 1"))
 
 
-def _handler(handler: Container, path: str, within: Surroundings) -> None:
-    errs = within.found
+def _handler(handler: Container, path: str, pod: PodContext) -> None:
+    errs = pod.errs
     kinds = [kind for kind in _HANDLERS if handler.get(kind) is not None]
     if not kinds:
         errs.append(errors.required(path, "must specify a handler type"))
@@ -457,7 +459,7 @@ def _handler(handler: Container, path: str, within: Surroundings) -> None:
     elif kind in ("tcpSocket", "grpc"):
         checks.port(action.get("port"), f"{at}.port", errs)
     else:
-        _sleep(action, at, within)
+        _sleep(action, at, pod)
 
 
 def _http_get(action: Container, path: str, errs: list[FieldError]) -> None:
@@ -472,8 +474,8 @@ def _http_get(action: Container, path: str, errs: list[FieldError]) -> None:
         checks.named(name, f"{path}.httpHeaders", checks.header_errors, errs)
 
 
-def _sleep(action: Container, path: str, within: Surroundings) -> None:
-    seconds, grace = action.get("seconds") or 0, within.grace_seconds
+def _sleep(action: Container, path: str, pod: PodContext) -> None:
+    seconds, grace = action.get("seconds") or 0, pod.grace_seconds
     if grace is not None and not 0 <= seconds <= grace:
         text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-        within.found.append(errors.invalid_value(path, seconds, text))
+        pod.errs.append(errors.invalid_value(path, seconds, text))

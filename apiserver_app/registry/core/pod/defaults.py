@@ -1,4 +1,4 @@
-"""Defaults of pod specs, in pods and in templates, put where upstream's field order has them.
+"""Defaults of pod specs, in pods and in templates, inserted in upstream's field order.
 
 A spec that is complete already is looked at and left alone: the same object passes here at every
 write. Pods get a few defaults that templates do not.
@@ -19,7 +19,7 @@ _CONTAINER_GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def pod_spec(spec: dict[str, Any]) -> None:
-    """What pods and templates share."""
+    """Sets the defaults that pods and templates share."""
     size = len(spec)
     for group in _CONTAINER_GROUPS:
         if spec.get(group):
@@ -49,7 +49,7 @@ def pod_spec(spec: dict[str, Any]) -> None:
 
 
 def pod(spec: dict[str, Any]) -> None:
-    """What only pods get; after `pod_spec`."""
+    """Sets the defaults of pods only; called after `pod_spec`."""
     for group in ("containers", "initContainers"):
         for container in spec.get(group) or ():
             limits = container["resources"].get("limits")
@@ -68,7 +68,7 @@ def pod(spec: dict[str, Any]) -> None:
 
 
 def template(holder: dict[str, Any], field: str = "template") -> None:
-    """A pod template: its spec, and the parts of a struct that Go always prints."""
+    """Sets the defaults of a pod template, and the fields that Go always writes."""
     inside: dict[str, Any] = holder.get(field) or {}
     holder[field] = inside
     metadata: dict[str, Any] = inside.get("metadata") or {}
@@ -87,11 +87,11 @@ def template(holder: dict[str, Any], field: str = "template") -> None:
 
 @functools.lru_cache(4096)
 def pull_policy(image: str) -> str:
-    """Always for the tag `latest`, said or implied; else IfNotPresent."""
-    name, at, _ = image.partition("@")
+    """Always for the tag `latest`, explicit or implied; else IfNotPresent."""
+    name, has_digest, _ = image.partition("@")
     last = name.rpartition("/")[2]
     _, colon, tag = last.partition(":")
-    if not image or (not colon and at):
+    if not image or (not colon and has_digest):
         return "IfNotPresent"
     return "Always" if not colon or tag == "latest" else "IfNotPresent"
 

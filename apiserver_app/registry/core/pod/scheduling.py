@@ -1,4 +1,4 @@
-"""Validation of what a pod asks of the scheduler: affinity, tolerations, spreading, gates.
+"""Validation of a pod's scheduling constraints: affinity, tolerations, topology spread, gates.
 
 Models kubernetes pkg/apis/core/validation/validation.go (validateAffinity,
 ValidateTolerations, validateTopologySpreadConstraints).
@@ -42,9 +42,9 @@ def tolerations(items: Sequence[Term], path: str, errs: list[FieldError]) -> Non
             text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             errs.append(errors.invalid_value(f"{at}.effect", effect, text))
         if operator in ("", "Equal"):
-            wrong = names.label_value_errors(value)
-            if wrong:
-                errs.append(errors.invalid_value(f"{at}.operator", value, ";".join(wrong)))
+            messages = names.label_value_errors(value)
+            if messages:
+                errs.append(errors.invalid_value(f"{at}.operator", value, ";".join(messages)))
         elif operator == "Exists":
             if value:
                 text = "value must be empty when `operator` is 'Exists'"
@@ -57,23 +57,23 @@ def tolerations(items: Sequence[Term], path: str, errs: list[FieldError]) -> Non
 
 
 def taints(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
-    """A node's taints: key, value, effect, and no pair of key and effect twice."""
+    """Validates a node's taints; a pair of key and effect must be unique."""
     seen: set[tuple[str, str]] = set()
     for index, item in enumerate(items):
         at = f"{path}[{index}]"
         key, value, effect = (item.get(name) or "" for name in ("key", "value", "effect"))
         checks.named(key, f"{at}.key", names.qualified_name_errors, errs)
-        wrong = names.label_value_errors(value)
-        if wrong:
-            errs.append(errors.invalid_value(f"{at}.value", value, ";".join(wrong)))
+        messages = names.label_value_errors(value)
+        if messages:
+            errs.append(errors.invalid_value(f"{at}.value", value, ";".join(messages)))
         checks.one_of(effect, f"{at}.effect", EFFECTS, errs)
         if (key, effect) in seen:
-            shown = errors.GoText(
+            printed = errors.GoText(
                 f"core.Taint{{Key:{errors.go_value(key)}, Value:{errors.go_value(value)}, "
                 f"Effect:{errors.go_value(effect)}, TimeAdded:<nil>}}"
             )
             text = "taints must be unique by key and effect pair"
-            errs.append(FieldError("FieldValueDuplicate", at, shown, text))
+            errs.append(FieldError("FieldValueDuplicate", at, printed, text))
         seen.add((key, effect))
 
 
@@ -111,8 +111,8 @@ def node_selector(selector: Term, path: str, errs: list[FieldError]) -> None:
 
 def spread_constraints(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
     last = {
-        (one.get("topologyKey"), one.get("whenUnsatisfiable")): index
-        for index, one in enumerate(items)
+        (constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")): index
+        for index, constraint in enumerate(items)
     }
     for index, item in enumerate(items):
         at = f"{path}[{index}]"

@@ -66,7 +66,7 @@ def container(
 
 
 def operating_system(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
-    """spec.os: its name, and what the other system's pods have only."""
+    """Validates spec.os and refuses fields that only the other operating system has."""
     system = spec.get("os")
     if system is None:
         return
@@ -89,17 +89,17 @@ def operating_system(spec: Mapping[str, Any], path: str, errs: list[FieldError])
 
 
 def host_users(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
-    """A user namespace of its own goes with no namespace of the host."""
+    """Refuses a user namespace of the pod's own together with a host namespace."""
     if spec.get("hostUsers") is not False:
         return
-    for field, shown in (
+    for field, printed in (
         ("hostNetwork", "hostNetwork"),
         ("hostPID", "HostPID"),
         ("hostIPC", "HostIPC"),
     ):
         if spec.get(field):
             text = "when `pod.Spec.HostUsers` is false"
-            errs.append(errors.forbidden_value(f"{path}.{shown}", text))
+            errs.append(errors.forbidden_value(f"{path}.{printed}", text))
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -138,12 +138,12 @@ def _seccomp(profile: SecurityContext | None, path: str, errs: list[FieldError])
         else:
             checks.local_path(local, f"{path}.localhostProfile", errs)
     elif local is not None:
-        shown = errors.GoText(
+        printed = errors.GoText(
             f"core.SeccompProfile{{Type:{errors.go_value(kind)}, "
             f"LocalhostProfile:{gosyntax.pointer('string', local)}}}"
         )
         text = "can only be set when seccomp type is Localhost"
-        errs.append(errors.invalid_value(f"{path}.localhostProfile", shown, text))
+        errs.append(errors.invalid_value(f"{path}.localhostProfile", printed, text))
 
 
 def _app_armor(profile: SecurityContext | None, path: str, errs: list[FieldError]) -> None:
@@ -170,7 +170,7 @@ def _app_armor(profile: SecurityContext | None, path: str, errs: list[FieldError
 
 
 def _no_escalation(context: SecurityContext, path: str, errs: list[FieldError]) -> None:
-    shown = errors.GoText(
+    printed = errors.GoText(
         "core.SecurityContext{Capabilities:"
         f"{gosyntax.pointer('core.Capabilities', context.get('capabilities'))}, "
         f"Privileged:{gosyntax.pointer('bool', context.get('privileged'))}, "
@@ -189,10 +189,10 @@ def _no_escalation(context: SecurityContext, path: str, errs: list[FieldError]) 
     )
     if context.get("privileged"):
         text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        errs.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, printed, text))
     if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
         text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-        errs.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, printed, text))
 
 
 def _sysctls(

@@ -1,4 +1,4 @@
-"""A pod's status: what Go always prints, and what may not happen to it.
+"""A pod's status: fields that Go always writes, and validation of updates.
 
 Status updates are most of a pod's writes: nothing here looks at the spec, and the common case
 allocates nothing.
@@ -25,7 +25,7 @@ _CONTAINER_GROUPS = ("initContainerStatuses", "containerStatuses", "ephemeralCon
 
 
 def fill(status: dict[str, Any], old: Status) -> None:
-    """Fields that are never left out of the answer, and the class of service, which stays."""
+    """Sets the fields that are never omitted, and keeps qosClass."""
     if not status.get("qosClass") and old.get("qosClass"):
         status["qosClass"] = old["qosClass"]
         gofields.arrange(status, "core.v1.PodStatus")
@@ -85,7 +85,7 @@ def validate(obj: Object, old: Object, errs: list[FieldError]) -> None:
 def _stays_terminated(
     status: Status, before: Status, spec: Status, group: str, errs: list[FieldError]
 ) -> None:
-    """A container that ended for good does not run again."""
+    """Refuses to restart a container that terminated for good."""
     sidecars = ()
     if group == "initContainerStatuses":
         sidecars = tuple(
@@ -120,8 +120,8 @@ def _addresses(items: Sequence[Status], field: str, errs: list[FieldError]) -> N
     checks.ip_list(values, f"status.{field}", "IP", errors.GoText(f"[]{name}{{{inner}}}"), errs)
     for index, value in enumerate(values):
         if value in values[:index]:
-            shown = errors.GoText(f"{name}{{IP:{errors.go_value(value)}}}")
-            errs.append(errors.duplicate(f"status.{field}[{index}]", shown))
+            printed = errors.GoText(f"{name}{{IP:{errors.go_value(value)}}}")
+            errs.append(errors.duplicate(f"status.{field}[{index}]", printed))
 
 
 def _plain_ipv4(value: str) -> bool:

@@ -1,7 +1,7 @@
-"""Pods: defaults, validation, what may change, status, graceful deletion.
+"""The strategy of pods: defaults, validation, updates, status, graceful deletion.
 
-A pod's spec is fixed once it was created, but for a few fields; its node is set by a binding only.
-Every pod passes here about ten times in its life, so unchanged parts are never looked at twice.
+A pod's spec is immutable except for a few fields; only a binding sets its node. Every pod is
+written about ten times in its life, so unchanged parts are never validated again.
 
 Models kubernetes pkg/registry/core/pod/strategy.go, pkg/registry/core/pod/storage/storage.go and
 pkg/apis/core/validation/validation.go.
@@ -43,7 +43,7 @@ class PodStrategy(Strategy):
         "status.podIP",
         "status.podIPs",
         "status.nominatedNodeName",
-        "spec.host",  # what it was called once
+        "spec.host",  # the former name of spec.nodeName
     )
 
     def default(self, obj: Object) -> None:
@@ -137,17 +137,17 @@ class PodStrategy(Strategy):
             return []
         warnings = []
         name = meta.name_of(obj)
-        wrong = names.dns1123_label_errors(name) if name else []
-        if wrong:
+        messages = names.dns1123_label_errors(name) if name else []
+        if messages:
             warnings.append(
                 "metadata.name: this is used in the Pod's hostname, which can result in "
-                f"surprising behavior; a DNS label is recommended: [{' '.join(wrong)}]"
+                f"surprising behavior; a DNS label is recommended: [{' '.join(messages)}]"
             )
         podwarnings.add(obj["spec"], obj["metadata"], "spec", warnings)
         return warnings
 
     def grace_seconds(self, obj: Object, options: Object) -> int | None:
-        """What was asked for, or the pod's own; none at all where no kubelet has to stop it."""
+        """The requested grace period, else the pod's own; 0 when no kubelet runs the pod."""
         seconds = options.get("gracePeriodSeconds")
         if seconds is None:
             seconds = obj["spec"].get("terminationGracePeriodSeconds") or 0
@@ -188,8 +188,8 @@ class PodStrategy(Strategy):
 
 def _tokens_without_account(volumes: Any, errs: list[FieldError]) -> None:
     for index, volume in enumerate(volumes):
-        for place, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+        for position, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
                 text = "must not be specified when serviceAccountName is not set"
-                at = f"spec.volumes[{index}].projected.sources[{place}].serviceAccountToken"
+                at = f"spec.volumes[{index}].projected.sources[{position}].serviceAccountToken"
                 errs.append(errors.forbidden_value(at, text))

@@ -1,4 +1,4 @@
-"""What of a pod may change after it was created, and the sentence when something else did.
+"""Validation of updates of a pod: the fields that may change, and the errors for all others.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidatePodUpdate, ValidatePodResize,
 ValidatePodEphemeralContainersUpdate) and pkg/registry/core/pod/strategy.go.
@@ -58,7 +58,7 @@ def changed_annotations(obj: Object, old: Object, errs: list[FieldError]) -> Non
 
 
 def spec(after: Spec, before: Spec, version: Release, errs: list[FieldError]) -> None:
-    """The rules of a plain update of a pod whose spec differs."""
+    """Validates an ordinary update whose spec differs."""
     for group in _GROUPS:
         if len(after.get(group) or ()) != len(before.get(group) or ()):
             text = "pod updates may not add or remove containers"
@@ -80,7 +80,7 @@ def spec(after: Spec, before: Spec, version: Release, errs: list[FieldError]) ->
 
 
 def ephemeral(after: Spec, before: Spec, version: Release, errs: list[FieldError]) -> None:
-    """Ephemeral containers are only ever added."""
+    """Validates `/ephemeralcontainers`: ephemeral containers may only be added."""
     now = {item.get("name"): item for item in after.get("ephemeralContainers") or ()}
     for item in before.get("ephemeralContainers") or ():
         name = item.get("name")
@@ -97,7 +97,7 @@ def ephemeral(after: Spec, before: Spec, version: Release, errs: list[FieldError
 
 
 def resize(obj: Object, old: Object, errs: list[FieldError]) -> None:
-    """Only cpu and memory of containers change, and none of them is taken away."""
+    """Validates `/resize`: only cpu and memory of containers may change, none may be removed."""
     after, before = obj["spec"], old["spec"]
     for word, holds in (
         ("pods with pod-level resources", after.get("resources") or before.get("resources")),
@@ -213,7 +213,7 @@ def _gates(after: Spec, before: Spec, errs: list[FieldError]) -> None:
 
 
 def _munged(after: Spec, before: Spec) -> dict[str, Any]:
-    """The new spec with every field that may change set back."""
+    """The new spec with every mutable field reset to its old value."""
     out = dict(after)
     for group in _GROUPS:
         if after.get(group):
@@ -232,7 +232,7 @@ def _munged(after: Spec, before: Spec) -> dict[str, Any]:
 
 
 def _gated(munged: dict[str, Any], before: Spec, errs: list[FieldError]) -> None:
-    """A gated pod may be narrowed down further."""
+    """Allows a gated pod's node selector and affinity to become narrower."""
     old, new = before.get("nodeSelector") or {}, munged.get("nodeSelector") or {}
     if old != new:
         if any(new.get(key) != value for key, value in old.items()):
@@ -275,7 +275,7 @@ def _node_affinity(now: Spec, then: Spec, errs: list[FieldError]) -> None:
 
 
 def _can_resize(pod: Object) -> bool:
-    """Whether its kubelet tells what containers really have. Without any running one, it may."""
+    """Whether the status reports the containers' actual resources, or no container runs yet."""
     for status in (pod.get("status") or {}).get("containerStatuses") or ():
         if (status.get("state") or {}).get("running") is not None:
             return status.get("resources") is not None

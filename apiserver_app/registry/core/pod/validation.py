@@ -1,7 +1,7 @@
 """Validation of a pod's spec, in pods and in templates.
 
-The order of the checks is upstream's, since a client sees all findings in one sentence. A field
-that is absent costs one look-up.
+The checks are in upstream's order, since a client sees all errors in one message. An absent field
+costs one lookup.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidatePodSpec,
 ValidatePodTemplateSpec).
@@ -27,7 +27,7 @@ RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MIRROR = "kubernetes.io/config.mirror"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-# fields whose absence means that nothing below `_rare` is to be checked
+# when all of these fields are absent, the rare checks are skipped
 _RARE = {
     "nodeSelector", "imagePullSecrets", "affinity", "dnsConfig", "readinessGates",
     "schedulingGates", "topologySpreadConstraints", "os", "hostUsers", "activeDeadlineSeconds",
@@ -37,7 +37,7 @@ _RARE = {
 
 
 def validate(spec: Spec, pod_name: str, path: str, is_pod: bool, errs: list[FieldError]) -> None:
-    """`pod_name` and `is_pod` are for pods only: a template has neither."""
+    """Validates the spec of a pod (`is_pod`, with `pod_name`) or of a template."""
     grace = spec.get("terminationGracePeriodSeconds")
     if grace is None:
         errs.append(errors.required(f"{path}.terminationGracePeriodSeconds"))
@@ -96,7 +96,7 @@ def validate_template(template: Spec | None, path: str, errs: list[FieldError]) 
 def pod_annotations(
     annotations: Mapping[str, str], spec: Spec, path: str, errs: list[FieldError]
 ) -> None:
-    """Annotations that mean something to pods."""
+    """Validates the annotations that have a meaning for pods."""
     if _MIRROR in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
         errs.append(errors.invalid_value(f"{path}[{_MIRROR}]", annotations[_MIRROR], text))
@@ -119,7 +119,7 @@ def _containers(
     claims: set[str] = set()
     if rare and spec.get("resourceClaims"):
         claims = _resource_claims(spec["resourceClaims"], f"{path}.resourceClaims", errs)
-    within = podcontainers.Surroundings(
+    within = podcontainers.PodContext(
         good,
         claims,
         spec.get("terminationGracePeriodSeconds"),
@@ -173,8 +173,8 @@ def _after_tolerations(spec: Spec, path: str, errs: list[FieldError]) -> None:
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         at = f"{path}.hostAliases[{index}]"
         checks.ip(alias.get("ip") or "", f"{at}.ip", errs)
-        for place, name in enumerate(alias.get("hostnames") or ()):
-            checks.named(name, f"{at}.hostnames[{place}]", names.dns1123_subdomain_errors, errs)
+        for position, name in enumerate(alias.get("hostnames") or ()):
+            checks.named(name, f"{at}.hostnames[{position}]", names.dns1123_subdomain_errors, errs)
     if spec.get("priorityClassName"):
         value = spec["priorityClassName"]
         checks.named(value, f"{path}.priorityClassName", names.dns1123_subdomain_errors, errs)
@@ -226,12 +226,12 @@ def _dns(spec: Spec, path: str, errs: list[FieldError]) -> None:
 def _host_network(
     containers: Sequence[Spec], path: str, is_pod: bool, errs: list[FieldError]
 ) -> None:
-    for place, container in enumerate(containers):
+    for position, container in enumerate(containers):
         for index, port in enumerate(container.get("ports") or ()):
             host = port.get("hostPort") or 0
             if (is_pod or host) and host != port.get("containerPort"):
                 text = "must match `containerPort` when `hostNetwork` is true"
-                at = f"{path}[{place}].ports[{index}].hostPort"
+                at = f"{path}[{position}].ports[{index}].hostPort"
                 errs.append(errors.invalid_value(at, host, text))
 
 

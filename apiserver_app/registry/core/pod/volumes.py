@@ -1,6 +1,6 @@
 """Validation of a pod's volumes, one type of source each.
 
-Answers the volumes by name, which mounts are checked against.
+Returns the volumes by name, against which mounts are checked.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidateVolumes).
 """
@@ -20,7 +20,7 @@ Source = Mapping[str, Any]
 Volumes = dict[str, Source]
 
 _MODE = "must be a number between 0 and 0777 (octal), both inclusive"
-# upstream's order of looking at sources, with the word it uses for a second one
+# upstream's order of checking sources, with its name for a second source
 _ORDER = {
     "emptyDir": "emptyDir", "hostPath": "hostPath", "gitRepo": "gitRepo",
     "gcePersistentDisk": "gcePersistentDisk", "awsElasticBlockStore": "awsElasticBlockStore",
@@ -76,7 +76,7 @@ def validate(
 def object_field(
     reference: Source, allowed: Sequence[str], path: str, errs: list[FieldError]
 ) -> None:
-    """A fieldRef: which field of the pod goes into a variable or a file."""
+    """Validates a fieldRef, which puts a field of the pod into a variable or a file."""
     if not reference.get("apiVersion"):
         errs.append(errors.required(f"{path}.apiVersion"))
         return
@@ -101,7 +101,7 @@ def object_field(
 
 
 def resource_field(reference: Source, path: str, volume: bool, errs: list[FieldError]) -> None:
-    """A resourceFieldRef: which limit or request goes into a variable or a file."""
+    """Validates a resourceFieldRef, which puts a limit or request into a variable or a file."""
     name = reference.get("resource") or ""
     if volume and not reference.get("containerName"):
         errs.append(errors.required(f"{path}.containerName"))
@@ -247,8 +247,8 @@ def _projected(source: Source, path: str, errs: list[FieldError]) -> None:
             if kind in ("secret", "configMap"):
                 if not value.get("name"):
                     errs.append(errors.required(f"{at}.{kind}.name"))
-                for place, item in enumerate(value.get("items") or ()):
-                    _key_to_path(item, f"{at}.{kind}.items[{place}]", errs)
+                for position, item in enumerate(value.get("items") or ()):
+                    _key_to_path(item, f"{at}.{kind}.items[{position}]", errs)
                     _take(item.get("path"), value.get("name"), taken, path, errs)
             elif kind == "downwardAPI":
                 for item in value.get("items") or ():
@@ -269,11 +269,13 @@ def _ephemeral(source: Source, path: str, errs: list[FieldError]) -> None:
         persistentvolumeclaim.validate_template(template, at, errs)
 
 
-def _take(name: str | None, shown: Any, taken: set[str], path: str, errs: list[FieldError]) -> None:
+def _take(
+    name: str | None, printed: Any, taken: set[str], path: str, errs: list[FieldError]
+) -> None:
     if not name:
         return
     if name in taken:
-        errs.append(errors.invalid_value(path, shown, "conflicting duplicate paths"))
+        errs.append(errors.invalid_value(path, printed, "conflicting duplicate paths"))
     taken.add(name)
 
 

@@ -1,4 +1,4 @@
-"""What upstream warns of in a pod's spec: legal, but most likely not what was meant.
+"""Warnings about a pod's spec: fields that are valid but most likely a mistake.
 
 Models kubernetes pkg/api/pod/warnings.go.
 """
@@ -12,8 +12,8 @@ from apiserver_app.registry.core import persistentvolumeclaim, resources
 from apiserver_app.registry.validation import addresswarnings, nodewarnings
 
 Spec = Mapping[str, Any]
-# number and protocol -> where else, with the host's address and port
-PORTS_TOLD_MAX = 1000  # warnings; a client is told far fewer
+# number and protocol -> paths of other ports, with host IP and host port
+PORT_WARNINGS_MAX = 1000  # a client receives far fewer
 Ports = dict[tuple[int, str], list[tuple[str, str, int]]]
 
 _SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
@@ -46,7 +46,7 @@ _OLD_VOLUMES = {
 
 
 def add(spec: Spec, metadata: Spec, path: str, warnings: list[str]) -> None:
-    """`path` is `spec`, or `spec.template.spec` for a template."""
+    """Appends the warnings. `path` is `spec`, or `spec.template.spec` for a template."""
     if spec.get("nodeSelector"):
         nodewarnings.keys(spec["nodeSelector"], f"{path}.nodeSelector", warnings)
     affinity, annotations = spec.get("affinity") or {}, metadata.get("annotations") or {}
@@ -82,8 +82,8 @@ def add(spec: Spec, metadata: Spec, path: str, warnings: list[str]) -> None:
             if annotations:
                 _old_profiles(container, security, annotations, above, warnings)
             _container(container, at, warnings)
-            for place, port in enumerate(container.get("ports") or ()):
-                _port(port, f"{at}.ports[{place}]", seen, ports)
+            for port_index, port in enumerate(container.get("ports") or ()):
+                _port(port, f"{at}.ports[{port_index}]", seen, ports)
     warnings += ports
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         warnings.append(
@@ -144,7 +144,7 @@ def _volumes(volumes: Sequence[Spec], path: str, warnings: list[str]) -> None:
 
 
 def _paths(source: Spec, tokens: set[str], path: str, warnings: list[str]) -> None:
-    """Files that would lie where a token lies."""
+    """Warns of files that would overwrite a service account token."""
     text = "has duplicated path with ServiceAccountToken"
     words = (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI"))
     for kind, word in words:
@@ -175,7 +175,7 @@ def _names(secrets: Sequence[Spec], path: str, warnings: list[str]) -> None:
 def _old_profiles(
     container: Spec, pod: Spec, annotations: Spec, path: str, warnings: list[str]
 ) -> None:
-    """Annotations of a container that its fields have replaced."""
+    """Warns of annotations that were replaced by fields of the container."""
     name, security = container.get("name") or "", container.get("securityContext") or {}
     seccomp = f"{_SECCOMP_CONTAINER}{name}"
     if seccomp in annotations and security.get("seccompProfile") is None:
@@ -203,7 +203,7 @@ def _container(container: Spec, path: str, warnings: list[str]) -> None:
     for index, variable in enumerate(container.get("env") or ()):
         name, value = variable.get("name") or "", variable.get("value") or ""
         itself = f"$({name})"
-        # a later variable that uses the earlier one only extends it
+        # a later variable that refers to the earlier one extends it
         if name in seen and (itself not in value or value == itself):
             warnings.append(
                 f'{path}.env[{index}]: hides previous definition of "{name}", '
@@ -221,7 +221,7 @@ def _port(port: Spec, path: str, seen: Ports, warnings: list[str]) -> None:
             f"{path}: hostIP set without hostPort: {struct}Protocol:{protocol} HostIP:{ip}}}"
         )
     others = seen.setdefault((number, protocol), [])
-    if len(warnings) > PORTS_TOLD_MAX:
+    if len(warnings) > PORT_WARNINGS_MAX:
         return
     for at, other_ip, other_host in others:
         if (ip, host) == (other_ip, other_host):

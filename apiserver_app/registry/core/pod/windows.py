@@ -1,4 +1,4 @@
-"""What Windows asks of a pod: its own options, host processes, and nothing that only Linux has.
+"""Validation of Windows pods: their options, host processes, and no Linux-only fields.
 
 Models kubernetes pkg/apis/core/validation/validation.go (validateWindows,
 validateWindowsSecurityContextOptions, validateWindowsHostProcessPod).
@@ -19,7 +19,7 @@ Spec = Mapping[str, Any]
 CREDENTIAL_KIB = 64
 DOMAIN_SIZE, USER_SIZE = 256, 104
 _NOT_HERE = "cannot be set for a windows pod"
-# of the pod's security context, and of the pod itself, in upstream's order
+# Linux-only fields of the pod's security context and of the pod, in upstream's order
 _POD_FIELDS = (
     ("securityContext.appArmorProfile", True), ("securityContext.seLinuxOptions", True),
     ("hostUsers", True), ("hostPID", False), ("hostIPC", False),
@@ -43,7 +43,7 @@ _is_blank = re.compile(r"[. ]+").fullmatch
 
 
 def options(value: Spec | None, path: str, errs: list[FieldError]) -> None:
-    """`windowsOptions` of a pod or of a container."""
+    """Validates `windowsOptions` of a pod or of a container."""
     if value is None:
         return
     name = value.get("gmsaCredentialSpecName")
@@ -63,20 +63,20 @@ def options(value: Spec | None, path: str, errs: list[FieldError]) -> None:
 
 
 def host_process(spec: Spec, path: str, errs: list[FieldError]) -> None:
-    """Either all containers are processes of the host, or none; and they use its network."""
-    whole = _host_process(spec.get("securityContext"))
-    if whole is None and not any(
-        one.get("securityContext") for group in _GROUPS for one in spec.get(group) or ()
+    """Either all containers are host processes or none; host processes need the host's network."""
+    pod_setting = _host_process(spec.get("securityContext"))
+    if pod_setting is None and not any(
+        item.get("securityContext") for group in _GROUPS for item in spec.get(group) or ()
     ):
         return
     kinds = []
     for container, at in _containers(spec, path):
         own = _host_process(container.get("securityContext"))
-        if whole is not None and own is not None and whole != own:
+        if pod_setting is not None and own is not None and pod_setting != own:
             text = "pod hostProcess value must be identical if both are specified, was "
-            place = f"{at}.securityContext.windowsOptions.hostProcess"
-            errs.append(errors.invalid_value(place, own, text + str(whole).lower()))
-        kinds.append(whole if own is None else own)
+            option_path = f"{at}.securityContext.windowsOptions.hostProcess"
+            errs.append(errors.invalid_value(option_path, own, text + str(pod_setting).lower()))
+        kinds.append(pod_setting if own is None else own)
     if not any(kinds):
         return
     if not all(kinds):
@@ -91,7 +91,7 @@ def host_process(spec: Spec, path: str, errs: list[FieldError]) -> None:
 
 
 def only(spec: Spec, path: str, errs: list[FieldError]) -> None:
-    """Of a pod that says it is for Windows."""
+    """Refuses Linux-only fields in a pod whose spec.os is windows."""
     context = spec.get("securityContext")
     for name, even_false in _POD_FIELDS if context is not None else ():
         first, _, second = name.partition(".")
@@ -120,7 +120,7 @@ def _host_process(context: Spec | None) -> bool | None:
 
 
 def _user_errors(name: str) -> list[str]:
-    """A user, or a domain and a user: what follows the field's name in each sentence."""
+    """The errors of `user` or `domain/user`, each without the field's name that begins it."""
     if not name:
         return [" cannot be an empty string"]
     if _has_control(name):
@@ -129,17 +129,17 @@ def _user_errors(name: str) -> list[str]:
     if len(parts) > 2:
         return [" cannot contain more than one backslash"]
     domain, user = parts if len(parts) == 2 else ("", name)
-    found = []
+    messages = []
     if names.size(domain) >= DOMAIN_SIZE:
-        found.append(f"'s Domain length must be under {DOMAIN_SIZE} characters")
+        messages.append(f"'s Domain length must be under {DOMAIN_SIZE} characters")
     if len(parts) == 2 and not _is_net_bios(domain) and not _is_dns(domain):
-        found.append("'s Domain doesn't match the NetBios nor the DNS format")
+        messages.append("'s Domain doesn't match the NetBios nor the DNS format")
     if not user:
-        found.append("'s User cannot be empty")
+        messages.append("'s User cannot be empty")
     elif names.size(user) > USER_SIZE:
-        found.append(f"'s User length must not be longer than {USER_SIZE} characters")
+        messages.append(f"'s User length must not be longer than {USER_SIZE} characters")
     if _is_blank(user):
-        found.append("'s User cannot contain only periods or spaces")
+        messages.append("'s User cannot contain only periods or spaces")
     if _has_forbidden(user):
-        found.append("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
-    return found
+        messages.append("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
+    return messages

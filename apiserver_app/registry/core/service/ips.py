@@ -1,8 +1,8 @@
-"""Cluster addresses, node ports and IP families of services: who needs one, and a free one.
+"""Allocation of cluster IPs, node ports and IP families for services.
 
-The cluster is IPv4 only; its ranges are in the context (`net`). What is
-taken is read from the services themselves; a free one is drawn at random from the upper part of
-the range, as upstream does, so that low addresses stay for those who ask for them by number.
+The cluster is IPv4 only; its ranges are in the context (`net`). Allocated addresses and ports are
+read from the services themselves. A free one is drawn at random from the upper part of the range,
+as upstream does, so that the lower part stays free for static requests.
 
 Models kubernetes pkg/registry/core/service/storage/alloc.go and
 pkg/registry/core/service/ipallocator.
@@ -30,7 +30,7 @@ def is_headless(spec: Spec) -> bool:
 
 
 def is_external(spec: Spec) -> bool:
-    """Reachable from outside: a node port, a load balancer, or external addresses."""
+    """Whether it is reachable from outside: by node port, load balancer or external IPs."""
     kind = spec.get("type")
     if kind in ("LoadBalancer", "NodePort"):
         return True
@@ -54,25 +54,25 @@ def needs_health_check(spec: Spec) -> bool:
 
 
 def align(spec: dict[str, Any]) -> None:
-    """clusterIP given alone stands for clusterIPs, and an empty one for none."""
+    """Derives clusterIPs from clusterIP when only the latter is set."""
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
 
 
 def align_update(spec: dict[str, Any], before: Spec) -> None:
-    """A client that knows one of the two fields changes the other with it."""
-    one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
-    old_one, old_many = before.get("clusterIP") or "", before.get("clusterIPs") or []
-    if one and (not many or (one != old_one and many == old_many)):
-        spec["clusterIPs"] = [one]
-    elif old_one and not one and many == old_many:
+    """Keeps clusterIP and clusterIPs equal when a client changes only one of them."""
+    ip, ips = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    old_ip, old_ips = before.get("clusterIP") or "", before.get("clusterIPs") or []
+    if ip and (not ips or (ip != old_ip and ips == old_ips)):
+        spec["clusterIPs"] = [ip]
+    elif old_ip and not ip and ips == old_ips:
         spec.pop("clusterIPs", None)
     if not spec.get("clusterIPs"):
         spec.pop("clusterIPs", None)
 
 
 def keep_allocated(spec: dict[str, Any], before: Spec) -> None:
-    """What was allocated and is left out by the client stays."""
+    """Keeps allocated values that the client left out."""
     if needs_cluster_ip(before) and needs_cluster_ip(spec):
         if not spec.get("clusterIP") and before.get("clusterIP"):
             spec["clusterIP"] = before["clusterIP"]
@@ -88,7 +88,7 @@ def keep_allocated(spec: dict[str, Any], before: Spec) -> None:
 
 
 def families(spec: dict[str, Any]) -> None:
-    """ipFamilies and ipFamilyPolicy where the client left them out."""
+    """Sets ipFamilies and ipFamilyPolicy if the client left them out."""
     if not needs_cluster_ip(spec):
         return
     policy, chosen = spec.get("ipFamilyPolicy"), spec.get("ipFamilies")
@@ -112,7 +112,7 @@ def families(spec: dict[str, Any]) -> None:
 
 
 def allocate(ctx: Context, spec: dict[str, Any]) -> None:
-    """Give the service what it needs and does not have."""
+    """Allocates the addresses and ports that the service needs and does not have."""
     if needs_cluster_ip(spec) and not spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIP"] = address = _free_address(ctx)
         spec["clusterIPs"] = [address]
@@ -124,7 +124,7 @@ def allocate(ctx: Context, spec: dict[str, Any]) -> None:
 
 
 def collisions(ctx: Context, obj: Object, old: Object | None, errs: list[FieldError]) -> None:
-    """Addresses and ports that another service has, or that are out of range."""
+    """Refuses addresses and ports that another service holds, or that are out of range."""
     spec = obj["spec"]
     before = old["spec"] if old else {}
     _family_errors(spec, errs)
@@ -132,15 +132,15 @@ def collisions(ctx: Context, obj: Object, old: Object | None, errs: list[FieldEr
     if address and address not in ("None", before.get("clusterIP")) and needs_cluster_ip(spec):
         _address_errors(ctx, obj, address, errs)
     known = {(port.get("nodePort"), port.get("protocol")) for port in before.get("ports") or ()}
-    asked = [
+    requested = [
         (index, port["nodePort"], port.get("protocol"))
         for index, port in enumerate(spec.get("ports") or ())
         if port.get("nodePort") and (port["nodePort"], port.get("protocol")) not in known
     ]
-    if not asked:
+    if not requested:
         return
     taken = _node_ports(ctx, obj)
-    for index, number, protocol in asked:
+    for index, number, protocol in requested:
         path = f"spec.ports[{index}].nodePort"
         if not ctx.net.first_port <= number <= ctx.net.last_port:
             text = (
@@ -163,9 +163,9 @@ def _keep_node_ports(spec: dict[str, Any], before: Spec) -> None:
         for port in before.get("ports") or ()
     }
     for port in spec.get("ports") or ():
-        kept = old.get((port.get("protocol"), port.get("port")))
-        if not port.get("nodePort") and kept and kept not in used:
-            port["nodePort"] = kept
+        old_node_port = old.get((port.get("protocol"), port.get("port")))
+        if not port.get("nodePort") and old_node_port and old_node_port not in used:
+            port["nodePort"] = old_node_port
 
 
 def _free_address(ctx: Context) -> str:
@@ -196,9 +196,9 @@ def _allocate_node_ports(ctx: Context, spec: dict[str, Any]) -> None:
             taken.add(port["nodePort"])
     for port in ports:
         # one port under two protocols shares its number
-        at = int(port.get("port") or 0)
-        number = own.get(at) or _free_port(ctx, taken)
-        own[at] = number
+        service_port = int(port.get("port") or 0)
+        number = own.get(service_port) or _free_port(ctx, taken)
+        own[service_port] = number
         taken.add(number)
         port["nodePort"] = number
 
@@ -244,7 +244,7 @@ def _family_errors(spec: Spec, errs: list[FieldError]) -> None:
 
 
 def _address_errors(ctx: Context, obj: Object, address: str, errs: list[FieldError]) -> None:
-    path, shown = "spec.clusterIPs", list(obj["spec"].get("clusterIPs") or [address])
+    path, printed = "spec.clusterIPs", list(obj["spec"].get("clusterIPs") or [address])
     try:
         inside = ipaddress.IPv4Address(address) in ctx.net.cidr
     except ValueError:
@@ -254,7 +254,7 @@ def _address_errors(ctx: Context, obj: Object, address: str, errs: list[FieldErr
             f"failed to allocate IP {address}: the provided IP ({address}) is not in the "
             f"valid range. The range of valid IPs is {ctx.net.cidr}"
         )
-        errs.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, printed, text))
         return
     metadata = obj["metadata"]
     me = (metadata.get("namespace"), metadata.get("name"))
@@ -264,5 +264,5 @@ def _address_errors(ctx: Context, obj: Object, address: str, errs: list[FieldErr
             continue
         if service.get("spec", {}).get("clusterIP") == address:
             text = f"failed to allocate IP {address}: provided IP is already allocated"
-            errs.append(errors.invalid_value(path, shown, text))
+            errs.append(errors.invalid_value(path, printed, text))
             return

@@ -1,9 +1,9 @@
-"""`ranges/serviceips` and `ranges/servicenodeports`: which addresses and node ports are taken.
+"""`ranges/serviceips` and `ranges/servicenodeports`: the allocated addresses and node ports.
 
-Upstream keeps each as a RangeAllocation whose data is a bit map of the whole range, 128 KiB for
-10.96.0.0/12. Here the offsets are kept that are taken; `shown` makes the bit map of them. Service
-addresses are kept up to 1.33 (after that IPAddress objects alone say it), node ports always. The
-services themselves are what counts: `wanted` reads them.
+Upstream stores each as a RangeAllocation whose data is a bitmap of the entire range, 128 KiB for
+10.96.0.0/12. Here the allocated offsets are stored; `decode` turns them into the bitmap. Service
+addresses are stored up to 1.33 (later versions have IPAddress objects only), node ports always. The
+services themselves are authoritative: `repair` rebuilds both from them.
 
 Models kubernetes pkg/registry/core/service/allocator/{bitmap.go,storage/storage.go} and
 pkg/registry/core/service/{ipallocator,portallocator}.
@@ -31,15 +31,15 @@ def addresses_of(service: Object) -> list[str]:
     spec = service.get("spec") or {}
     if not ips.needs_cluster_ip(spec) or ips.is_headless(spec):
         return []
-    return [one for one in (spec.get("clusterIPs") or [spec.get("clusterIP")]) if one]
+    return [ip for ip in (spec.get("clusterIPs") or [spec.get("clusterIP")]) if ip]
 
 
 def ports_of(service: Object) -> list[int]:
     """The node ports that a service holds."""
     spec = service.get("spec") or {}
-    found = [port.get("nodePort") for port in spec.get("ports") or ()]
-    found.append(spec.get("healthCheckNodePort"))
-    return [int(one) for one in found if one]
+    ports = [port.get("nodePort") for port in spec.get("ports") or ()]
+    ports.append(spec.get("healthCheckNodePort"))
+    return [int(port) for port in ports if port]
 
 
 class Ranges:
@@ -53,64 +53,64 @@ class Ranges:
         self._specs = {ADDRESSES: str(net.cidr), PORTS: net.ports}
         self._keys = (PORTS,) if version.has("DisableAllocatorDualWrite") else (ADDRESSES, PORTS)
 
-    def change(self, took: Iterable[Object], left: Iterable[Object]) -> None:
-        """What these services hold is taken, and what those held is not. Writes what changes."""
-        taken, free = self._offsets(took), self._offsets(left)
+    def change(self, added: Iterable[Object], removed: Iterable[Object]) -> None:
+        """Allocates what the services `added` hold and releases what those `removed` held."""
+        taken, free = self._offsets(added), self._offsets(removed)
         for key in self._keys:
             now = self._read(key)
             self._write(key, (now - free[key]) | taken[key], now)
 
     def repair(self, services: Iterable[Object]) -> None:
-        """Make both say what the services hold; they are there from then on."""
-        wanted = self._offsets(services)
+        """Rewrites both allocations from the services; creates them if they are missing."""
+        desired = self._offsets(services)
         for key in self._keys:
             now = self._read(key) if self._store.get(key) is not None else None
-            self._write(key, wanted[key], now)
+            self._write(key, desired[key], now)
 
     def _read(self, key: str) -> set[int]:
         entry = self._store.get(key)
-        found = None if entry is None else _stored(entry.value)
-        return set(found["taken"]) if found is not None else set()
+        stored = None if entry is None else _stored(entry.value)
+        return set(stored["taken"]) if stored is not None else set()
 
-    def _write(self, key: str, wanted: set[int], now: set[int] | None) -> None:
-        if wanted == now:
+    def _write(self, key: str, desired: set[int], current: set[int] | None) -> None:
+        if desired == current:
             return
-        obj = {"kind": "RangeAllocation", "range": self._specs[key], "taken": sorted(wanted)}
+        obj = {"kind": "RangeAllocation", "range": self._specs[key], "taken": sorted(desired)}
         self._store.put(key, orjson.dumps(obj))
 
     def _offsets(self, services: Iterable[Object]) -> dict[str, set[int]]:
-        """By key: where in its range each thing is that services hold."""
-        found: dict[str, set[int]] = {ADDRESSES: set(), PORTS: set()}
+        """By key, the offsets in the range of the values that the services hold."""
+        offsets: dict[str, set[int]] = {ADDRESSES: set(), PORTS: set()}
         for service in services:
             for address in addresses_of(service):
                 parsed = ipaddress.ip_address(address)
                 if parsed in self._net.cidr:
-                    found[ADDRESSES].add(int(parsed) - int(self._net.cidr[1]))
+                    offsets[ADDRESSES].add(int(parsed) - int(self._net.cidr[1]))
             for port in ports_of(service):
                 if self._net.first_port <= port <= self._net.last_port:
-                    found[PORTS].add(port - self._net.first_port)
-        return found
+                    offsets[PORTS].add(port - self._net.first_port)
+        return offsets
 
 
-def shown(entry: Entry) -> Object | None:
-    """The RangeAllocation with its bit map; None when the entry is something else."""
-    found = _stored(entry.value)
-    if found is None:
+def decode(entry: Entry) -> Object | None:
+    """The RangeAllocation with its bitmap; None when the entry holds something else."""
+    stored = _stored(entry.value)
+    if stored is None:
         return None
     bits = 0
-    for offset in found["taken"]:
+    for offset in stored["taken"]:
         bits |= 1 << offset
     data = bits.to_bytes((bits.bit_length() + 7) // 8, "big")
     return {
-        "apiVersion": "v1", "kind": "RangeAllocation", "metadata": {}, "range": found["range"],
+        "apiVersion": "v1", "kind": "RangeAllocation", "metadata": {}, "range": stored["range"],
         "data": base64.b64encode(data).decode(),
     }  # fmt: skip
 
 
 def _stored(value: bytes) -> Object | None:
     try:
-        found = orjson.loads(value)
+        obj = orjson.loads(value)
     except orjson.JSONDecodeError:
         return None
-    is_ours = isinstance(found, dict) and found.get("kind") == "RangeAllocation"
-    return found if is_ours and isinstance(found.get("taken"), list) else None
+    is_allocation = isinstance(obj, dict) and obj.get("kind") == "RangeAllocation"
+    return obj if is_allocation and isinstance(obj.get("taken"), list) else None

@@ -1,4 +1,4 @@
-"""Rules of a service's spec, and of what may become of one.
+"""Validation of a service's spec and of its updates.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidateService,
 validateUpgradeDowngradeClusterIPs and its neighbours).
@@ -61,7 +61,7 @@ def validate(obj: Object) -> list[FieldError]:
 
 
 def changes(spec: Spec, before: Spec, errs: list[FieldError]) -> None:
-    """What may not become of a service with an address."""
+    """Refuses changes of allocated fields."""
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         _address_change(spec, before, errs)
     balancers = spec.get("type") == before.get("type") == "LoadBalancer"
@@ -126,17 +126,17 @@ def _affinity(spec: Spec, errs: list[FieldError]) -> None:
 
 
 def _addresses(spec: Spec, errs: list[FieldError]) -> None:
-    one, many = spec.get("clusterIP") or "", list(spec.get("clusterIPs") or ())
+    ip, ips = spec.get("clusterIP") or "", list(spec.get("clusterIPs") or ())
     path = "spec.clusterIPs"
-    if one:
-        if not many:
+    if ip:
+        if not ips:
             errs.append(errors.required(path))
-        elif many[0] != one:
+        elif ips[0] != ip:
             text = "first value must match `clusterIP`"
-            errs.append(errors.invalid_value(path, many, text))
-    elif many:
+            errs.append(errors.invalid_value(path, ips, text))
+    elif ips:
         text = "must be empty when `clusterIP` is not specified"
-        errs.append(errors.invalid_value(path, many, text))
+        errs.append(errors.invalid_value(path, ips, text))
     seen: set[str] = set()
     for index, family in enumerate(spec.get("ipFamilies") or ()):
         at = f"spec.ipFamilies[{index}]"
@@ -149,26 +149,24 @@ def _addresses(spec: Spec, errs: list[FieldError]) -> None:
     if policy is not None and policy not in _POLICIES:
         errs.append(errors.not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
     before = len(errs)
-    for index, address in enumerate(many):
+    for index, address in enumerate(ips):
         if index == 0 and address == "None":
-            if len(many) > 1:
+            if len(ips) > 1:
                 text = "'None' must be the first and only value"
-                errs.append(errors.invalid_value(path, many, text))
+                errs.append(errors.invalid_value(path, ips, text))
             continue
         checks.ip(address, f"{path}[{index}]", errs)
-    if len(many) > 2:
-        errs.append(errors.invalid_value(path, many, "may only hold up to 2 values"))
+    if len(ips) > 2:
+        errs.append(errors.invalid_value(path, ips, "may only hold up to 2 values"))
     if len(errs) == before:
-        checks.ip_list(many, path, "IP", many, errs)
-        _family_matches(spec, many, path, errs)
+        checks.ip_list(ips, path, "IP", ips, errs)
+        _family_matches(spec, ips, path, errs)
 
 
-def _family_matches(spec: Spec, many: list[str], path: str, errs: list[FieldError]) -> None:
-    if many == ["None"]:
+def _family_matches(spec: Spec, ips: list[str], path: str, errs: list[FieldError]) -> None:
+    if ips == ["None"]:
         return
-    for index, (address, family) in enumerate(
-        zip(many, spec.get("ipFamilies") or (), strict=False)
-    ):
+    for index, (address, family) in enumerate(zip(ips, spec.get("ipFamilies") or (), strict=False)):
         if (":" in address) != (family == "IPv6"):
             text = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
             errs.append(errors.invalid_value(f"{path}[{index}]", address, text))
@@ -191,12 +189,12 @@ def _port_pairs(kind: str, ports: Any, errs: list[FieldError]) -> None:
     for index, port in enumerate(ports):
         key = (port.get("protocol") or "", port.get("port") or 0)
         if key in seen:
-            shown = errors.GoText(
+            printed = errors.GoText(
                 f'core.ServicePort{{Name:"", Protocol:{errors.go_value(key[0])}, '
                 f"AppProtocol:(*string)(nil), Port:{key[1]}, "
                 f"TargetPort:{checks.int_or_string_text(0)}, NodePort:0}}"
             )
-            errs.append(errors.duplicate(f"spec.ports[{index}]", shown))
+            errs.append(errors.duplicate(f"spec.ports[{index}]", printed))
         seen.add(key)
 
 
@@ -248,18 +246,18 @@ def _traffic(spec: Spec, kind: str, errs: list[FieldError]) -> None:
 def _address_change(spec: Spec, before: Spec, errs: list[FieldError]) -> None:
     new, old = list(spec.get("clusterIPs") or ()), list(before.get("clusterIPs") or ())
     if not (is_headless(spec) and is_headless(before)):
-        shown = gosyntax.strings(new or None)
+        printed = gosyntax.strings(new or None)
         path = "spec.clusterIPs"
         if len(new) == len(old):
             for index, (now, then) in enumerate(zip(new, old, strict=True)):
                 if now != then:
                     text = "may not change once set"
-                    errs.append(errors.invalid_value(f"{path}[{index}]", shown, text))
+                    errs.append(errors.invalid_value(f"{path}[{index}]", printed, text))
         elif old and not new:
             text = "primary clusterIP can not be unset"
-            errs.append(errors.invalid_value(f"{path}[0]", shown, text))
+            errs.append(errors.invalid_value(f"{path}[0]", printed, text))
         elif old and new[0] != old[0]:
-            errs.append(errors.invalid_value(f"{path}[0]", shown, "may not change once set"))
+            errs.append(errors.invalid_value(f"{path}[0]", printed, "may not change once set"))
         if len(new) == 1 and len(old) == 2 and spec.get("ipFamilyPolicy") != "SingleStack":
             text = "must be set to 'SingleStack' when releasing the secondary clusterIP"
             value = spec.get("ipFamilyPolicy")

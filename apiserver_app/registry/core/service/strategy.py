@@ -1,6 +1,6 @@
-"""Services: defaults, validation, and what follows from a change of type.
+"""The strategy of services: defaults, validation, and the effects of a change of type.
 
-Addresses and node ports are found in serviceips; here is decided which a service needs.
+Addresses and node ports are allocated in `ips`.
 
 Models kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Service),
 pkg/registry/core/service/strategy.go and pkg/apis/core/validation/validation.go.
@@ -154,7 +154,7 @@ def _default_port(port: dict[str, Any]) -> None:
 
 
 def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """What the new type does not have and the client left as it was."""
+    """Drops fields that the new type does not have and that the client did not change."""
     if before.get("type") == spec.get("type"):
         return
     if spec.get("type") == "ExternalName":
@@ -166,13 +166,13 @@ def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> 
         if [port.get("nodePort") for port in spec.get("ports") or ()] == old_ports:
             for port in spec.get("ports") or ():
                 port.pop("nodePort", None)
-    gone: list[str] = []
+    dropped: list[str] = []
     if not ips.needs_health_check(spec):
-        gone.append("healthCheckNodePort")
+        dropped.append("healthCheckNodePort")
     if before.get("type") == "LoadBalancer":
-        gone += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
+        dropped += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
     if ips.is_external(before) and not ips.is_external(spec):
-        gone.append("externalTrafficPolicy")
-    for field in gone:
+        dropped.append("externalTrafficPolicy")
+    for field in dropped:
         if spec.get(field) == before.get(field):
             spec.pop(field, None)

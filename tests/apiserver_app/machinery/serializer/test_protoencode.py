@@ -84,7 +84,7 @@ def test_a_full_object_of_each_kind_survives_the_way_to_protobuf_and_back(
 def test_every_object_of_a_new_cluster_survives_the_way_to_protobuf_and_back() -> None:
     encoded = 0
     for entry in Session().cluster.store.range("/registry/").entries:
-        obj = ranges.shown(entry) or orjson.loads(entry.value)
+        obj = ranges.decode(entry) or orjson.loads(entry.value)
         data = protoencode.encode(obj)
         assert data.startswith(b"k8s\0") and data.endswith(b'\x1a\x00"\x00')
         assert bare(protobuf.decode(data)) == bare(obj), entry.key

@@ -125,7 +125,7 @@ def test_the_servers_key_goes_with_its_lease_unless_it_is_renewed(session: Sessi
     now = store.get(key)
     assert now is not None and now.version == 4 and now.lease != first.lease
     assert first.lease not in store.leases(), "the one before has ended, and took nothing along"
-    obj = masterleases.shown(now)
+    obj = masterleases.decode(now)
     assert obj is not None and obj["metadata"]["generation"] == 4
     assert obj["subsets"] == [{"addresses": [{"ip": "10.0.0.11"}]}]
 
@@ -168,7 +168,7 @@ def test_the_ranges_are_those_of_the_flags() -> None:
     for key, wanted in ((ranges.ADDRESSES, "172.20.0.0/24"), (ranges.PORTS, "80-120")):
         entry = session.cluster.store.get(key)
         assert entry is not None
-        shown = ranges.shown(entry)
+        shown = ranges.decode(entry)
         assert shown is not None and shown["range"] == wanted
     assert session.request("GET", "/api").json()["serverAddressByClientCIDRs"][0] == {
         "clientCIDR": "0.0.0.0/0", "serverAddress": "172.20.0.1:443",
