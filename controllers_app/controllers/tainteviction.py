@@ -1,7 +1,7 @@
 """The taint eviction controller: deletes pods that do not tolerate their node's NoExecute taints.
 
-A pod that tolerates them for a time is deleted when that time is over, counted from when the taint
-was added; if the taint goes first, the pod stays.
+A pod with tolerationSeconds is deleted that long after the taint was added, unless the taint is
+removed before.
 
 Models kubernetes pkg/controller/tainteviction/taint_eviction.go.
 """
@@ -14,6 +14,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
+from controllers_app.runtime import nodeaffinity
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, Watches
 
@@ -62,10 +63,10 @@ class TaintEvictionController(Controller):
         node = self._nodes.get(pod["spec"].get("nodeName") or "")
         taints = _no_execute(node) if node is not None else []
         if not taints:
-            return self._spare(key, pod, "its node has no such taint")
+            return self._cancel_eviction(key, pod, "its node has no such taint")
         seconds = tolerated_seconds(pod, taints)
         if seconds == FOREVER:
-            return self._spare(key, pod, "tolerates its node's taints")
+            return self._cancel_eviction(key, pod, "tolerates its node's taints")
         added = [meta.parse_time(taint["timeAdded"]) for taint in taints if taint.get("timeAdded")]
         due = max(added, default=self.kernel.now) + int(seconds * SECOND)
         if due > self.kernel.now:
@@ -75,12 +76,12 @@ class TaintEvictionController(Controller):
         await self._evict(key, pod)
         return Result("does not tolerate its node's taints: deletes it")
 
-    def _spare(self, key: str, pod: Object, why: str) -> Result:
+    def _cancel_eviction(self, key: str, pod: Object, reason: str) -> Result:
         if key in self._marked:
             del self._marked[key]
             message = f"Cancelling deletion of Pod {key}"
             self.recorder.event(pod, "Normal", "TaintManagerEviction", message)
-        return Result(f"{why}: nothing to do")
+        return Result(f"{reason}: nothing to do")
 
     async def _evict(self, key: str, pod: Object) -> None:
         namespace, name = meta.split_key(key)
@@ -117,11 +118,11 @@ class TaintEvictionController(Controller):
 
 
 def tolerated_seconds(pod: Object, taints: Sequence[Object]) -> float:
-    """How long the pod tolerates all the taints: 0 not at all, FOREVER without an end."""
+    """How many seconds the pod tolerates all the taints: 0 not at all, or FOREVER."""
     tolerations = pod["spec"].get("tolerations") or []
     limits = []
     for taint in taints:
-        matching = [item for item in tolerations if tolerates(item, taint)]
+        matching = [item for item in tolerations if nodeaffinity.tolerates(item, taint)]
         if not matching:
             return 0.0
         limits += [
@@ -130,17 +131,6 @@ def tolerated_seconds(pod: Object, taints: Sequence[Object]) -> float:
             if item.get("tolerationSeconds") is not None
         ]
     return min(limits, default=FOREVER)
-
-
-def tolerates(toleration: Object, taint: Object) -> bool:
-    """v1.Toleration.ToleratesTaint."""
-    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
-        return False
-    if toleration.get("key") and toleration["key"] != taint["key"]:
-        return False
-    if toleration.get("operator") == "Exists":
-        return True
-    return bool(toleration.get("value", "") == taint.get("value", ""))
 
 
 def _placement(pod: Object) -> tuple[object, object]:

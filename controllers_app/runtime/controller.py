@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from apiserver_app.apis.certificates import Authority
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Cancelled, Kernel
 from apiserver_app.machinery.kinds import kinds
@@ -103,6 +103,13 @@ class Controller:
         with errors.ignoring("NotFound"):
             return await self.client.get(resource, namespace, name)
         return None
+
+    async def update_status(self, resource: str, obj: Object, status: Object) -> Object:
+        """Writes the object's status; returns the object as stored."""
+        return await self.client.update(
+            resource, meta.namespace_of(obj), meta.name_of(obj), {**obj, "status": status},
+            subresource="status",
+        )  # fmt: skip
 
     async def reconcile(self, key: str) -> Result | None:
         """Moves the object closer to its desired state. Must be idempotent."""

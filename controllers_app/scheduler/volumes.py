@@ -16,9 +16,8 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime import persistentvolumes
+from controllers_app.runtime import nodeaffinity, persistentvolumes
 from controllers_app.runtime.informer import Informer, InformerFactory
-from controllers_app.scheduler import nodeterms
 from controllers_app.scheduler.framework import PreBindFailed
 from controllers_app.scheduler.nodeinfo import NodeInfo
 
@@ -201,7 +200,8 @@ class Volumes:
 def reaches(node: NodeInfo, volume: Object) -> bool:
     """Whether the volume can be used on the node."""
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
-    return required is None or nodeterms.matches(required, node, by_name=False)
+    # without the node's name: upstream matches a volume's terms against labels only
+    return required is None or nodeaffinity.matches(required, "", node.labels)
 
 
 def _check_reach(volume: Object, node: NodeInfo) -> None:

@@ -1,1 +1,1 @@
-"""The daemon set controller, and which nodes its pods may have."""
+"""The daemon set controller."""

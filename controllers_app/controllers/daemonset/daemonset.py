@@ -1,6 +1,6 @@
-"""The daemon set controller: one pod on every node that may have it.
+"""The daemon set controller: runs one pod on every eligible node.
 
-Its pods are bound by the scheduler like all others; each asks for its node by name, in an affinity.
+The scheduler binds its pods like all others; each has an affinity for its node's name.
 
 Models kubernetes pkg/controller/daemon/daemon_controller.go and update.go.
 """
@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers.daemonset import nodeselection
 from controllers_app.controllers.deployment import rules
 from controllers_app.controllers.workload import history, ownership, podcontrol, podstate
-from controllers_app.runtime import indexes
+from controllers_app.runtime import indexes, nodeaffinity
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import For, Owns, Reads, Watches
 
@@ -24,7 +23,7 @@ GENERATION = "deprecated.daemonset.template.generation"
 GENERATION_LABEL = "pod-template-generation"
 PREFIX = "node.kubernetes.io/"
 
-# what a daemon's pods put up with, since they serve the node itself
+# taints that daemon pods tolerate, since they serve the node itself
 _TOLERATED = (
     (PREFIX + "not-ready", "NoExecute"),
     (PREFIX + "unreachable", "NoExecute"),
@@ -42,11 +41,11 @@ _ALWAYS = (
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be done, and on how many nodes."""
+    """The pods to create and to delete."""
 
     create: list[str] = field(default_factory=list)  # nodes
     delete: list[Object] = field(default_factory=list)  # pods
-    failed: list[Object] = field(default_factory=list)  # pods that ended and are replaced
+    failed: list[Object] = field(default_factory=list)  # finished pods, to be replaced
 
 
 class DaemonSetController(Controller):
@@ -55,7 +54,7 @@ class DaemonSetController(Controller):
     source = "pkg/controller/daemon/daemon_controller.go syncDaemonSet"
     watches = (
         For(DAEMON_SETS),
-        # heartbeats of nodes do not matter
+        # ignores heartbeats of nodes
         Watches(
             "nodes",
             changed=lambda old, node: (
@@ -82,14 +81,14 @@ class DaemonSetController(Controller):
             return Result("is gone")
         if meta.is_deleting(owner):
             return Result("is being deleted: does nothing")
-        past = history.History(self.client, self.caches[history.REVISIONS], owner)
-        current = await past.current()
+        revisions = history.History(self.client, self.caches[history.REVISIONS], owner)
+        current = await revisions.current()
         hash_ = history.hash_of(current)
         by_node = await self._pods_by_node(owner)
-        said = "waits until the cache shows what it did"
+        summary = "waits until the cache shows what it did"
         if self.expectations.satisfied(key):
-            said = await self._manage(key, owner, by_node, hash_)
-        await past.trim(
+            summary = await self._manage(key, owner, by_node, hash_)
+        await revisions.trim(
             owner["spec"].get("revisionHistoryLimit", 10),
             frozenset(
                 meta.labels_of(pod).get(history.HASH_LABEL, "")
@@ -98,10 +97,10 @@ class DaemonSetController(Controller):
             )
             | {hash_},
         )
-        wait = await self._write_status(owner, by_node, hash_)
-        return Result(said, wait)
+        wait = await self._sync_status(owner, by_node, hash_)
+        return Result(summary, wait)
 
-    # -- what is there --------------------------------------------------------------------------
+    # -- actual state ---------------------------------------------------------------------------
 
     async def _pods_by_node(self, owner: Object) -> dict[str, list[Object]]:
         by_node: dict[str, list[Object]] = {}
@@ -110,19 +109,24 @@ class DaemonSetController(Controller):
         return by_node
 
     def _should_run(self, owner: Object, node: Object) -> tuple[bool, bool]:
-        """(a pod should be started there, a pod that is there may stay)."""
+        """(whether a pod should be created on the node, whether an existing one may stay)."""
         spec = owner["spec"]["template"]["spec"]
         if spec.get("nodeName") and spec["nodeName"] != meta.name_of(node):
             return False, False
-        if not nodeselection.selects(spec, node):
+        required = nodeaffinity.required_of(spec)
+        if required is not None and not nodeaffinity.selects(
+            required, meta.name_of(node), meta.labels_of(node)
+        ):
             return False, False
         tolerations = _tolerations(spec)
-        if nodeselection.untolerated(tolerations, node, ("NoSchedule", "NoExecute")) is None:
-            return True, True
-        stays = nodeselection.untolerated(tolerations, node, ("NoExecute",)) is None
-        return False, stays
+        effects = {
+            taint["effect"]
+            for taint in node["spec"].get("taints") or ()
+            if not nodeaffinity.is_tolerated(taint, tolerations)
+        }
+        return effects <= {"PreferNoSchedule"}, "NoExecute" not in effects
 
-    # -- what is done ---------------------------------------------------------------------------
+    # -- actions --------------------------------------------------------------------------------
 
     async def _manage(
         self, key: str, owner: Object, by_node: dict[str, list[Object]], hash_: str
@@ -145,14 +149,14 @@ class DaemonSetController(Controller):
         async def create(number: int) -> None:
             await self._pod_control.create(owner, _pod(owner, creates[number], hash_))
 
-        made, failure, _ = await podcontrol.slow_start(len(creates), create)
-        if made < len(creates):
-            self.expectations.creation_observed(key, len(creates) - made)
+        created, failure, _ = await podcontrol.slow_start(len(creates), create)
+        if created < len(creates):
+            self.expectations.creation_observed(key, len(creates) - created)
         _, refusal = await self._pod_control.delete_all(key, owner, deletes, self.expectations)
         failure = failure or refusal
         if failure is not None:
             raise failure
-        return f"wants {self._desired(owner)}: creates {made}, deletes {len(deletes)}"
+        return f"wants {self._desired(owner)}: creates {created}, deletes {len(deletes)}"
 
     def _desired(self, owner: Object) -> int:
         return sum(1 for node in self._nodes.list() if self._should_run(owner, node)[0])
@@ -162,16 +166,16 @@ class DaemonSetController(Controller):
         known = set()
         for name, node in sorted((meta.name_of(node), node) for node in self._nodes.list()):
             known.add(name)
-            starts, stays = self._should_run(owner, node)
+            should_run, may_stay = self._should_run(owner, node)
             pods = by_node.get(name, [])
-            if starts and not pods:
+            if should_run and not pods:
                 plan.create.append(name)
-            elif stays:
+            elif may_stay:
                 self._keep_one(pods, plan)
             else:
                 plan.delete += [pod for pod in pods if not meta.is_deleting(pod)]
         for name, pods in by_node.items():
-            if name and name not in known:  # its node is gone and it was never bound
+            if name and name not in known:  # never bound, and the node is gone
                 plan.delete += [
                     pod for pod in pods
                     if not pod["spec"].get("nodeName") and not meta.is_deleting(pod)
@@ -179,7 +183,7 @@ class DaemonSetController(Controller):
         return plan
 
     def _keep_one(self, pods: list[Object], plan: Plan) -> None:
-        """Replace what ended; of several keep the oldest."""
+        """Plans to replace finished pods, and of several running ones to keep the oldest."""
         running = []
         for pod in pods:
             if meta.is_deleting(pod):
@@ -194,7 +198,7 @@ class DaemonSetController(Controller):
     def _plan_update(
         self, owner: Object, by_node: dict[str, list[Object]], hash_: str, plan: Plan
     ) -> None:
-        """RollingUpdate: delete old pods, as many at a time as may be missing."""
+        """Plans to delete old pods, as many at a time as RollingUpdate allows to be missing."""
         strategy = owner["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete" or plan.create or plan.delete:
             return
@@ -215,17 +219,17 @@ class DaemonSetController(Controller):
                 if not available:
                     unavailable += 1
                     if is_old and pod not in plan.failed:
-                        plan.delete.append(pod)  # it serves nobody: costs nothing
+                        plan.delete.append(pod)  # unavailable anyway
                 elif is_old:
                     old_available.append(pod)
         plan.delete += old_available[: max(0, limit - unavailable)]
 
     # -- the status -----------------------------------------------------------------------------
 
-    async def _write_status(
+    async def _sync_status(
         self, owner: Object, by_node: dict[str, list[Object]], hash_: str
     ) -> float:
-        """Write it if it is new; in how many seconds time alone will change it."""
+        """Writes the status if it changed; returns the seconds until time alone changes it."""
         now = self.kernel.now
         min_ready = owner["spec"].get("minReadySeconds") or 0
         counts = dict.fromkeys(
@@ -259,10 +263,7 @@ class DaemonSetController(Controller):
         if old.get("collisionCount") is not None:
             status["collisionCount"] = old["collisionCount"]
         if status != old:
-            await self.client.update(
-                DAEMON_SETS, meta.namespace_of(owner), meta.name_of(owner),
-                {**owner, "status": status}, subresource="status",
-            )  # fmt: skip
+            await self.update_status(DAEMON_SETS, owner, status)
         return wait
 
 
@@ -271,7 +272,7 @@ def _created(pod: Object) -> tuple[str, str]:
 
 
 def _node_of(pod: Object) -> str:
-    """Where it is, or where its affinity wants it."""
+    """The node a pod is bound to, or that its affinity names."""
     spec = pod["spec"]
     if spec.get("nodeName"):
         return str(spec["nodeName"])
@@ -285,29 +286,29 @@ def _node_of(pod: Object) -> str:
 
 
 def _tolerations(spec: Object) -> list[Object]:
-    wanted = list(_TOLERATED)
+    tolerated = list(_TOLERATED)
     if spec.get("hostNetwork"):
-        wanted.append((PREFIX + "network-unavailable", "NoSchedule"))
-    added = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
-    own = [item for item in spec.get("tolerations") or () if item not in added]
+        tolerated.append((PREFIX + "network-unavailable", "NoSchedule"))
+    added = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in tolerated]
+    own = [toleration for toleration in spec.get("tolerations") or () if toleration not in added]
     return [*own, *added]
 
 
 def _pod(owner: Object, node: str, hash_: str) -> Object:
-    """The template's pod, pinned to a node and labelled with its revision."""
+    """Builds a pod from the template, pinned to a node and labelled with the revision."""
     template = owner["spec"]["template"]
     pod = podcontrol.pod_from_template(template, owner)
     generation = meta.annotations_of(owner).get(GENERATION)
-    marks = {history.HASH_LABEL: hash_}
+    revision_labels = {history.HASH_LABEL: hash_}
     if generation:
-        marks[GENERATION_LABEL] = generation
-    pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **marks}
+        revision_labels[GENERATION_LABEL] = generation
+    pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **revision_labels}
     spec = template["spec"]
     affinity = dict(spec.get("affinity") or {})
     node_affinity = dict(affinity.get("nodeAffinity") or {})
-    here = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    node_name_fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
     node_affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
-        "nodeSelectorTerms": [{"matchFields": here}]
+        "nodeSelectorTerms": [{"matchFields": node_name_fields}]
     }
     affinity["nodeAffinity"] = node_affinity
     pod["spec"] = {**spec, "affinity": affinity, "tolerations": _tolerations(spec)}

@@ -1,4 +1,4 @@
-"""A cordoned node takes only pods that tolerate it.
+"""NodeUnschedulable: a cordoned node accepts only pods that tolerate its taint.
 
 Models kubernetes pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from controllers_app.runtime import nodeaffinity
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import UNRESOLVABLE, ClusterEvent, No, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
-from controllers_app.scheduler.plugins.taint_toleration import tolerated
 
 _TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _NO = No(("node(s) were unschedulable",), UNRESOLVABLE)
@@ -28,11 +28,14 @@ class NodeUnschedulable(Plugin):
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         if not node.unschedulable:
             return None
-        return None if tolerated(_TAINT, pod.spec.get("tolerations") or ()) else _NO
+        tolerations = pod.spec.get("tolerations") or ()
+        return None if nodeaffinity.is_tolerated(_TAINT, tolerations) else _NO
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """A node that is open and was not before."""
+        """Wakes for a node that was uncordoned or added."""
         if event.new is None:
             return True
-        was_open = event.old is not None and not event.old.get("spec", {}).get("unschedulable")
-        return not was_open and not event.new.get("spec", {}).get("unschedulable")
+        was_schedulable = event.old is not None and not event.old.get("spec", {}).get(
+            "unschedulable"
+        )
+        return not was_schedulable and not event.new.get("spec", {}).get("unschedulable")

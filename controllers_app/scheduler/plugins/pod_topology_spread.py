@@ -16,6 +16,7 @@ from typing import Any
 
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
+from controllers_app.runtime import nodeaffinity
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
     NODE_ADDED,
@@ -31,7 +32,6 @@ from controllers_app.scheduler.framework import (
     Plugin,
 )
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
-from controllers_app.scheduler.plugins import node_affinity
 from controllers_app.scheduler.plugins.taint_toleration import TaintToleration
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -222,8 +222,8 @@ class PodTopologySpread(Plugin):
     def _is_included(self, constraint: Constraint, pod: PodInfo, node: NodeInfo) -> bool:
         """nodeAffinityPolicy and nodeTaintsPolicy."""
         if constraint.honor_affinity:
-            required = node_affinity.required_of(pod)
-            if required is not None and not node_affinity.selects(required, node):
+            required = nodeaffinity.required_of(pod.spec)
+            if required and not nodeaffinity.selects(required, node.name, node.labels):
                 return False
         return not constraint.honor_taints or self._taints.filter((), pod, node) is None
 
