@@ -103,7 +103,7 @@ class DisruptionController(Controller):
             owner = self._owner(meta.namespace_of(pod), controller)
             if owner is None:
                 raise errors.internal(f"found no controllers for pod {meta.name_of(pod)!r}")
-            owners[meta.uid_of(owner)] = rules.wanted(owner)
+            owners[meta.uid_of(owner)] = rules.replicas_of(owner)
         return sum(owners.values())
 
     def _owner(self, namespace: str, controller: Object) -> Object | None:

@@ -1,8 +1,7 @@
-"""The replica set controller: as many matching pods as the spec wants.
+"""The replica set controller: keeps the desired number of matching pods.
 
-It counts from a census of its pods that is kept up at each change, so a reconcile does not walk
-all of them; it walks them only to adopt, release or delete. Between its own writes and their
-arrival in the cache it waits for what it expects.
+It reads counts that the informer updates at each change of a pod, and walks the pods only to adopt,
+release or delete. After its own writes it waits until the cache shows them (expectations).
 
 Models kubernetes pkg/controller/replicaset/replica_set.go and replica_set_utils.go.
 """
@@ -28,7 +27,7 @@ _CENSUS = "replicas"
 
 @dataclass(slots=True)
 class Tally:
-    """What a replica set has: counts of its active pods."""
+    """Counts of a replica set's active pods."""
 
     active: int = 0
     fully_labeled: int = 0
@@ -67,23 +66,22 @@ class ReplicaSetController(Controller):
         await self._claim(owner, selector)
         tally = self._tally(owner, selector)
         failure: errors.ApiError | None = None
-        said = _said_idle(owner, tally, needs_sync)
+        summary = _idle_summary(owner, tally, needs_sync)
         if needs_sync and not meta.is_deleting(owner):
-            said, failure = await self._manage(key, owner, tally)
+            summary, failure = await self._manage(key, owner, tally)
         status = self._status(owner, tally, failure)
         if await self._write_status(owner, status):
-            said += "; writes its status"
+            summary += "; writes its status"
         if failure is not None:
             raise failure
-        return Result(said, requeue_after=tally.wait)
+        return Result(summary, requeue_after=tally.wait)
 
-    # -- what is there --------------------------------------------------------------------------
+    # -- actual state ---------------------------------------------------------------------------
 
     async def _claim(self, owner: Object, selector: labels.Selector) -> None:
-        """Adopt and release, if the census says that there is something to adopt or release.
+        """Adopts and releases pods, if the counts show that there are any.
 
-        The cache shows the outcome later; until then the census still counts as before, which
-        `_tally` corrects by asking the selector.
+        The counts follow later, with the cache; until then `_tally` checks the selector itself.
         """
         namespace = meta.namespace_of(owner)
         uid = meta.uid_of(owner)
@@ -92,26 +90,28 @@ class ReplicaSetController(Controller):
             for active, _, pod_labels in self._pods.count(_CENSUS, uid)
         )
         orphans = indexes.ORPHANS + namespace
-        finds = not meta.is_deleting(owner) and any(
+        adoptable = not meta.is_deleting(owner) and any(
             active and selector.matches(dict(pod_labels))
             for active, _, pod_labels in self._pods.count(_CENSUS, orphans)
         )
-        if not (strays or finds):
+        if not (strays or adoptable):
             return
         claims = ownership.Claims(
             self.client, "pods", owner, self.resource,
             lambda pod: selector.matches(meta.labels_of(pod)),
         )  # fmt: skip
         groups = [self._pods.owned_by(uid)] if strays else []
-        if finds:
+        if adoptable:
             groups.append(self._pods.orphans(namespace))
         for group in groups:
             await claims.claim([pod for pod in list(group.values()) if podstate.is_active(pod)])
 
     def _tally(self, owner: Object, selector: labels.Selector) -> Tally:
-        """Count what the owner has, adoptable orphans included: they are adopted by now."""
+        """Counts the owner's pods, and matching orphans, which have just been adopted."""
         tally = Tally()
-        wanted = ((owner["spec"].get("template") or {}).get("metadata") or {}).get("labels") or {}
+        template_labels = ((owner["spec"].get("template") or {}).get("metadata") or {}).get(
+            "labels"
+        ) or {}
         uid = meta.uid_of(owner)
         groups = [uid]
         if not meta.is_deleting(owner):
@@ -128,7 +128,7 @@ class ReplicaSetController(Controller):
                 tally.active += count
                 if ready:
                     tally.ready += count
-                if all(pod_labels.get(name) == value for name, value in wanted.items()):
+                if all(pod_labels.get(name) == value for name, value in template_labels.items()):
                     tally.fully_labeled += count
         seconds = owner["spec"].get("minReadySeconds") or 0
         if seconds == 0:
@@ -138,39 +138,39 @@ class ReplicaSetController(Controller):
         return tally
 
     def _count_available(self, tally: Tally, uid: str, min_ready_seconds: int) -> None:
-        """With minReadySeconds time decides too, so that each pod must be looked at."""
+        """Counts available pods; with minReadySeconds that depends on the time and on each pod."""
         now = self.kernel.now
         soonest: int | None = None
         for pod in self._pods.owned_by(uid).values():
             if not podstate.is_active(pod):
                 continue
-            at = podstate.available_at(pod, min_ready_seconds)
-            if at is None:
+            available_at = podstate.available_at(pod, min_ready_seconds)
+            if available_at is None:
                 continue
-            if at < now:
+            if available_at < now:
                 tally.available += 1
-            elif soonest is None or at < soonest:
-                soonest = at
+            elif soonest is None or available_at < soonest:
+                soonest = available_at
         if soonest is not None:
             tally.wait = (soonest - now) / SECOND + 0.001
 
-    # -- what is done ---------------------------------------------------------------------------
+    # -- actions --------------------------------------------------------------------------------
 
     async def _manage(
         self, key: str, owner: Object, tally: Tally
     ) -> tuple[str, errors.ApiError | None]:
-        """Create or delete the difference, at most 500 at a time."""
-        wants = _replicas(owner)
-        head = f"wants {wants}, has {tally.active}"
-        if tally.active < wants:
-            count = min(wants - tally.active, BURST_REPLICAS)
-            said, failure = await self._create(key, owner, count)
-        elif tally.active > wants:
-            count = min(tally.active - wants, BURST_REPLICAS)
-            said, failure = await self._delete(key, owner, count)
+        """Creates or deletes the difference, at most 500 pods at a time."""
+        desired = _replicas(owner)
+        head = f"wants {desired}, has {tally.active}"
+        if tally.active < desired:
+            count = min(desired - tally.active, BURST_REPLICAS)
+            action, failure = await self._create(key, owner, count)
+        elif tally.active > desired:
+            count = min(tally.active - desired, BURST_REPLICAS)
+            action, failure = await self._delete(key, owner, count)
         else:
             return f"{head}: creates and deletes none", None
-        return f"{head}: {said}", failure
+        return f"{head}: {action}", failure
 
     async def _create(
         self, key: str, owner: Object, count: int
@@ -182,7 +182,7 @@ class ReplicaSetController(Controller):
             try:
                 await self._pod_control.create(owner, pod)
             except errors.ApiError as error:
-                # a namespace on its way out takes no more pods; expectations run out by themselves
+                # a terminating namespace accepts no pods; the expectations will expire
                 if not podcontrol.is_namespace_terminating(error):
                     raise
 
@@ -200,13 +200,15 @@ class ReplicaSetController(Controller):
             for pod in self._pods.owned_by(meta.uid_of(owner)).values()
             if podstate.is_active(pod)
         ]
-        doomed = podstate.first_to_delete(owned, count, self._related(owner), self.kernel.now)
-        self.expectations.expect_deletions(key, [meta.uid_of(pod) for pod in doomed])
-        deleted, failure = await self._pod_control.delete_all(key, owner, doomed, self.expectations)
+        victims = podstate.first_to_delete(owned, count, self._related(owner), self.kernel.now)
+        self.expectations.expect_deletions(key, [meta.uid_of(pod) for pod in victims])
+        deleted, failure = await self._pod_control.delete_all(
+            key, owner, victims, self.expectations
+        )
         return f"deletes {deleted}", failure
 
     def _related(self, owner: Object) -> list[Object]:
-        """Pods of all sets with the same controller: a deployment's old and new ones."""
+        """Returns the pods of all sets with the same controller, such as a deployment."""
         controller = meta.controller_of(owner)
         if controller is None:
             return list(self._pods.owned_by(meta.uid_of(owner)).values())
@@ -220,7 +222,7 @@ class ReplicaSetController(Controller):
     # -- the status -----------------------------------------------------------------------------
 
     def _status(self, owner: Object, tally: Tally, failure: errors.ApiError | None) -> Object:
-        """The new status. Counts that are zero are left out, as upstream's encoding does."""
+        """Returns the new status; omits counts of zero, as upstream's encoding does."""
         status: Object = {"replicas": tally.active}
         counts = {
             "fullyLabeledReplicas": tally.fully_labeled,
@@ -249,16 +251,13 @@ class ReplicaSetController(Controller):
         return status
 
     async def _write_status(self, owner: Object, status: Object) -> bool:
-        """Write it if anything in it is new; a stale cache is worth one more try."""
+        """Writes the status if it changed, again on the current object if the cache is stale."""
         if _same_status(owner.get("status") or {}, status):
             return False
         namespace, name = meta.namespace_of(owner), meta.name_of(owner)
         for attempt in range(STATUS_RETRIES + 1):
             try:
-                await self.client.update(
-                    self.resource, namespace, name, {**owner, "status": status},
-                    subresource="status",
-                )  # fmt: skip
+                await self.update_status(self.resource, owner, status)
             except errors.ApiError:
                 if attempt == STATUS_RETRIES:
                     raise
@@ -274,11 +273,11 @@ def _replicas(owner: Object) -> int:
 
 
 def _same_status(old: Object, new: Object) -> bool:
-    """Equal, where a missing count is a zero."""
+    """Whether the statuses are equal; a missing count is zero."""
     return {k: v for k, v in old.items() if v} == {k: v for k, v in new.items() if v}
 
 
-def _said_idle(owner: Object, tally: Tally, needs_sync: bool) -> str:
+def _idle_summary(owner: Object, tally: Tally, needs_sync: bool) -> str:
     head = f"wants {_replicas(owner)}, has {tally.active}"
     if not needs_sync:
         return f"{head}: waits until the cache shows what it did"

@@ -1,4 +1,4 @@
-"""The replication controller controller: the replica set's older kin, with a plain selector.
+"""The replication controller manager: the replica set controller with a map selector.
 
 Models kubernetes pkg/controller/replication/replication_controller.go, which adapts the replica
 set controller in the same way.

@@ -21,7 +21,7 @@ class TtlAfterFinishedController(Controller):
         For(
             jobs.JOBS,
             on=ADDED | UPDATED,
-            when=lambda job: "ttlSecondsAfterFinished" in job["spec"] and jobs.is_over(job),
+            when=lambda job: "ttlSecondsAfterFinished" in job["spec"] and jobs.is_finished(job),
         ),
     )
 

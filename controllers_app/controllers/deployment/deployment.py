@@ -1,7 +1,7 @@
-"""The deployment controller: replica sets of the current template in the wanted number.
+"""The deployment controller: keeps replica sets of the current template at the desired size.
 
-What to do in one reconcile is decided here; how is in deployment_sync and deployment_strategies,
-the arithmetic in deployment_rules, the status in deployment_status.
+This module decides what one reconcile does. sync.py and strategies.py do it, rules.py has the
+arithmetic, progress.py the status.
 
 Models kubernetes pkg/controller/deployment/deployment_controller.go.
 """
@@ -56,11 +56,11 @@ class DeploymentController(Controller):
         wait = statuses.seconds_to_deadline(
             rollout.deployment, rollout.deployment.get("status") or {}, self.kernel.now
         )
-        # a deadline is no reason for a fast clock to hurry: nothing is under way until then
-        return Result(_said(rollout), requeue_after=wait, background=True)
+        # background: nothing happens before the deadline, so a fast clock need not jump to it
+        return Result(_summary(rollout), requeue_after=wait, background=True)
 
     async def _decide(self, rollout: Rollout) -> None:
-        """Which of upstream's ways applies: deleted, paused, scaled, recreate or rolling."""
+        """Handles the first case that applies: deleted, paused, scaled, rolling or recreate."""
         deployment = rollout.deployment
         if meta.is_deleting(deployment):
             await rollout.sync_revision(create=False)
@@ -93,8 +93,8 @@ class DeploymentController(Controller):
         await rollout.scale_to_deployment()
 
     async def _is_scaled(self, rollout: Rollout) -> bool:
-        """The deployment's size is not the one its active replica sets remember."""
-        size = rules.wanted(rollout.deployment)
+        """Whether an active replica set's annotation differs from the deployment's size."""
+        size = rules.replicas_of(rollout.deployment)
         return any(rules.desired_of(item) not in (None, size) for item in rules.active(rollout.all))
 
     async def _write_counts(self, rollout: Rollout) -> None:
@@ -103,27 +103,27 @@ class DeploymentController(Controller):
         )
 
     async def _check_paused(self, rollout: Rollout) -> None:
-        """Note a pause or its end, so that time spent paused is not held against the rollout."""
+        """Records a pause or its end, so that paused time does not count as lack of progress."""
         deployment = rollout.deployment
         if not statuses.has_deadline(deployment):
             return
         current = statuses.progressing_of(deployment)
         if current is not None and current["reason"] == statuses.TIMED_OUT:
             return
-        noted = current is not None and current["reason"] == statuses.PAUSED
+        known_paused = current is not None and current["reason"] == statuses.PAUSED
         paused = bool(deployment["spec"].get("paused"))
-        if paused == noted:
+        if paused == known_paused:
             return
         reason = statuses.PAUSED if paused else statuses.RESUMED
         word = "paused" if paused else "resumed"
-        found = statuses.condition(
+        condition = statuses.condition(
             statuses.PROGRESSING, "Unknown", reason, f"Deployment is {word}", self.kernel.now
         )
-        status = statuses.with_condition(deployment.get("status") or {}, found)
+        status = statuses.with_condition(deployment.get("status") or {}, condition)
         await rollout.update_deployment({**deployment, "status": status})
 
     async def _refuse_everything(self, deployment: Object) -> Result:
-        """An empty selector would match every pod of the namespace."""
+        """Warns about an empty selector, which would match every pod of the namespace."""
         self.recorder.event(
             deployment, "Warning", "SelectingAll",
             "This deployment is selecting all pods. A non-empty selector is required.",
@@ -138,11 +138,11 @@ class DeploymentController(Controller):
         return Result("selects every pod: does nothing")
 
     async def _claim(self, deployment: Object) -> list[Object]:
-        """The replica sets that are this deployment's, after adopting and releasing."""
+        """Returns the deployment's replica sets, after adopting and releasing."""
         return await ownership.claim(self.client, self._sets, deployment, DEPLOYMENTS)
 
     def _recreated(self, pod: Object) -> tuple[str, ...]:
-        """The deployment that recreates its pods, when this was the last of the old ones."""
+        """The key of a Recreate deployment whose last old pod this was, if it was."""
         controller = meta.controller_of(pod)
         if controller is None or controller["kind"] != "ReplicaSet":
             return ()
@@ -159,10 +159,10 @@ class DeploymentController(Controller):
         return (meta.key_of(deployment),)
 
 
-def _said(rollout: Rollout) -> str:
+def _summary(rollout: Rollout) -> str:
     deployment = rollout.deployment
     head = (
-        f"wants {rules.wanted(deployment)}, has {rules.total(rollout.all, 'replicas')}"
+        f"wants {rules.replicas_of(deployment)}, has {rules.total(rollout.all, 'replicas')}"
         f" ({rules.total(rollout.all, 'availableReplicas')} available)"
     )
-    return f"{head}: {'; '.join(rollout.did) or 'nothing to do'}"
+    return f"{head}: {'; '.join(rollout.actions) or 'nothing to do'}"

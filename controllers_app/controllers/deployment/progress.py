@@ -38,7 +38,7 @@ def condition(kind: str, status: str, reason: str, message: str, now: int) -> Ob
 
 
 def with_condition(status: Object, new: Object) -> Object:
-    """The status with that condition, unless its status and reason are already so."""
+    """Sets the condition in the status, unless it has that status and reason already."""
     known = conditions.find(status, new["type"])
     if known is not None and known["status"] == new["status"]:
         if known["reason"] == new["reason"]:
@@ -70,7 +70,7 @@ def has_deadline(deployment: Object) -> bool:
 
 
 def counts(deployment: Object, sets: Sequence[Object], new: Object | None, now: int) -> Object:
-    """The counts, with Available set and all other conditions as they were."""
+    """Returns the status with new counts and Available; other conditions are kept."""
     available = rules.total(sets, "availableReplicas")
     numbers = {
         "observedGeneration": deployment["metadata"].get("generation", 0),
@@ -78,7 +78,7 @@ def counts(deployment: Object, sets: Sequence[Object], new: Object | None, now: 
         "updatedReplicas": rules.count_of(new, "replicas") if new is not None else 0,
         "readyReplicas": rules.total(sets, "readyReplicas"),
         "availableReplicas": available,
-        "unavailableReplicas": max(0, rules.total_wanted(sets) - available),
+        "unavailableReplicas": max(0, rules.total_replicas(sets) - available),
     }
     status: Object = {name: number for name, number in numbers.items() if number}
     old = deployment.get("status") or {}
@@ -86,65 +86,67 @@ def counts(deployment: Object, sets: Sequence[Object], new: Object | None, now: 
         status["conditions"] = old["conditions"]
     if old.get("collisionCount") is not None:
         status["collisionCount"] = old["collisionCount"]
-    if available >= rules.wanted(deployment) - rules.max_unavailable(deployment):
-        found = condition(
+    if available >= rules.replicas_of(deployment) - rules.max_unavailable(deployment):
+        available_condition = condition(
             AVAILABLE, "True", "MinimumReplicasAvailable",
             "Deployment has minimum availability.", now,
         )  # fmt: skip
     else:
-        found = condition(
+        available_condition = condition(
             AVAILABLE, "False", "MinimumReplicasUnavailable",
             "Deployment does not have minimum availability.", now,
         )  # fmt: skip
-    return with_condition(status, found)
+    return with_condition(status, available_condition)
 
 
 def rollout(deployment: Object, sets: Sequence[Object], new: Object | None, now: int) -> Object:
-    """The status while a rollout goes on: with Progressing and ReplicaFailure judged anew."""
+    """Returns the status during a rollout: with Progressing and ReplicaFailure updated too."""
     status = counts(deployment, sets, new, now)
     if not has_deadline(deployment):
         status = without_condition(status, PROGRESSING)
     else:
-        status = _judge_progress(deployment, status, new, now)
+        status = _with_progress(deployment, status, new, now)
     failure = _replica_failure(sets, new)
     if failure is None:
         return without_condition(status, REPLICA_FAILURE)
     return with_condition(status, failure)
 
 
-def _judge_progress(deployment: Object, status: Object, new: Object | None, now: int) -> Object:
+def _with_progress(deployment: Object, status: Object, new: Object | None, now: int) -> Object:
     current = progressing_of(deployment)
     if (
         status.get("replicas", 0) == status.get("updatedReplicas", 0)
         and current is not None
         and current["reason"] == NEW_SET_AVAILABLE
     ):
-        return status  # the rollout was complete before: what happens now is no progress of it
+        return status  # the rollout completed earlier: later changes are not its progress
     if new is not None:
         subject = f'ReplicaSet "{meta.name_of(new)}"'
     else:
         subject = f'Deployment "{meta.name_of(deployment)}"'
     if is_complete(deployment, status):
-        done = f"{subject} has successfully progressed."
-        return with_condition(status, condition(PROGRESSING, "True", NEW_SET_AVAILABLE, done, now))
+        message = f"{subject} has successfully progressed."
+        return with_condition(
+            status, condition(PROGRESSING, "True", NEW_SET_AVAILABLE, message, now)
+        )
     if _has_progressed(deployment, status):
-        going = condition(
+        progressing = condition(
             PROGRESSING, "True", "ReplicaSetUpdated", f"{subject} is progressing.", now
         )
         if current is not None:
             if current["status"] == "True":
-                going["lastTransitionTime"] = current["lastTransitionTime"]
+                progressing["lastTransitionTime"] = current["lastTransitionTime"]
             status = without_condition(status, PROGRESSING)
-        return with_condition(status, going)
+        return with_condition(status, progressing)
     if _has_timed_out(deployment, status, now):
-        late = f"{subject} has timed out progressing."
-        return with_condition(status, condition(PROGRESSING, "False", TIMED_OUT, late, now))
+        message = f"{subject} has timed out progressing."
+        return with_condition(status, condition(PROGRESSING, "False", TIMED_OUT, message, now))
     return status
 
 
 def is_complete(deployment: Object, status: Object) -> bool:
-    """All replicas are of the new template, available, and no others are left."""
-    replicas = rules.wanted(deployment)
+    """All replicas have the new template and are available, and no old ones are left."""
+    replicas = rules.replicas_of(deployment)
     return bool(
         status.get("updatedReplicas", 0) == replicas
         and status.get("replicas", 0) == replicas
@@ -154,17 +156,17 @@ def is_complete(deployment: Object, status: Object) -> bool:
 
 
 def _has_progressed(deployment: Object, status: Object) -> bool:
-    """More updated, fewer old, more ready or more available replicas than last time."""
+    """More updated, ready or available replicas, or fewer old ones, than in the last status."""
     before = deployment.get("status") or {}
 
-    def olds(of: Object) -> int:
-        return int(of.get("replicas", 0)) - int(of.get("updatedReplicas", 0))
+    def old_replicas(counts: Object) -> int:
+        return int(counts.get("replicas", 0)) - int(counts.get("updatedReplicas", 0))
 
     grew = any(
         status.get(name, 0) > before.get(name, 0)
         for name in ("updatedReplicas", "readyReplicas", "availableReplicas")
     )
-    return grew or olds(status) < olds(before)
+    return grew or old_replicas(status) < old_replicas(before)
 
 
 def _has_timed_out(deployment: Object, status: Object, now: int) -> bool:
@@ -182,7 +184,7 @@ def _deadline(deployment: Object, current: Object) -> int:
 
 
 def seconds_to_deadline(deployment: Object, status: Object, now: int) -> float:
-    """When to look again for lack of progress; 0 when there is no need."""
+    """Seconds until the progress deadline; 0 when there is none."""
     if not has_deadline(deployment) or is_complete(deployment, status):
         return 0.0
     current = conditions.find(status, PROGRESSING)
@@ -192,16 +194,16 @@ def seconds_to_deadline(deployment: Object, status: Object, now: int) -> float:
 
 
 def _replica_failure(sets: Sequence[Object], new: Object | None) -> Object | None:
-    """A replica set's failure, the new one's first, as a condition of the deployment."""
+    """Returns the first ReplicaFailure, the new set's first, as the deployment's condition."""
     for item in [new, *sets] if new is not None else sets:
-        found = conditions.find(item.get("status"), REPLICA_FAILURE)
-        if found is not None:
+        failure = conditions.find(item.get("status"), REPLICA_FAILURE)
+        if failure is not None:
             return {
                 "type": REPLICA_FAILURE,
-                "status": found["status"],
-                "lastUpdateTime": found["lastTransitionTime"],
-                "lastTransitionTime": found["lastTransitionTime"],
-                "reason": found.get("reason", ""),
-                "message": found.get("message", ""),
+                "status": failure["status"],
+                "lastUpdateTime": failure["lastTransitionTime"],
+                "lastTransitionTime": failure["lastTransitionTime"],
+                "reason": failure.get("reason", ""),
+                "message": failure.get("message", ""),
             }
     return None

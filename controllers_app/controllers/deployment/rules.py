@@ -32,19 +32,19 @@ NO_LIMIT = 2**31 - 1
 # -- sizes --------------------------------------------------------------------------------------
 
 
-def wanted(workload: Object) -> int:
-    """spec.replicas; one when it is not given."""
+def replicas_of(workload: Object) -> int:
+    """spec.replicas; 1 when it is not set."""
     replicas = workload["spec"].get("replicas")
     return 1 if replicas is None else int(replicas)
 
 
 def count_of(obj: Object, name: str) -> int:
-    """A number of the status, 0 when it is left out."""
+    """A count of the status; 0 when it is omitted."""
     return int((obj.get("status") or {}).get(name) or 0)
 
 
-def total_wanted(sets: Iterable[Object]) -> int:
-    return sum(wanted(item) for item in sets)
+def total_replicas(sets: Iterable[Object]) -> int:
+    return sum(replicas_of(item) for item in sets)
 
 
 def total(sets: Iterable[Object], name: str) -> int:
@@ -62,16 +62,16 @@ def max_surge(deployment: Object) -> int:
 
 
 def max_unavailable(deployment: Object) -> int:
-    replicas = wanted(deployment)
+    replicas = replicas_of(deployment)
     if not is_rolling(deployment) or replicas == 0:
         return 0
     return min(_fenceposts(deployment)[1], replicas)
 
 
 def _fenceposts(deployment: Object) -> tuple[int, int]:
-    """(surge, unavailable) as numbers: a surge is rounded up, an absence down, never both 0."""
+    """(max surge, max unavailable) as numbers: rounded up and down, never both 0."""
     rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
-    replicas = wanted(deployment)
+    replicas = replicas_of(deployment)
     surge = scaled_value(rolling.get("maxSurge", "25%"), replicas, up=True)
     unavailable = scaled_value(rolling.get("maxUnavailable", "25%"), replicas, up=False)
     if surge == 0 and unavailable == 0:
@@ -80,7 +80,7 @@ def _fenceposts(deployment: Object) -> tuple[int, int]:
 
 
 def scaled_value(value: Any, of: int, *, up: bool) -> int:
-    """An IntOrString: a number as it is, a percentage of `of` rounded up or down."""
+    """The value of an IntOrString: a number, or a percentage of `of` rounded up or down."""
     if isinstance(value, str):
         percent = int(value.rstrip("%") or 0)
         return math.ceil(percent * of / 100) if up else percent * of // 100
@@ -88,19 +88,19 @@ def scaled_value(value: Any, of: int, *, up: bool) -> int:
 
 
 def new_set_size(deployment: Object, sets: Iterable[Object], new: Object) -> int:
-    """How large the new replica set may be now."""
-    replicas = wanted(deployment)
+    """The size the new replica set may have now."""
+    replicas = replicas_of(deployment)
     if not is_rolling(deployment):
         return replicas
-    room = replicas + max_surge(deployment) - total_wanted(sets)
+    room = replicas + max_surge(deployment) - total_replicas(sets)
     if room <= 0:
-        return wanted(new)
-    return wanted(new) + min(room, replicas - wanted(new))
+        return replicas_of(new)
+    return replicas_of(new) + min(room, replicas - replicas_of(new))
 
 
 def proportion(deployment: Object, item: Object, to_add: int, added: int) -> int:
-    """How much of a scaling falls to one replica set, by its share of the whole."""
-    if wanted(item) == 0 or to_add in (0, added):
+    """The change of one replica set in a proportional scaling."""
+    if replicas_of(item) == 0 or to_add in (0, added):
         return 0
     share = _fraction(deployment, item)
     allowed = to_add - added
@@ -108,23 +108,23 @@ def proportion(deployment: Object, item: Object, to_add: int, added: int) -> int
 
 
 def _fraction(deployment: Object, item: Object) -> int:
-    if wanted(deployment) == 0:
-        return -wanted(item)
+    if replicas_of(deployment) == 0:
+        return -replicas_of(item)
     before = _number(meta.annotations_of(item).get(MAX_REPLICAS)) or count_of(
         deployment, "replicas"
     )
     if before == 0:
         return 0
-    size = wanted(item) * (wanted(deployment) + max_surge(deployment)) / before
-    return int(size + 0.5) - wanted(item)
+    size = replicas_of(item) * (replicas_of(deployment) + max_surge(deployment)) / before
+    return int(size + 0.5) - replicas_of(item)
 
 
 # -- which replica set is which -----------------------------------------------------------------
 
 
 def active(sets: Iterable[Object]) -> list[Object]:
-    """Those that want pods."""
-    return [item for item in sets if wanted(item) > 0]
+    """The replica sets whose desired size is not 0."""
+    return [item for item in sets if replicas_of(item) > 0]
 
 
 def oldest_first(sets: Iterable[Object]) -> list[Object]:
@@ -136,9 +136,9 @@ def _age_key(item: Object) -> tuple[str, str]:
 
 
 def by_size(sets: Iterable[Object], *, newest_first: bool) -> list[Object]:
-    """Largest first; among equals the newest or the oldest."""
+    """Largest first; of equal ones the newest or the oldest first."""
     aged = sorted(sets, key=_age_key, reverse=newest_first)
-    return sorted(aged, key=wanted, reverse=True)
+    return sorted(aged, key=replicas_of, reverse=True)
 
 
 def by_revision(sets: Iterable[Object]) -> list[Object]:
@@ -155,11 +155,11 @@ def find_new(deployment: Object, sets: Iterable[Object]) -> Object | None:
 
 
 def active_or_latest(new: Object | None, old: Sequence[Object]) -> Object | None:
-    """The one replica set to scale; None when several are active and must share."""
-    found = active([*old, new] if new is not None else old)
-    if len(found) == 1:
-        return found[0]
-    if found:
+    """The only replica set to scale; None when several are active."""
+    active_sets = active([*old, new] if new is not None else old)
+    if len(active_sets) == 1:
+        return active_sets[0]
+    if active_sets:
         return None
     if new is not None:
         return new
@@ -167,16 +167,16 @@ def active_or_latest(new: Object | None, old: Sequence[Object]) -> Object | None
 
 
 def is_saturated(deployment: Object, item: Object | None) -> bool:
-    """It has and wants all that the deployment wants."""
+    """Whether the replica set has the deployment's size and all its pods are available."""
     if item is None:
         return False
-    replicas = wanted(deployment)
+    replicas = replicas_of(deployment)
     desired = _number(meta.annotations_of(item).get(DESIRED_REPLICAS), -1)
-    return desired == wanted(item) == count_of(item, "availableReplicas") == replicas
+    return desired == replicas_of(item) == count_of(item, "availableReplicas") == replicas
 
 
 def same_template(left: Object, right: Object) -> bool:
-    """Equal but for the hash label."""
+    """Whether the templates are equal apart from the hash label."""
     if left["spec"] != right["spec"] and _canonical(left["spec"]) != _canonical(right["spec"]):
         return False
     return bool(_template_metadata(left) == _template_metadata(right))
@@ -191,7 +191,7 @@ def _template_metadata(template: Object) -> Any:
 
 
 def _canonical(value: Any) -> Any:
-    """Without what is null or empty: upstream's semantic equality does not tell them apart."""
+    """Drops null and empty values, which upstream's semantic equality ignores."""
     if isinstance(value, dict):
         slim = {name: _canonical(item) for name, item in value.items()}
         return {name: item for name, item in slim.items() if item not in (None, {}, [], "")}
@@ -204,7 +204,7 @@ def _canonical(value: Any) -> Any:
 
 
 def revision_of(item: Object) -> int:
-    """The replica set's revision, 0 when it has none or a wrong one."""
+    """The replica set's revision; 0 when it is missing or invalid."""
     return _number(meta.annotations_of(item).get(REVISION))
 
 
@@ -216,13 +216,13 @@ def _number(text: str | None, default: int = 0) -> int:
 
 
 def desired_of(item: Object) -> int | None:
-    """The deployment's size when it last scaled this replica set."""
+    """The deployment's size when it last scaled this replica set, from the annotation."""
     text = meta.annotations_of(item).get(DESIRED_REPLICAS)
     return None if text is None else _number(text)
 
 
 def replicas_annotations(deployment: Object) -> dict[str, str]:
-    replicas = wanted(deployment)
+    replicas = replicas_of(deployment)
     return {
         DESIRED_REPLICAS: str(replicas),
         MAX_REPLICAS: str(replicas + max_surge(deployment)),
@@ -232,7 +232,7 @@ def replicas_annotations(deployment: Object) -> dict[str, str]:
 def new_set_annotations(
     deployment: Object, known: dict[str, str], revision: int, *, exists: bool
 ) -> dict[str, str]:
-    """What the new replica set's annotations should be, given those it has."""
+    """Returns the annotations of the new replica set, given its present ones."""
     out = dict(known)
     for name, value in meta.annotations_of(deployment).items():
         if name not in NOT_COPIED:
@@ -249,7 +249,7 @@ def new_set_annotations(
 
 
 def _history(history: str, revision: str) -> str:
-    """Add a revision that the replica set had; drop the oldest ones when it gets too long."""
+    """Adds a former revision of the replica set; drops the oldest ones when it gets too long."""
     revisions = [item for item in history.split(",") if item]
     revisions.append(revision)
     while len(revisions) > 1 and len(",".join(revisions)) > REVISION_HISTORY_CHARS_MAX:

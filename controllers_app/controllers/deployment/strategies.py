@@ -1,6 +1,6 @@
-"""How a deployment gets from its old template to the new one: RollingUpdate and Recreate.
+"""The strategies of a deployment: RollingUpdate and Recreate.
 
-Each call takes as many steps as may be taken now; the next change in the cluster brings the next.
+Each call does all that is allowed now; the next change in the cluster triggers the next call.
 
 Models kubernetes pkg/controller/deployment/rolling.go and recreate.go.
 """
@@ -18,15 +18,15 @@ from controllers_app.controllers.workload import podstate
 
 
 async def roll(rollout: Rollout) -> None:
-    """RollingUpdate: first grow the new replica set, and only when it cannot, shrink the old."""
+    """RollingUpdate: scale the new replica set up or, if that cannot be, the old ones down."""
     await rollout.sync_revision(create=True)
-    if await _grow_new(rollout) or await _shrink_old(rollout):
+    if await _scale_up_new(rollout) or await _scale_down_old(rollout):
         return
     await _clean_if_complete(rollout)
 
 
 async def recreate(rollout: Rollout, pods: Iterable[Object]) -> None:
-    """Recreate: no pod of the new template before the last of the old is gone."""
+    """Recreate: create new pods only after the last old pod is gone."""
     await rollout.sync_revision(create=False)
     scaled = False
     for item in rules.active(rollout.old):
@@ -36,7 +36,7 @@ async def recreate(rollout: Rollout, pods: Iterable[Object]) -> None:
     if rollout.new is None:
         await rollout.sync_revision(create=True)
     if rollout.new is not None:
-        await rollout.scale(rollout.new, rules.wanted(rollout.deployment))
+        await rollout.scale(rollout.new, rules.replicas_of(rollout.deployment))
     await _clean_if_complete(rollout)
 
 
@@ -46,53 +46,54 @@ async def _clean_if_complete(rollout: Rollout) -> None:
         await rollout.clean_history()
 
 
-async def _grow_new(rollout: Rollout) -> bool:
+async def _scale_up_new(rollout: Rollout) -> bool:
     new = rollout.new
     if new is None:
         return False
     size = min(
-        rules.new_set_size(rollout.deployment, rollout.all, new), rules.wanted(rollout.deployment)
+        rules.new_set_size(rollout.deployment, rollout.all, new),
+        rules.replicas_of(rollout.deployment),
     )
     return await rollout.scale(new, size)
 
 
-async def _shrink_old(rollout: Rollout) -> bool:
-    """Take away what may be missing: unhealthy replicas first, since they serve nobody."""
+async def _scale_down_old(rollout: Rollout) -> bool:
+    """Scales old replica sets down by what may be unavailable, unhealthy replicas first."""
     deployment = rollout.deployment
     new = rollout.new
-    if new is None or rules.total_wanted(rollout.old) == 0:
+    if new is None or rules.total_replicas(rollout.old) == 0:
         return False
-    least = rules.wanted(deployment) - rules.max_unavailable(deployment)
-    new_unavailable = rules.wanted(new) - rules.count_of(new, "availableReplicas")
-    may_go = rules.total_wanted(rollout.all) - least - new_unavailable
-    if may_go <= 0:
+    min_available = rules.replicas_of(deployment) - rules.max_unavailable(deployment)
+    new_unavailable = rules.replicas_of(new) - rules.count_of(new, "availableReplicas")
+    max_cleanup = rules.total_replicas(rollout.all) - min_available - new_unavailable
+    if max_cleanup <= 0:
         return False
-    cleaned = await _drop_unhealthy(rollout, may_go)
-    shrunk = await _drop_available(rollout, least)
-    return cleaned + shrunk > 0
+    unhealthy = await _scale_down_unhealthy(rollout, max_cleanup)
+    available = await _scale_down_available(rollout, min_available)
+    return unhealthy + available > 0
 
 
-async def _drop_unhealthy(rollout: Rollout, may_go: int) -> int:
+async def _scale_down_unhealthy(rollout: Rollout, max_cleanup: int) -> int:
     dropped = 0
     for item in rules.oldest_first(rules.active(rollout.old)):
-        if dropped >= may_go:
+        if dropped >= max_cleanup:
             break
-        unhealthy = rules.wanted(item) - rules.count_of(item, "availableReplicas")
-        count = min(may_go - dropped, unhealthy)
+        unhealthy = rules.replicas_of(item) - rules.count_of(item, "availableReplicas")
+        count = min(max_cleanup - dropped, unhealthy)
         if count > 0:
-            await rollout.scale(item, rules.wanted(item) - count)
+            await rollout.scale(item, rules.replicas_of(item) - count)
             dropped += count
     return dropped
 
 
-async def _drop_available(rollout: Rollout, least: int) -> int:
-    may_go = rules.total(rollout.all, "availableReplicas") - least
+async def _scale_down_available(rollout: Rollout, min_available: int) -> int:
+    max_cleanup = rules.total(rollout.all, "availableReplicas") - min_available
     dropped = 0
     for item in rules.oldest_first(rules.active(rollout.old)):
-        if dropped >= may_go:
+        if dropped >= max_cleanup:
             break
-        count = min(rules.wanted(item), may_go - dropped)
-        await rollout.scale(item, rules.wanted(item) - count)
+        count = min(rules.replicas_of(item), max_cleanup - dropped)
+        await rollout.scale(item, rules.replicas_of(item) - count)
         dropped += count
     return dropped
 

@@ -1,8 +1,7 @@
-"""One reconcile of a deployment: its new and old replica sets, and what may be done to them.
+"""One reconcile of a deployment: its new and old replica sets, and the operations on them.
 
-A Rollout lives for one reconcile. It carries the deployment as last written, so that several
-writes in one reconcile do not conflict with each other, and notes in one word or two each thing it
-did.
+A Rollout exists for one reconcile. It keeps the deployment as last written, so that several writes
+of one reconcile do not conflict, and lists its actions for the summary.
 
 Models kubernetes pkg/controller/deployment/sync.go.
 """
@@ -25,7 +24,7 @@ REPLICA_SETS = "replicasets.apps"
 
 
 class Rollout:
-    """`old` are the replica sets of other templates, `new` the one of the current template."""
+    """`new` is the replica set of the current template, `old` are the others."""
 
     def __init__(
         self,
@@ -39,7 +38,7 @@ class Rollout:
         self.deployment = deployment
         self.new = rules.find_new(deployment, sets)
         self.old = [item for item in sets if item is not self.new]
-        self.did: list[str] = []
+        self.actions: list[str] = []
         self._kernel = kernel
         self._client = client
         self._recorder = recorder
@@ -53,8 +52,8 @@ class Rollout:
     # -- the new replica set --------------------------------------------------------------------
 
     async def sync_revision(self, *, create: bool) -> None:
-        """Give the new replica set the highest revision and the deployment's annotations; with
-        `create`, make it if there is none."""
+        """Gives the new replica set the highest revision and the deployment's annotations; with
+        `create`, creates it if there is none."""
         revision = max((rules.revision_of(item) for item in self.old), default=0) + 1
         if self.new is not None:
             await self._update_new(self.new, revision)
@@ -72,7 +71,7 @@ class Rollout:
             else:
                 changed = meta.without_path(changed, ("spec", "minReadySeconds"))
             self.new = await self._update_set(changed)
-            self.did.append(f"updates {meta.name_of(new)}")
+            self.actions.append(f"updates {meta.name_of(new)}")
             return
         message = f'Found new replica set "{meta.name_of(new)}"'
         first = statuses.progressing_of(self.deployment) is None
@@ -81,7 +80,7 @@ class Rollout:
         )
 
     async def _note_revision(self, revision: str, reason: str, message: str) -> None:
-        """Copy the revision to the deployment, and say how its new replica set came about."""
+        """Copies the revision to the deployment, and sets Progressing if there is a reason."""
         deployment = self.deployment
         changed = deployment
         if meta.annotations_of(deployment).get(rules.REVISION) != revision:
@@ -93,10 +92,12 @@ class Rollout:
             await self.update_deployment(changed)
 
     def _with_progress(self, deployment: Object, status: str, reason: str, message: str) -> Object:
-        found = statuses.condition(statuses.PROGRESSING, status, reason, message, self._kernel.now)
+        condition = statuses.condition(
+            statuses.PROGRESSING, status, reason, message, self._kernel.now
+        )
         return {
             **deployment,
-            "status": statuses.with_condition(deployment.get("status") or {}, found),
+            "status": statuses.with_condition(deployment.get("status") or {}, condition),
         }
 
     async def _create_new(self, revision: int) -> None:
@@ -107,20 +108,20 @@ class Rollout:
             created = await self._client.create(REPLICA_SETS, self._namespace, body)
         except errors.ApiError as error:
             if error.reason != "AlreadyExists":
-                await self._refused(name, error)
+                await self._record_create_failure(name, error)
                 raise
-            created = await self._found_instead(name, error)
+            created = await self._use_existing(name, error)
             existed = True
         self.new = created
-        if not existed and rules.wanted(created) > 0:
-            size = rules.wanted(created)
-            self._scaled("up", name, 0, size)
-            self.did.append(f"creates {name} with {size}")
+        if not existed and rules.replicas_of(created) > 0:
+            size = rules.replicas_of(created)
+            self._scaling_event("up", name, 0, size)
+            self.actions.append(f"creates {name} with {size}")
         reason = "" if existed else "NewReplicaSetCreated"
         await self._note_revision(str(revision), reason, f'Created new replica set "{name}"')
 
     def _new_set(self, revision: int) -> Object:
-        """The replica set of the current template, named and labelled by its hash."""
+        """Returns a replica set for the current template, named and labelled by its hash."""
         deployment = self.deployment
         spec = deployment["spec"]
         collisions = (deployment.get("status") or {}).get("collisionCount")
@@ -150,20 +151,22 @@ class Rollout:
         body["spec"]["replicas"] = rules.new_set_size(deployment, [*self.old, body], body)
         return body
 
-    async def _found_instead(self, name: str, error: errors.ApiError) -> Object:
-        """The name is taken: by the set this deployment made before, or by a hash collision."""
+    async def _use_existing(self, name: str, error: errors.ApiError) -> Object:
+        """Returns the deployment's own set of that name; counts a hash collision and raises."""
         deployment = self.deployment
-        found = await self._client.get(REPLICA_SETS, self._namespace, name)
-        controller = meta.controller_of(found)
+        existing = await self._client.get(REPLICA_SETS, self._namespace, name)
+        controller = meta.controller_of(existing)
         ours = controller is not None and controller["uid"] == meta.uid_of(deployment)
-        if ours and rules.same_template(found["spec"]["template"], deployment["spec"]["template"]):
-            return found
+        if ours and rules.same_template(
+            existing["spec"]["template"], deployment["spec"]["template"]
+        ):
+            return existing
         count = ((deployment.get("status") or {}).get("collisionCount") or 0) + 1
         path = ("status", "collisionCount")
         await self.update_deployment(meta.with_path(deployment, path, count))
         raise error
 
-    async def _refused(self, name: str, error: errors.ApiError) -> None:
+    async def _record_create_failure(self, name: str, error: errors.ApiError) -> None:
         if podcontrol.is_namespace_terminating(error):
             return
         message = f'Failed to create new replica set "{name}": {error.message}'
@@ -171,20 +174,20 @@ class Rollout:
             await self.update_deployment(
                 self._with_progress(self.deployment, "False", "ReplicaSetCreateError", message)
             )
-        self._tell("Warning", "ReplicaSetCreateError", message)
+        self._event("Warning", "ReplicaSetCreateError", message)
 
     # -- scaling --------------------------------------------------------------------------------
 
     async def scale(self, item: Object, size: int) -> bool:
-        """Give the replica set that size and tell of it; False when it has it already."""
-        if rules.wanted(item) == size:
+        """Scales a replica set; False when it has that size already."""
+        if rules.replicas_of(item) == size:
             return False
         await self._resize(item, size)
         return True
 
     async def _resize(self, item: Object, size: int) -> None:
-        """Set the size, and the annotations that remember the deployment's own size."""
-        before = rules.wanted(item)
+        """Sets the size, and the annotations that record the deployment's size."""
+        before = rules.replicas_of(item)
         known = meta.annotations_of(item)
         remembered = rules.replicas_annotations(self.deployment)
         if before == size and all(known.get(name) == text for name, text in remembered.items()):
@@ -194,10 +197,10 @@ class Rollout:
         self._replace(item, await self._update_set(changed))
         if before == size:
             return
-        way = "up" if before < size else "down"
+        direction = "up" if before < size else "down"
         name = meta.name_of(item)
-        self._scaled(way, name, before, size)
-        self.did.append(f"scales {name} {way} from {before} to {size}")
+        self._scaling_event(direction, name, before, size)
+        self.actions.append(f"scales {name} {direction} from {before} to {size}")
 
     def _replace(self, item: Object, by: Object) -> None:
         if item is self.new:
@@ -206,11 +209,11 @@ class Rollout:
             self.old = [by if known is item else known for known in self.old]
 
     async def scale_to_deployment(self) -> None:
-        """Outside a rollout step: one active replica set takes it all, several share it."""
+        """Scales to the deployment's size: one active replica set, or several in proportion."""
         deployment = self.deployment
         single = rules.active_or_latest(self.new, self.old)
         if single is not None:
-            await self.scale(single, rules.wanted(deployment))
+            await self.scale(single, rules.replicas_of(deployment))
             return
         if rules.is_saturated(deployment, self.new):
             for item in rules.active(rules.oldest_first(self.old)):
@@ -222,24 +225,24 @@ class Rollout:
     async def _scale_in_proportion(self) -> None:
         deployment = self.deployment
         sets = rules.active(self.all)
-        replicas = rules.wanted(deployment)
+        replicas = rules.replicas_of(deployment)
         allowed = replicas + rules.max_surge(deployment) if replicas > 0 else 0
-        to_add = allowed - rules.total_wanted(sets)
+        to_add = allowed - rules.total_replicas(sets)
         sets = rules.by_size(sets, newest_first=to_add > 0)
         added = 0
         sizes = []
         for item in sets:
             share = rules.proportion(deployment, item, to_add, added)
-            sizes.append(rules.wanted(item) + share)
+            sizes.append(rules.replicas_of(item) + share)
             added += share
         sizes[0] = max(0, sizes[0] + to_add - added)
         for item, size in zip(sets, sizes, strict=True):
             await self._resize(item, size)
 
-    # -- the rest -------------------------------------------------------------------------------
+    # -- history and status ---------------------------------------------------------------------
 
     async def clean_history(self) -> None:
-        """Delete old replica sets beyond the history limit, lowest revision first."""
+        """Deletes old replica sets beyond the history limit, lowest revision first."""
         limit = self.deployment["spec"].get("revisionHistoryLimit")
         if limit is None or limit == rules.NO_LIMIT:
             return
@@ -248,23 +251,23 @@ class Rollout:
             observed = rules.count_of(item, "observedGeneration")
             if (
                 rules.count_of(item, "replicas")
-                or rules.wanted(item)
+                or rules.replicas_of(item)
                 or item["metadata"].get("generation", 0) > observed
             ):
                 continue
             name = meta.name_of(item)
             with errors.ignoring("NotFound"):
                 await self._client.delete(REPLICA_SETS, self._namespace, name)
-            self.did.append(f"deletes old {name}")
+            self.actions.append(f"deletes old {name}")
 
     async def write_status(self, status: Object) -> None:
-        """Write the status if anything in it is new."""
+        """Writes the status if it changed."""
         if status != (self.deployment.get("status") or {}):
             await self.update_deployment({**self.deployment, "status": status})
-            self.did.append("writes its status")
+            self.actions.append("writes its status")
 
     async def update_deployment(self, changed: Object) -> None:
-        """Write the deployment's status (and the annotations that go with it)."""
+        """Writes the deployment's status and annotations."""
         self.deployment = await self._client.update(
             DEPLOYMENTS, self._namespace, meta.name_of(changed), changed, subresource="status"
         )
@@ -274,9 +277,9 @@ class Rollout:
             REPLICA_SETS, self._namespace, meta.name_of(changed), changed
         )
 
-    def _scaled(self, way: str, name: str, before: int, size: int) -> None:
-        message = f"Scaled {way} replica set {name} from {before} to {size}"
-        self._tell("Normal", "ScalingReplicaSet", message)
+    def _scaling_event(self, direction: str, name: str, before: int, size: int) -> None:
+        message = f"Scaled {direction} replica set {name} from {before} to {size}"
+        self._event("Normal", "ScalingReplicaSet", message)
 
-    def _tell(self, kind: str, reason: str, message: str) -> None:
+    def _event(self, kind: str, reason: str, message: str) -> None:
         self._recorder.event(self.deployment, kind, reason, message)

@@ -1,4 +1,4 @@
-"""Completion indexes of indexed jobs: "0-2,5", and what a pod of an index carries.
+"""Completion indexes of indexed jobs ("0-2,5"), and the pods that have an index.
 
 Models kubernetes pkg/controller/job/indexed_job_utils.go.
 """
@@ -29,7 +29,7 @@ def parse(text: str) -> list[int]:
 
 
 def add(text: str, index: int) -> str:
-    return _text(sorted({*parse(text), index}))
+    return _format(sorted({*parse(text), index}))
 
 
 def count(text: str) -> int:
@@ -37,13 +37,13 @@ def count(text: str) -> int:
 
 
 def free(done: str, used: Collection[int | None], completions: int) -> list[int]:
-    """Indexes that have neither succeeded nor a pod now, lowest first."""
+    """Indexes that have neither succeeded nor an active pod, lowest first."""
     taken = {*parse(done), *used}
     return [index for index in range(completions) if index not in taken]
 
 
 def with_index(pod: Object, job: str, index: int, rand: Rand) -> Object:
-    """The pod of an index: its name, hostname, label, annotation and environment say which."""
+    """Sets the index in the pod's name, hostname, label, annotation and environment."""
     text = str(index)
     metadata = dict(pod["metadata"])
     del metadata["generateName"]
@@ -66,8 +66,8 @@ def _with_variable(container: Object, source: Object) -> Object:
     return {**container, "env": [*known, {"name": ENVIRONMENT, "valueFrom": source}]}
 
 
-def _text(indexes: list[int]) -> str:
-    """Ranges of two are written with a comma's worth: "0,1" is "0,1", "0,1,2" is "0-2"."""
+def _format(indexes: list[int]) -> str:
+    """Formats indexes: three or more in a row become a range ("0-2"), two do not ("0,1")."""
     parts: list[str] = []
     start = 0
     while start < len(indexes):

@@ -1,7 +1,7 @@
-"""The job controller: runs pods until enough of them have succeeded, or too many have failed.
+"""The job controller: runs pods until enough of them have succeeded or too many have failed.
 
-A finished pod is counted once: its uid goes into the status, then its finalizer goes, then the
-count takes the uid's place. So no pod is lost or counted twice, whoever dies in between.
+A finished pod is counted in three steps: its uid is added to the status, its finalizer is removed,
+and the count replaces the uid. So a crash in between neither loses a pod nor counts it twice.
 Simplified: no pod failure policy, success policy or backoffLimitPerIndex.
 
 Models kubernetes pkg/controller/job/job_controller.go and indexed_job_utils.go.
@@ -22,7 +22,7 @@ from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Owns, 
 
 JOBS = "jobs.batch"
 TRACKING = "batch.kubernetes.io/job-tracking"
-LOST = "pods/"  # before the key of a pod that no job counts any more
+ORPHAN = "pods/"  # prefix of the key of a pod that no job will count
 BACKOFF_SECONDS_BASE = 10.0
 BACKOFF_SECONDS_MAX = 600.0
 PODS_PER_SYNC_MAX = 500
@@ -34,16 +34,16 @@ ALL_DONE = ("CompletionsReached", "Reached expected number of succeeded pods")
 
 @dataclass(slots=True)
 class State:
-    """What there is of a job, and what this reconcile makes of it."""
+    """A job's actual state, and what this reconcile has decided."""
 
     job: Object
     pods: list[Object]
     active: list[Object] = field(default_factory=list)
-    finished: list[Object] = field(default_factory=list)  # not counted yet
+    finished: list[Object] = field(default_factory=list)  # and not counted yet
     succeeded: int = 0
     failed: int = 0
     indexes: str = ""  # completed ones, "0-2,5"
-    ends: tuple[str, str, str] | None = None  # condition, reason, message
+    finish: tuple[str, str, str] | None = None  # condition, reason, message
 
 
 class JobController(Controller):
@@ -64,33 +64,33 @@ class JobController(Controller):
         self._jobs, self._pods = self.caches[JOBS], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
-        if key.startswith(LOST):
-            return await self._release(key.removeprefix(LOST))
+        if key.startswith(ORPHAN):
+            return await self._release(key.removeprefix(ORPHAN))
         job = self._jobs.get(key)
         if job is None:
             self.expectations.forget(key)
             return Result("is gone")
-        if is_over(job):
+        if is_finished(job):
             return Result("has ended: does nothing")
         state = self._state(job, await self._claim(job))
-        self._judge(state)
-        said, wait, failure = "", 0.0, None
-        if state.ends is not None:
-            said = f"ends: {state.ends[2]}"
+        self._decide_finish(state)
+        summary, wait, failure = "", 0.0, None
+        if state.finish is not None:
+            summary = f"ends: {state.finish[2]}"
             await self._delete(key, job, state.active)
         elif job["spec"].get("suspend"):
-            said = "is suspended"
+            summary = "is suspended"
             await self._delete(key, job, state.active)
         elif meta.is_deleting(job) or not self.expectations.satisfied(key):
-            said = "waits until the cache shows what it did"
+            summary = "waits until the cache shows what it did"
         else:
-            said, wait, failure = await self._manage(key, state)
+            summary, wait, failure = await self._manage(key, state)
         await self._write(state)
         if failure is not None:
             raise failure
-        return Result(said, wait or self._seconds_to_deadline(job))
+        return Result(summary, wait or self._seconds_to_deadline(job))
 
-    # -- what is there --------------------------------------------------------------------------
+    # -- actual state ---------------------------------------------------------------------------
 
     async def _claim(self, job: Object) -> list[Object]:
         return await ownership.claim(self.client, self._pods, job, JOBS)
@@ -119,18 +119,18 @@ class JobController(Controller):
             state.succeeded = indexed.count(state.indexes)
         return state
 
-    def _judge(self, state: State) -> None:
-        """Does the job end here?"""
+    def _decide_finish(self, state: State) -> None:
+        """Decides whether the job is complete or has failed."""
         spec = state.job["spec"]
         completions = spec.get("completions")
         if state.failed > spec.get("backoffLimit", 6):
-            state.ends = ("Failed", *LIMIT_REACHED)
+            state.finish = ("Failed", *LIMIT_REACHED)
         elif self._is_past_deadline(state.job):
-            state.ends = ("Failed", *DEADLINE_PASSED)
+            state.finish = ("Failed", *DEADLINE_PASSED)
         elif completions is not None and state.succeeded >= completions:
-            state.ends = ("Complete", *ALL_DONE)
+            state.finish = ("Complete", *ALL_DONE)
         elif completions is None and state.succeeded > 0 and not state.active:
-            state.ends = ("Complete", *ALL_DONE)
+            state.finish = ("Complete", *ALL_DONE)
 
     def _is_past_deadline(self, job: Object) -> bool:
         seconds = job["spec"].get("activeDeadlineSeconds")
@@ -147,39 +147,39 @@ class JobController(Controller):
         since = meta.parse_time(start) if start else self.kernel.now
         return max(0.0, float(since + seconds * SECOND - self.kernel.now) / SECOND)
 
-    # -- what is done ---------------------------------------------------------------------------
+    # -- actions --------------------------------------------------------------------------------
 
     async def _manage(self, key: str, state: State) -> tuple[str, float, errors.ApiError | None]:
-        """Start or stop pods towards the parallelism: (said, seconds to wait, refusal)."""
+        """Starts or stops pods to match the parallelism: (summary, seconds to wait, refusal)."""
         job = state.job
-        wants = _wanted_active(state)
+        desired = _wanted_active(state)
         have = len(state.active)
-        head = f"wants {wants} active, has {have}"
-        if have > wants:
-            surplus = sorted(state.active, key=lambda pod: podstate.is_ready(pod))[: have - wants]
+        head = f"wants {desired} active, has {have}"
+        if have > desired:
+            surplus = sorted(state.active, key=lambda pod: podstate.is_ready(pod))[: have - desired]
             await self._delete(key, job, surplus)
             return f"{head}: deletes {len(surplus)}", 0.0, None
-        if have == wants:
+        if have == desired:
             return f"{head}: nothing to do", 0.0, None
         wait = self._backoff(state)
         if wait > 0:
             return f"{head}: waits {wait:.0f} s after a failure", wait, None
-        count = min(wants - have, PODS_PER_SYNC_MAX)
+        count = min(desired - have, PODS_PER_SYNC_MAX)
         bodies = self._bodies(state, count)
         self.expectations.expect_creations(key, len(bodies))
 
         async def create(number: int) -> None:
             await self._pod_control.create(job, bodies[number])
 
-        made, failure, batches = await podcontrol.slow_start(len(bodies), create)
-        if made < len(bodies):
-            self.expectations.creation_observed(key, len(bodies) - made)
-        state.active += bodies[:made]
+        created, failure, batches = await podcontrol.slow_start(len(bodies), create)
+        if created < len(bodies):
+            self.expectations.creation_observed(key, len(bodies) - created)
+        state.active += bodies[:created]
         sizes = ", ".join(str(size) for size in batches)
-        return f"{head}: creates {made} (slow start {sizes})", 0.0, failure
+        return f"{head}: creates {created} (slow start {sizes})", 0.0, failure
 
     def _backoff(self, state: State) -> float:
-        """How long to wait after failures: 10 s, 20 s, 40 s, ... from the last one."""
+        """Seconds to wait after failures: 10, 20, 40, ... from the last one."""
         if state.failed == 0:
             return 0.0
         ends = [_end_of(pod) for pod in state.pods if podstate.phase_of(pod) == "Failed"]
@@ -230,7 +230,7 @@ class JobController(Controller):
             )
 
     async def _release(self, key: str) -> Result:
-        """Let a pod go that would wait for ever to be counted."""
+        """Removes the finalizer of a pod that no job will ever count."""
         pod = self._pods.get(key)
         if pod is None or not _is_tracked(pod):
             return Result("is gone, or has no finalizer")
@@ -242,7 +242,7 @@ class JobController(Controller):
     # -- the status -----------------------------------------------------------------------------
 
     async def _write(self, state: State) -> None:
-        """Count what finished: first by uid, then, with the finalizers gone, by number."""
+        """Counts finished pods: first by uid and then, without their finalizers, by number."""
         job = state.job
         if state.finished:
             uncounted: Object = {}
@@ -250,15 +250,15 @@ class JobController(Controller):
                 kind = "succeeded" if podstate.phase_of(pod) == "Succeeded" else "failed"
                 uncounted.setdefault(kind, []).append(meta.uid_of(pod))
             status = {**(job.get("status") or {}), "uncountedTerminatedPods": uncounted}
-            job = await self._update(job, status)
+            job = await self.update_status(JOBS, job, status)
             for pod in state.finished:
                 await self._remove_finalizer(pod)
         status = self._status(state, job.get("status") or {})
         if status != job.get("status"):
-            await self._update(job, status)
-        if state.ends is not None:
-            _, reason, message = state.ends
-            if state.ends[0] == "Complete":
+            await self.update_status(JOBS, job, status)
+        if state.finish is not None:
+            _, reason, message = state.finish
+            if state.finish[0] == "Complete":
                 self.recorder.event(job, "Normal", "Completed", "Job completed")
             else:
                 self.recorder.event(job, "Warning", reason, message)
@@ -272,7 +272,7 @@ class JobController(Controller):
             status["conditions"] = conditions
         if not suspended:
             status["startTime"] = old.get("startTime") or now
-        if state.ends is not None and state.ends[0] == "Complete":
+        if state.finish is not None and state.finish[0] == "Complete":
             status["completionTime"] = now
         ready = sum(1 for pod in state.active if podstate.is_ready(pod))
         counts = {
@@ -290,66 +290,60 @@ class JobController(Controller):
 
     def _conditions(self, state: State, known: list[Object], now: str) -> list[Object]:
         suspended = bool(state.job["spec"].get("suspend"))
-        noted = next((item for item in known if item["type"] == "Suspended"), None)
-        if suspended != (noted is not None and noted["status"] == "True"):
-            if suspended or noted is not None:
+        known_suspended = next((item for item in known if item["type"] == "Suspended"), None)
+        if suspended != (known_suspended is not None and known_suspended["status"] == "True"):
+            if suspended or known_suspended is not None:
                 word = "suspended" if suspended else "resumed"
                 known = [item for item in known if item["type"] != "Suspended"]
                 status = "True" if suspended else "False"
                 reason = f"Job{word.capitalize()}"
                 known.append(_condition("Suspended", status, reason, f"Job {word}", now))
                 self.recorder.event(state.job, "Normal", word.capitalize(), f"Job {word}")
-        if state.ends is not None:
-            kind, reason, message = state.ends
+        if state.finish is not None:
+            kind, reason, message = state.finish
             first = "SuccessCriteriaMet" if kind == "Complete" else "FailureTarget"
             known.append(_condition(first, "True", reason, message, now))
             known.append(_condition(kind, "True", reason, message, now))
         return known
 
-    async def _update(self, job: Object, status: Object) -> Object:
-        return await self.client.update(
-            JOBS, meta.namespace_of(job), meta.name_of(job), {**job, "status": status},
-            subresource="status",
-        )  # fmt: skip
-
     # -- keys -----------------------------------------------------------------------------------
 
     def _pods_to_release(self, job: Object) -> list[str]:
-        """The pods of a job that is gone."""
+        """The keys of a deleted job's pods that still have the finalizer."""
         pods = self._pods.owned_by(meta.uid_of(job))
-        return [LOST + key for key, pod in pods.items() if _is_tracked(pod)]
+        return [ORPHAN + key for key, pod in pods.items() if _is_tracked(pod)]
 
     def _if_to_release(self, pod: Object) -> tuple[str, ...]:
-        """A pod that is deleted or has no controller, and that no job will count."""
+        """The key of a pod that is being deleted or orphaned, and that no job will count."""
         if not _is_tracked(pod) or self._is_counted(pod):
             return ()
         if not meta.is_deleting(pod) and meta.controller_of(pod) is not None:
             return ()
-        return (LOST + meta.key_of(pod),)
+        return (ORPHAN + meta.key_of(pod),)
 
     def _is_counted(self, pod: Object) -> bool:
-        """Its job goes on, or it belongs to no job."""
+        """Whether the pod's job is not finished, or it belongs to another kind of controller."""
         controller = meta.controller_of(pod)
         if controller is not None and controller["kind"] != "Job":
             return True
         key = owner_key(pod, "Job", self._jobs)
         job = self._jobs.get(key) if key else None
-        return job is not None and not is_over(job)
+        return job is not None and not is_finished(job)
 
 
-def is_over(job: Object) -> bool:
-    """It is complete or has failed."""
+def is_finished(job: Object) -> bool:
+    """Whether the job is complete or has failed."""
     status = job.get("status")
     return any(conditions.is_true(status, kind) for kind in ("Complete", "Failed"))
 
 
 def _wanted_active(state: State) -> int:
-    """How many pods should run now."""
+    """The number of pods that should be active now."""
     spec = state.job["spec"]
     parallelism = int(spec.get("parallelism", 1))
     completions = spec.get("completions")
     if completions is None:
-        # a work queue: once one has succeeded no new ones are started
+        # a work queue: once a pod has succeeded, no new ones are started
         return len(state.active) if state.succeeded else parallelism
     return int(min(parallelism, completions - state.succeeded))
 
@@ -363,7 +357,7 @@ def _is_tracked(pod: Object) -> bool:
 
 
 def _end_of(pod: Object) -> int:
-    """When its last container ended."""
+    """The time at which the pod's last container ended."""
     ends = [
         meta.parse_time(item["state"]["terminated"]["finishedAt"])
         for item in (pod.get("status") or {}).get("containerStatuses") or ()

@@ -1,4 +1,4 @@
-"""The pods and claims of a stateful set: their names and identity, and how they are made.
+"""The pods and claims of a stateful set: their identity and creation.
 
 Models kubernetes pkg/controller/statefulset/stateful_set_utils.go and stateful_pod_control.go.
 """
@@ -18,7 +18,7 @@ INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 class StatefulPods:
-    """Creates and deletes pods of a set, with the claims they need and the events that tell."""
+    """Creates and deletes the pods of a set and their claims, and records events."""
 
     def __init__(self, client: clients.Client, recorder: Recorder, claims: Informer) -> None:
         self._client = client
@@ -26,7 +26,7 @@ class StatefulPods:
         self._claims = claims
 
     async def create(self, owner: Object, ordinal: int, template: Object, revision: str) -> Object:
-        """First the claims that are missing, then the pod."""
+        """Creates the missing claims, then the pod."""
         name = name_of(owner, ordinal)
         try:
             for claim in claims_of(owner, ordinal):
@@ -34,9 +34,9 @@ class StatefulPods:
             body = pod_of(owner, ordinal, template, revision)
             created = await self._client.create("pods", meta.namespace_of(owner), body)
         except errors.ApiError as error:
-            self._tell(owner, "Warning", "FailedCreate", f"create Pod {name}", error)
+            self._event(owner, "Warning", "FailedCreate", f"create Pod {name}", error)
             raise
-        self._tell(owner, "Normal", "SuccessfulCreate", f"create Pod {name}", None)
+        self._event(owner, "Normal", "SuccessfulCreate", f"create Pod {name}", None)
         return created
 
     async def delete(self, owner: Object, pod: Object) -> None:
@@ -46,29 +46,29 @@ class StatefulPods:
         except errors.ApiError as error:
             if error.code == 404:
                 return
-            self._tell(owner, "Warning", "FailedDelete", f"delete Pod {name}", error)
+            self._event(owner, "Warning", "FailedDelete", f"delete Pod {name}", error)
             raise
-        self._tell(owner, "Normal", "SuccessfulDelete", f"delete Pod {name}", None)
+        self._event(owner, "Normal", "SuccessfulDelete", f"delete Pod {name}", None)
 
     async def _ensure_claim(self, owner: Object, pod: str, claim: Object) -> None:
         namespace, name = meta.namespace_of(owner), meta.name_of(claim)
         if self._claims.get(f"{namespace}/{name}") is not None:
             return
-        what = f"create Claim {name} Pod {pod}"
+        action = f"create Claim {name} Pod {pod}"
         try:
             await self._client.create(CLAIMS, namespace, claim)
         except errors.ApiError as error:
             if error.reason == "AlreadyExists":
                 return
-            self._tell(owner, "Warning", "FailedCreate", what, error)
+            self._event(owner, "Warning", "FailedCreate", action, error)
             raise
-        message = f"{what} in StatefulSet {meta.name_of(owner)} success"
+        message = f"{action} in StatefulSet {meta.name_of(owner)} success"
         self._recorder.event(owner, "Normal", "SuccessfulCreate", message)
 
-    def _tell(
-        self, owner: Object, kind: str, reason: str, what: str, error: errors.ApiError | None
+    def _event(
+        self, owner: Object, kind: str, reason: str, action: str, error: errors.ApiError | None
     ) -> None:
-        message = f"{what} in StatefulSet {meta.name_of(owner)} "
+        message = f"{action} in StatefulSet {meta.name_of(owner)} "
         message += "successful" if error is None else f"failed error: {error.message}"
         self._recorder.event(owner, kind, reason, message)
 
@@ -78,7 +78,7 @@ def name_of(owner: Object, ordinal: int) -> str:
 
 
 def ordinals(owner: Object) -> tuple[int, int]:
-    """(first ordinal, how many)."""
+    """(first ordinal, number of replicas)."""
     spec = owner["spec"]
     replicas = spec.get("replicas")
     first = (spec.get("ordinals") or {}).get("start") or 0
@@ -86,7 +86,7 @@ def ordinals(owner: Object) -> tuple[int, int]:
 
 
 def ordinal_of(owner: Object, pod: Object) -> int | None:
-    """The number in the pod's name; None when the name is not one of the set's."""
+    """The ordinal in the pod's name; None when the name is not of this set."""
     prefix, _, number = meta.name_of(pod).rpartition("-")
     if prefix != meta.name_of(owner) or not number.isdigit():
         return None
@@ -98,7 +98,7 @@ def revision_of(pod: Object) -> str:
 
 
 def pod_of(owner: Object, ordinal: int, template: Object, revision: str) -> Object:
-    """The pod of an ordinal: its name is in its labels and host name, its claims in volumes."""
+    """Builds the pod of an ordinal: with its name as label and hostname, and its claims."""
     name = name_of(owner, ordinal)
     inner = template.get("metadata") or {}
     metadata: Object = {"name": name}
@@ -131,7 +131,7 @@ def pod_of(owner: Object, ordinal: int, template: Object, revision: str) -> Obje
 
 
 def claims_of(owner: Object, ordinal: int) -> list[Object]:
-    """The claims the pod of an ordinal needs."""
+    """Builds the claims of an ordinal's pod."""
     selector = (owner["spec"].get("selector") or {}).get("matchLabels") or {}
     out = []
     for item in owner["spec"].get("volumeClaimTemplates") or ():

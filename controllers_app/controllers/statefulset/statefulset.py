@@ -1,6 +1,6 @@
-"""The stateful set controller: pods with lasting names, one after another.
+"""The stateful set controller: pods with stable names, started in order.
 
-Pod i is created once pod i-1 is running and ready, and removed in the opposite order. An update
+Pod i is created once pod i-1 is running and ready; pods are deleted in reverse order. An update
 replaces pods from the highest ordinal down to the partition.
 
 Models kubernetes pkg/controller/statefulset/stateful_set.go, stateful_set_control.go and
@@ -23,11 +23,11 @@ STATEFUL_SETS = "statefulsets.apps"
 
 
 @dataclass(slots=True)
-class Sets:
-    """One reconcile: the owner, its pods by ordinal, and the two revisions that matter."""
+class State:
+    """One reconcile: the owner, its pods by ordinal, and the current and updated revision."""
 
     owner: Object
-    replicas: dict[int, Object | None]  # the ordinals there should be
+    replicas: dict[int, Object | None]  # desired ordinals
     condemned: list[Object]  # pods beyond them, highest ordinal first
     current: str  # revision names
     update: str
@@ -61,25 +61,25 @@ class StatefulSetController(Controller):
         if owner is None:
             return Result("is gone")
         pods = await self._claim(owner)
-        past = history.History(self.client, self.caches[history.REVISIONS], owner)
-        update = await past.current()
-        known = {meta.name_of(item): item for item in past.revisions}
+        revisions = history.History(self.client, self.caches[history.REVISIONS], owner)
+        update = await revisions.current()
+        known = {meta.name_of(item): item for item in revisions.revisions}
         known[meta.name_of(update)] = update
         current = (owner.get("status") or {}).get("currentRevision") or meta.name_of(update)
         if current not in known:
             current = meta.name_of(update)
-        sets = self._split(owner, pods, current, meta.name_of(update), known)
-        said = "is being deleted: does nothing"
+        state = self._split(owner, pods, current, meta.name_of(update), known)
+        summary = "is being deleted: does nothing"
         if not meta.is_deleting(owner):
-            said = await self._act(sets)
-        wait = await self._write_status(sets, pods)
+            summary = await self._manage(state)
+        wait = await self._sync_status(state, pods)
         live = frozenset(
-            {statefulpods.revision_of(pod) for pod in pods} | {sets.current, sets.update}
+            {statefulpods.revision_of(pod) for pod in pods} | {state.current, state.update}
         )
-        await past.trim(owner["spec"].get("revisionHistoryLimit", 10), live)
-        return Result(said, wait)
+        await revisions.trim(owner["spec"].get("revisionHistoryLimit", 10), live)
+        return Result(summary, wait)
 
-    # -- what is there --------------------------------------------------------------------------
+    # -- actual state ---------------------------------------------------------------------------
 
     async def _claim(self, owner: Object) -> list[Object]:
         return await ownership.claim(
@@ -89,7 +89,7 @@ class StatefulSetController(Controller):
 
     def _split(
         self, owner: Object, pods: list[Object], current: str, update: str, known: dict[str, Object]
-    ) -> Sets:
+    ) -> State:
         first, count = statefulpods.ordinals(owner)
         replicas: dict[int, Object | None] = dict.fromkeys(range(first, first + count))
         condemned: list[tuple[int, Object]] = []
@@ -103,7 +103,7 @@ class StatefulSetController(Controller):
                 condemned.append((ordinal, pod))
         condemned.sort(key=lambda pair: -pair[0])
         templates = {name: item["data"]["spec"]["template"] for name, item in known.items()}
-        return Sets(owner, replicas, [pod for _, pod in condemned], current, update, templates)
+        return State(owner, replicas, [pod for _, pod in condemned], current, update, templates)
 
     def _is_healthy(self, pod: Object) -> bool:
         return podstate.is_ready(pod) and not meta.is_deleting(pod)
@@ -112,89 +112,93 @@ class StatefulSetController(Controller):
         seconds = owner["spec"].get("minReadySeconds") or 0
         return podstate.is_available(pod, seconds, self.kernel.now)
 
-    # -- what is done ---------------------------------------------------------------------------
+    # -- actions --------------------------------------------------------------------------------
 
-    async def _act(self, sets: Sets) -> str:
-        """Take the next step: start what is missing, then remove what is too much, then update."""
-        head = f"wants {len(sets.replicas)}"
-        step = await self._start(sets)
+    async def _manage(self, state: State) -> str:
+        """Takes the next step: creates missing pods, else deletes surplus ones, else updates."""
+        head = f"wants {len(state.replicas)}"
+        step = await self._create_missing(state)
         if step:
             return f"{head}: {step}"
-        step = await self._stop(sets)
+        step = await self._delete_condemned(state)
         if step:
             return f"{head}: {step}"
-        return f"{head}: {await self._replace_old(sets) or 'nothing to do'}"
+        return f"{head}: {await self._replace_old(state) or 'nothing to do'}"
 
-    async def _start(self, sets: Sets) -> str:
-        did = []
-        for ordinal, pod in sets.replicas.items():
+    async def _create_missing(self, state: State) -> str:
+        actions = []
+        for ordinal, pod in state.replicas.items():
             if pod is not None and podstate.is_finished(pod) and not meta.is_deleting(pod):
-                await self._control.delete(sets.owner, pod)
+                await self._control.delete(state.owner, pod)
                 return f"deletes {meta.name_of(pod)}, which has ended"
             if pod is None:
-                revision = self._revision_for(sets, ordinal)
-                name = statefulpods.name_of(sets.owner, ordinal)
-                sets.replicas[ordinal] = await self._control.create(
-                    sets.owner, ordinal, sets.templates[revision], revision
+                revision = self._revision_for(state, ordinal)
+                name = statefulpods.name_of(state.owner, ordinal)
+                state.replicas[ordinal] = await self._control.create(
+                    state.owner, ordinal, state.templates[revision], revision
                 )
-                did.append(f"creates {name}")
-                if sets.ordered:
-                    return did[0]
+                actions.append(f"creates {name}")
+                if state.ordered:
+                    return actions[0]
                 continue
-            if not sets.ordered:
+            if not state.ordered:
                 continue
             if meta.is_deleting(pod):
                 return f"waits until {meta.name_of(pod)} is gone"
-            if not podstate.is_ready(pod) or not self._is_available(sets.owner, pod):
+            if not podstate.is_ready(pod) or not self._is_available(state.owner, pod):
                 return f"waits until {meta.name_of(pod)} is ready"
-        return ", ".join(did)
+        return ", ".join(actions)
 
-    def _revision_for(self, sets: Sets, ordinal: int) -> str:
-        """Below the partition the current one, above it the new one."""
-        strategy = sets.owner["spec"].get("updateStrategy") or {}
+    def _revision_for(self, state: State, ordinal: int) -> str:
+        """The current revision below the partition, the updated one from there on."""
+        strategy = state.owner["spec"].get("updateStrategy") or {}
         if strategy.get("type", "RollingUpdate") != "RollingUpdate":
-            return sets.update
-        first, _ = statefulpods.ordinals(sets.owner)
+            return state.update
+        first, _ = statefulpods.ordinals(state.owner)
         partition = (strategy.get("rollingUpdate") or {}).get("partition") or 0
-        return sets.current if ordinal < first + partition else sets.update
+        return state.current if ordinal < first + partition else state.update
 
-    async def _stop(self, sets: Sets) -> str:
-        """Remove pods beyond the wanted ones, highest first, one at a time when ordered."""
-        did = []
-        for pod in sets.condemned:
+    async def _delete_condemned(self, state: State) -> str:
+        """Deletes surplus pods, highest ordinal first; one at a time when ordered."""
+        actions = []
+        for pod in state.condemned:
             if meta.is_deleting(pod):
-                if sets.ordered:
+                if state.ordered:
                     return f"waits until {meta.name_of(pod)} is gone"
                 continue
-            if sets.ordered and not self._is_healthy(pod) and self._first_unhealthy(sets, pod):
+            if (
+                state.ordered
+                and not self._is_healthy(pod)
+                and self._has_other_unhealthy(state, pod)
+            ):
                 return "waits until the pods before it are ready"
-            await self._control.delete(sets.owner, pod)
-            did.append(f"deletes {meta.name_of(pod)}")
-            if sets.ordered:
-                return did[0]
-        return ", ".join(did)
+            await self._control.delete(state.owner, pod)
+            actions.append(f"deletes {meta.name_of(pod)}")
+            if state.ordered:
+                return actions[0]
+        return ", ".join(actions)
 
-    def _first_unhealthy(self, sets: Sets, besides: Object) -> bool:
-        """Some other pod of the set is not well."""
-        others = [pod for pod in [*sets.replicas.values(), *sets.condemned] if pod is not None]
+    def _has_other_unhealthy(self, state: State, besides: Object) -> bool:
+        """Whether another pod of the set is unhealthy."""
+        others = [pod for pod in [*state.replicas.values(), *state.condemned] if pod is not None]
         return any(pod is not besides and not self._is_healthy(pod) for pod in others)
 
-    async def _replace_old(self, sets: Sets) -> str:
-        """RollingUpdate: from the highest ordinal down, one at a time, each healthy before the
-        next goes."""
-        strategy = sets.owner["spec"].get("updateStrategy") or {}
+    async def _replace_old(self, state: State) -> str:
+        """RollingUpdate: replaces old pods from the highest ordinal down, one at a time, waiting
+        until each is healthy."""
+        strategy = state.owner["spec"].get("updateStrategy") or {}
         if strategy.get("type", "RollingUpdate") != "RollingUpdate":
             return ""
-        first, _ = statefulpods.ordinals(sets.owner)
+        first, _ = statefulpods.ordinals(state.owner)
         partition = (strategy.get("rollingUpdate") or {}).get("partition") or 0
-        for ordinal in sorted(sets.replicas, reverse=True):
+        for ordinal in sorted(state.replicas, reverse=True):
             if ordinal < first + partition:
                 return ""
-            pod = sets.replicas[ordinal]
+            pod = state.replicas[ordinal]
             if pod is None:
                 return ""
-            if statefulpods.revision_of(pod) != sets.update and not meta.is_deleting(pod):
-                await self._control.delete(sets.owner, pod)
+            if statefulpods.revision_of(pod) != state.update and not meta.is_deleting(pod):
+                await self._control.delete(state.owner, pod)
                 return f"deletes {meta.name_of(pod)}, which is of the old template"
             if not self._is_healthy(pod):
                 return f"waits until {meta.name_of(pod)} is ready"
@@ -202,15 +206,15 @@ class StatefulSetController(Controller):
 
     # -- the status -----------------------------------------------------------------------------
 
-    async def _write_status(self, sets: Sets, pods: list[Object]) -> float:
-        """Write it if it is new; in how many seconds time alone will change it."""
-        owner = sets.owner
+    async def _sync_status(self, state: State, pods: list[Object]) -> float:
+        """Writes the status if it changed; returns the seconds until time alone changes it."""
+        owner = state.owner
         counts = dict.fromkeys(
             ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
              "availableReplicas"), 0
         )  # fmt: skip
         wait = 0.0
-        for pod in [*(pod for pod in sets.replicas.values() if pod), *sets.condemned]:
+        for pod in [*(pod for pod in state.replicas.values() if pod), *state.condemned]:
             counts["replicas"] += 1
             if podstate.is_ready(pod):
                 counts["readyReplicas"] += 1
@@ -220,36 +224,32 @@ class StatefulSetController(Controller):
                     wait = float(owner["spec"]["minReadySeconds"])
             if not meta.is_deleting(pod):
                 revision = statefulpods.revision_of(pod)
-                counts["currentReplicas"] += revision == sets.current
-                counts["updatedReplicas"] += revision == sets.update
+                counts["currentReplicas"] += revision == state.current
+                counts["updatedReplicas"] += revision == state.update
         status: Object = {
             "observedGeneration": owner["metadata"].get("generation", 0),
             "replicas": counts["replicas"],
             "availableReplicas": counts["availableReplicas"],
-            "currentRevision": sets.current,
-            "updateRevision": sets.update,
+            "currentRevision": state.current,
+            "updateRevision": state.update,
             "collisionCount": (owner.get("status") or {}).get("collisionCount") or 0,
         }
         status.update({name: count for name, count in counts.items() if count})
-        self._complete(sets, status)
+        self._complete_update(state, status)
         if status != owner.get("status"):
-            namespace, name = meta.namespace_of(owner), meta.name_of(owner)
             with errors.ignoring("NotFound"):
-                await self.client.update(
-                    STATEFUL_SETS, namespace, name, {**owner, "status": status},
-                    subresource="status",
-                )  # fmt: skip
+                await self.update_status(STATEFUL_SETS, owner, status)
         return wait
 
-    def _complete(self, sets: Sets, status: Object) -> None:
-        """When every pod is of the new template, that is the current one."""
-        count = len(sets.replicas)
-        strategy = (sets.owner["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
+    def _complete_update(self, state: State, status: Object) -> None:
+        """Makes the updated revision the current one when every pod has it."""
+        count = len(state.replicas)
+        strategy = (state.owner["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
         if (
             strategy == "RollingUpdate"
             and status.get("updatedReplicas", 0) == status["replicas"] == count
             and status.get("readyReplicas", 0) == count
         ):
-            status["currentRevision"] = sets.update
+            status["currentRevision"] = state.update
             if count:
                 status["currentReplicas"] = count

@@ -1,7 +1,7 @@
 """Controller revisions: the history of a daemon set's or stateful set's template.
 
-A revision holds the template as a patch that replaces it; its name ends in the hash of that, which
-is also the pods' controller-revision-hash label.
+A revision holds the template as a patch that replaces it. The hash of the patch is the end of the
+revision's name and the pods' controller-revision-hash label.
 
 Models kubernetes pkg/controller/history/controller_history.go.
 """
@@ -22,7 +22,7 @@ HASH_LABEL = "controller-revision-hash"
 
 
 class History:
-    """The revisions of one owner, for the time of one reconcile."""
+    """The revisions of one owner, for one reconcile."""
 
     def __init__(self, client: clients.Client, cache: Informer, owner: Object) -> None:
         self._client = client
@@ -31,7 +31,7 @@ class History:
         self.revisions = sorted(owned, key=lambda item: (item["revision"], meta.name_of(item)))
 
     async def current(self) -> Object:
-        """The revision of the owner's template, made or made the newest if need be."""
+        """Returns the revision of the owner's template; creates or renumbers it if necessary."""
         data = template_patch(self._owner["spec"]["template"])
         newest = self.revisions[-1]["revision"] if self.revisions else 0
         for known in self.revisions:
@@ -42,8 +42,8 @@ class History:
         return await self._create(data, newest + 1)
 
     async def trim(self, keep: int, live: frozenset[str]) -> None:
-        """Delete the oldest revisions that are not live, beyond `keep`. `live` has the names or
-        the hashes of those that a pod uses or that will be used."""
+        """Deletes the oldest unused revisions beyond `keep`. `live` holds the names or hashes of
+        the revisions in use."""
         dead = [item for item in self.revisions if not live & {hash_of(item), meta.name_of(item)}]
         for item in dead[: max(0, len(dead) - keep)]:
             with errors.ignoring("NotFound"):
@@ -75,14 +75,14 @@ class History:
         namespace = meta.namespace_of(owner)
         with errors.ignoring("AlreadyExists"):
             return await self._client.create(REVISIONS, namespace, body)
-        found = await self._client.get(REVISIONS, namespace, body["metadata"]["name"])
-        if found.get("data") != data:
-            name = meta.name_of(found)
+        existing = await self._client.get(REVISIONS, namespace, body["metadata"]["name"])
+        if existing.get("data") != data:
+            name = meta.name_of(existing)
             raise errors.conflict("apps", "controllerrevisions", name, "hash collision")
-        return found
+        return existing
 
     async def _renumber(self, known: Object, number: int) -> Object:
-        """An old template is wanted again: its revision becomes the newest."""
+        """Makes the revision of a template that is used again the newest."""
         return await self._client.update(
             REVISIONS, meta.namespace_of(known), meta.name_of(known), {**known, "revision": number}
         )
@@ -98,7 +98,7 @@ def hash_of(revision: Object) -> str:
 
 
 def hash_revision(data: Object, collisions: int | None) -> str:
-    """Over the text Go's encoder gives the patch: sorted keys, and <, >, & escaped."""
+    """Hashes the patch as Go's encoder writes it: with sorted keys, and <, >, & escaped."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")

@@ -1,8 +1,8 @@
-"""Who owns whom: owner references, and claiming children by selector.
+"""Owner references, and claiming children by selector.
 
-An owner adopts what matches its selector and has no controller, and releases what it owns but no
-longer matches. It never touches what another controller owns. Before the first adoption it reads
-itself again past the cache, so that a deleted owner adopts nothing.
+An owner adopts objects that match its selector and have no controller, and releases those that no
+longer match. It never touches another controller's objects. Before the first adoption it is read
+from the API server, so that a deleted owner adopts nothing.
 
 Models kubernetes pkg/controller/controller_ref_manager.go.
 """
@@ -20,7 +20,7 @@ Matches = Callable[[Object], bool]
 
 
 def controller_reference(owner: Object) -> Object:
-    """The owner reference that a controller puts into what it creates or adopts."""
+    """The owner reference that a controller sets on what it creates or adopts."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -38,7 +38,7 @@ async def claim(
     owner_resource: str,
     may_own: Matches = lambda obj: True,
 ) -> list[Object]:
-    """The cached objects that the owner controls, after adopting and releasing by its selector."""
+    """Returns the cached objects of the owner, after adopting and releasing by selector."""
     selector = watches.label_selector(owner)
     claims = Claims(
         client, cache.resource, owner, owner_resource,
@@ -50,7 +50,7 @@ async def claim(
 
 
 class Claims:
-    """One owner's claim on objects of one resource, for the time of one reconcile."""
+    """Claims objects of one resource for an owner, during one reconcile."""
 
     def __init__(
         self,
@@ -70,10 +70,10 @@ class Claims:
         self._may_adopt = False
 
     async def claim(self, candidates: Iterable[Object]) -> list[Object]:
-        """Those of the candidates that are the owner's, after adopting and releasing."""
-        return [obj for obj in candidates if await self._is_ours(obj)]
+        """Returns the candidates that belong to the owner, after adopting and releasing."""
+        return [obj for obj in candidates if await self._claim_object(obj)]
 
-    async def _is_ours(self, obj: Object) -> bool:
+    async def _claim_object(self, obj: Object) -> bool:
         deleting = meta.is_deleting(self._owner)
         controller = meta.controller_of(obj)
         if controller is not None:
@@ -89,10 +89,10 @@ class Claims:
         return await self._adopt(obj)
 
     async def _adopt(self, obj: Object) -> bool:
-        await self._check_self()
+        await self._check_can_adopt()
         reference = controller_reference(self._owner)
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": [reference]}}
-        if not await self._patched(obj, patch, "NotFound"):
+        if not await self._try_patch(obj, patch, "NotFound"):
             return False
         self.adopted += 1
         return True
@@ -100,11 +100,11 @@ class Claims:
     async def _release(self, obj: Object) -> None:
         reference = {"$patch": "delete", "uid": meta.uid_of(self._owner)}
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": [reference]}}
-        # Invalid: it is another object by now, or has no such owner any more
-        if await self._patched(obj, patch, "NotFound", "Invalid"):
+        # Invalid: the object was replaced, or has no such owner any more
+        if await self._try_patch(obj, patch, "NotFound", "Invalid"):
             self.released += 1
 
-    async def _patched(self, obj: Object, patch: Object, *ignored: str) -> bool:
+    async def _try_patch(self, obj: Object, patch: Object, *ignored: str) -> bool:
         with errors.ignoring(*ignored):
             await self._client.patch(
                 self._resource, meta.namespace_of(obj), meta.name_of(obj), patch,
@@ -113,24 +113,24 @@ class Claims:
             return True
         return False
 
-    async def _check_self(self) -> None:
-        """Upstream's canAdopt: the owner must still be there, the same one, and not going."""
+    async def _check_can_adopt(self) -> None:
+        """Upstream's canAdopt: raises unless the same owner exists and is not being deleted."""
         if self._may_adopt:
             return
         owner = self._owner
         namespace, name = meta.namespace_of(owner), meta.name_of(owner)
-        fresh = await self._client.get(self._owner_resource, namespace, name)
+        current = await self._client.get(self._owner_resource, namespace, name)
         kind = owner["kind"]
-        if meta.uid_of(fresh) != meta.uid_of(owner):
+        if meta.uid_of(current) != meta.uid_of(owner):
             raise errors.conflict(
                 "", self._owner_resource, name,
-                f"original {kind} {namespace}/{name} is gone: got uid {meta.uid_of(fresh)}, "
+                f"original {kind} {namespace}/{name} is gone: got uid {meta.uid_of(current)}, "
                 f"wanted {meta.uid_of(owner)}",
             )  # fmt: skip
-        if meta.is_deleting(fresh):
+        if meta.is_deleting(current):
             raise errors.conflict(
                 "", self._owner_resource, name,
                 f"{namespace}/{name} has just been deleted at "
-                f"{fresh['metadata']['deletionTimestamp']}",
+                f"{current['metadata']['deletionTimestamp']}",
             )  # fmt: skip
         self._may_adopt = True

@@ -1,4 +1,4 @@
-"""Creating and deleting the pods of a workload, with the events that tell of it.
+"""Creates and deletes the pods of a workload and records the events.
 
 Models kubernetes pkg/controller/controller_utils.go (RealPodControl, GetPodFromTemplate) and
 pkg/controller/replicaset/replica_set.go (slowStartBatch).
@@ -19,7 +19,7 @@ SLOW_START_INITIAL = 1
 
 
 def pod_from_template(template: Object, owner: Object) -> Object:
-    """The pod a controller creates: the template's spec, a generated name, one controller."""
+    """Builds a pod from a template: with its spec, a generated name and the owner."""
     inner = template.get("metadata") or {}
     metadata: Object = {"generateName": f"{meta.name_of(owner)}-"}
     for name in ("labels", "annotations", "finalizers"):
@@ -30,14 +30,14 @@ def pod_from_template(template: Object, owner: Object) -> Object:
 
 
 class PodControl:
-    """Creates and deletes pods in the name of an owner."""
+    """Creates and deletes pods on behalf of an owner."""
 
     def __init__(self, client: clients.Client, recorder: Recorder) -> None:
         self._client = client
         self._recorder = recorder
 
     async def create(self, owner: Object, pod: Object) -> Object:
-        """Create the pod and tell of it; a refusal is told of and raised."""
+        """Creates a pod and records an event, also for a refusal, which is raised."""
         try:
             created = await self._client.create("pods", meta.namespace_of(owner), pod)
         except errors.ApiError as error:
@@ -53,7 +53,7 @@ class PodControl:
     async def delete_all(
         self, key: str, owner: Object, pods: Iterable[Object], expectations: Expectations
     ) -> tuple[int, errors.ApiError | None]:
-        """Delete pods whose deletion is expected: how many it deleted, and the first refusal."""
+        """Deletes pods whose deletion is expected: (number deleted, first refusal)."""
         failure: errors.ApiError | None = None
         deleted = 0
         for pod in pods:
@@ -67,7 +67,7 @@ class PodControl:
         return deleted, failure
 
     async def delete(self, owner: Object, pod: Object) -> None:
-        """Delete the pod and tell of it. A pod that is gone already raises NotFound."""
+        """Deletes a pod and records an event. Raises NotFound if the pod is gone."""
         name = meta.name_of(pod)
         try:
             await self._client.delete("pods", meta.namespace_of(pod), name)
@@ -83,9 +83,9 @@ class PodControl:
 async def slow_start(
     count: int, act: Callable[[int], Awaitable[object]]
 ) -> tuple[int, errors.ApiError | None, list[int]]:
-    """Act count times in batches of 1, 2, 4, ...; stop after a batch in which one failed.
+    """Calls `act` count times in batches of 1, 2, 4, ...; stops after a batch with a failure.
 
-    Gives how many succeeded, the first refusal, and the sizes of the batches that were tried: so a
+    Returns the number of successes, the first refusal and the sizes of the batches tried. So a
     quota that refuses everything costs one request, not a thousand.
     """
     batches: list[int] = []
@@ -109,6 +109,6 @@ async def slow_start(
 
 
 def is_namespace_terminating(error: errors.ApiError) -> bool:
-    """The refusal's cause is that the namespace is being deleted: trying again is no use."""
+    """Whether the namespace is being deleted, so that a retry is useless."""
     causes = error.details.get("causes") or ()
     return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

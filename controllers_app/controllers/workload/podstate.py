@@ -1,4 +1,4 @@
-"""What a controller needs to know of a pod: is it active, ready, available, and what goes first.
+"""The state of pods as controllers see it: active, ready, available; and their deletion order.
 
 Pure functions of the pod and the time.
 
@@ -26,12 +26,12 @@ def phase_of(pod: Object) -> str:
 
 
 def is_finished(pod: Object) -> bool:
-    """Its containers have ended for good."""
+    """Whether the pod's containers have ended for good."""
     return phase_of(pod) in ("Succeeded", "Failed")
 
 
 def is_active(pod: Object) -> bool:
-    """It counts as a replica: neither finished nor on its way out."""
+    """Whether the pod counts as a replica: neither finished nor being deleted."""
     return "deletionTimestamp" not in pod["metadata"] and not is_finished(pod)
 
 
@@ -40,7 +40,7 @@ def is_ready(pod: Object) -> bool:
 
 
 def ready_since(pod: Object) -> int | None:
-    """When the pod became ready, in µs; None when it is not."""
+    """The time at which the pod became ready, in µs; None when it is not ready."""
     condition = conditions.find(pod.get("status"), "Ready")
     if condition is None or condition.get("status") != "True":
         return None
@@ -49,7 +49,7 @@ def ready_since(pod: Object) -> int | None:
 
 
 def available_at(pod: Object, min_ready_seconds: int) -> int | None:
-    """From when on the pod counts as available; None when it is not ready."""
+    """The time from which the pod counts as available; None when it is not ready."""
     since = ready_since(pod)
     if since is None:
         return None
@@ -57,12 +57,12 @@ def available_at(pod: Object, min_ready_seconds: int) -> int | None:
 
 
 def is_available(pod: Object, min_ready_seconds: int, now: int) -> bool:
-    at = available_at(pod, min_ready_seconds)
-    return at is not None and (min_ready_seconds == 0 or at < now)
+    since = available_at(pod, min_ready_seconds)
+    return since is not None and (min_ready_seconds == 0 or since < now)
 
 
 def by_node(pod: Object) -> tuple[str, ...]:
-    """The node it is bound to, for an index."""
+    """Index function: the node the pod is bound to."""
     node = pod["spec"].get("nodeName")
     return (node,) if node else ()
 
@@ -71,14 +71,14 @@ BY_NODE = ("node", by_node)
 
 
 def replica_facts(pod: Object) -> tuple[bool, bool, tuple[tuple[str, str], ...]]:
-    """(active, ready, labels): all that a replica set counts of its pods."""
+    """(active, ready, labels): the facts by which replica sets count pods."""
     labels = pod["metadata"].get("labels")
     return (is_active(pod), is_ready(pod), tuple(labels.items()) if labels else ())
 
 
 @dataclass(frozen=True, slots=True)
 class _Rank:
-    """What decides which pod is deleted first, worked out once per pod."""
+    """A pod's sort key for deletion."""
 
     pod: Object
     first: tuple[int, ...]
@@ -91,7 +91,7 @@ class _Rank:
 def first_to_delete(
     pods: Sequence[Object], count: int, related: Iterable[Object], now: int
 ) -> list[Object]:
-    """The `count` pods that upstream deletes first; `related` pods spread the load over nodes."""
+    """The `count` pods to delete first, on nodes with many `related` pods before others."""
     if count >= len(pods):
         return list(pods)
     on_node: dict[str, int] = {}
@@ -141,16 +141,16 @@ def _compare(left: _Rank, right: _Rank, now: int) -> int:
     return 0
 
 
-def _younger_first(one: int, other: int, left: _Rank, right: _Rank, now: int) -> int:
-    """By the logarithm of the age, so that pods of about the same age are drawn by uid."""
-    difference = _magnitude(now - one) - _magnitude(now - other)
+def _younger_first(left_time: int, right_time: int, left: _Rank, right: _Rank, now: int) -> int:
+    """Compares the logarithms of the ages; pods of about the same age are ordered by uid."""
+    difference = _magnitude(now - left_time) - _magnitude(now - right_time)
     if difference:
         return difference
     return -1 if left.uid < right.uid else 1
 
 
 def _magnitude(micros: int) -> int:
-    """Whole part of the binary logarithm of the age in nanoseconds; -1 for no age."""
+    """Integer part of the binary logarithm of the age in nanoseconds; -1 for no age."""
     return (micros * 1000).bit_length() - 1 if micros > 0 else -1
 
 
@@ -163,7 +163,7 @@ def _deletion_cost(pod: Object) -> int:
 
 
 def _restarts(pod: Object) -> tuple[int, int]:
-    """The most restarts of a container, and of a sidecar."""
+    """The highest restart counts of a container and of a sidecar."""
     status: dict[str, Any] = pod.get("status") or {}
     sidecars = {
         container["name"]
@@ -171,9 +171,9 @@ def _restarts(pod: Object) -> tuple[int, int]:
         if container.get("restartPolicy") == "Always"
     }
     regular = [item.get("restartCount", 0) for item in status.get("containerStatuses") or ()]
-    beside = [
+    sidecar_restarts = [
         item.get("restartCount", 0)
         for item in status.get("initContainerStatuses") or ()
         if item.get("name") in sidecars
     ]
-    return max(regular, default=0), max(beside, default=0)
+    return max(regular, default=0), max(sidecar_restarts, default=0)
