@@ -1,7 +1,7 @@
-"""Conversion by a webhook: the review that is sent, and what comes back of it.
+"""Conversion of custom resources by a webhook: the ConversionReview and its response.
 
-What was converted is kept by the object's revision, so that reading it again asks nobody. Nothing
-here does I/O.
+Converted objects are cached by revision, so that another read calls no webhook. Nothing here does
+I/O.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/
 webhook_converter.go.
@@ -25,17 +25,19 @@ TIMEOUT_SECONDS = 30.0
 
 
 class Webhook:
-    """The webhook of one definition, and what it has converted already."""
+    """The conversion webhook of a definition, and its cache of converted objects."""
 
     def __init__(self, config: Object) -> None:
         self._config = config
         versions = config.get("conversionReviewVersions") or ()
-        self._version = next((one for one in versions if one in ("v1", "v1beta1")), "v1")
+        self._version = next(
+            (version for version in versions if version in ("v1", "v1beta1")), "v1"
+        )
         self._kept: dict[tuple[str, str, str], Object] = {}
-        self._staged: dict[str, Object] = {}  # by uid: what is about to be stored
+        self._staged: dict[str, Object] = {}  # by uid: objects about to be stored
 
     def known(self, obj: Object, api_version: str) -> Object | None:
-        """The object in that version, if it was converted."""
+        """The object in that version, if the cache has it."""
         if obj.get("apiVersion") == api_version:
             return obj
         metadata = obj["metadata"]
@@ -51,7 +53,7 @@ class Webhook:
         self._kept[key] = converted
 
     def stage(self, converted: Object) -> None:
-        """A new state in the version that is stored; `staged` takes it when it is stored."""
+        """Keeps a new object in the storage version until `staged` takes it for storing."""
         if len(self._staged) >= KEPT_MAX:
             self._staged.clear()
         self._staged[meta.uid_of(converted)] = converted
@@ -60,7 +62,7 @@ class Webhook:
         return self._staged.pop(uid, None)
 
     def call(self, uid: str, objects: Sequence[Object], api_version: str) -> outbound.Call:
-        """The call that asks to convert these objects."""
+        """The webhook call that converts the objects."""
         review = {
             "kind": "ConversionReview",
             "apiVersion": f"apiextensions.k8s.io/{self._version}",
@@ -90,7 +92,7 @@ class Webhook:
 def converted(
     answer: outbound.Answer, uid: str, objects: Sequence[Object], api_version: str
 ) -> list[Object]:
-    """The objects that the webhook made, with their own metadata. Raises ApiError 500."""
+    """The objects that the webhook returned, with their original metadata. Raises ApiError 500."""
     first = objects[0]
     group, _, version = str(first.get("apiVersion")).rpartition("/")
     what = f"conversion webhook for {group}/{version}, Kind={first.get('kind')}"
@@ -111,43 +113,45 @@ def converted(
         status = result.get("status") or ""
         message = f"response.result.status was '{status}', not 'Success'"
         raise refusal(what, result.get("message") or message)
-    made = response.get("convertedObjects") or []
-    if len(made) != len(objects):
-        text = f"{what} returned {len(made)} objects, expected {len(objects)}"
+    results = response.get("convertedObjects") or []
+    if len(results) != len(objects):
+        text = f"{what} returned {len(results)} objects, expected {len(objects)}"
         raise errors.ApiError(500, "", text)
     out = []
-    for index, (one, source) in enumerate(zip(made, objects, strict=True)):
-        wrong = _wrong(one, source, api_version)
-        if wrong:
-            text = f"{what} returned invalid converted object at index {index}: {wrong}"
+    for index, (result, source) in enumerate(zip(results, objects, strict=True)):
+        problem = _invalid_result(result, source, api_version)
+        if problem:
+            text = f"{what} returned invalid converted object at index {index}: {problem}"
             raise errors.ApiError(500, "", text)
-        out.append({**one, "metadata": _restored(one["metadata"], source["metadata"])})
+        out.append(
+            {**result, "metadata": _restore_metadata(result["metadata"], source["metadata"])}
+        )
     return out
 
 
-def refusal(what: str, why: str) -> errors.ApiError:
-    return errors.ApiError(500, "", f"{what} failed: {why}")
+def refusal(what: str, message: str) -> errors.ApiError:
+    return errors.ApiError(500, "", f"{what} failed: {message}")
 
 
-def _wrong(made: Any, source: Object, api_version: str) -> str:
+def _invalid_result(made: Any, source: Object, api_version: str) -> str:
     if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
         return "missing metadata in converted object"
     if made.get("apiVersion") != api_version:
         return f"invalid groupVersion (expected {api_version}, received {made.get('apiVersion')})"
     if made.get("kind") != source.get("kind"):
         return f"invalid kind (expected {source.get('kind')}, received {made.get('kind')})"
-    for word, of in (
+    for field, getter in (
         ("name", meta.name_of),
         ("namespace", meta.namespace_of),
         ("UID", meta.uid_of),
     ):
-        if of(made) != of(source):
-            return f"must have the same {word}: {of(source)} != {of(made)}"
+        if getter(made) != getter(source):
+            return f"must have the same {field}: {getter(source)} != {getter(made)}"
     return ""
 
 
-def _restored(made: Object, source: Object) -> Object:
-    """The metadata as it was, but for labels and annotations."""
+def _restore_metadata(made: Object, source: Object) -> Object:
+    """The original metadata with the converted labels and annotations."""
     out = {name: value for name, value in source.items() if name not in ("labels", "annotations")}
     for name in ("labels", "annotations"):
         if isinstance(made.get(name), dict) and made[name]:

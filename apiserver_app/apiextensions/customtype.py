@@ -1,7 +1,7 @@
 """One version of a custom resource, compiled from its definition: decoding, defaulting, conversion.
 
-What is stored is pruned and defaulted again when it is read, since the schema may have changed
-since it was written. Objects given are never changed.
+A stored object is pruned and defaulted again when it is read, since the schema may have changed
+since it was written. Input objects are never changed.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/
 customresource_handler.go (unstructuredSchemaCoercer, crdConversionRESTOptionsGetter).
@@ -28,15 +28,15 @@ from apiserver_app.machinery.types.scheme import Unfit
 if TYPE_CHECKING:
     from apiserver_app.apiextensions.schema.rules import Rules
 
-READ_MAX = 1024  # objects remembered in the form in which they are served
-DEPTH_MAX = 128  # of objects inside of objects
+READ_MAX = 1024  # objects cached in their served version
+DEPTH_MAX = 128  # nesting of objects
 INT64_MAX = 2**63 - 1
-# how long after it was established a create waits, so that every API server knows of it
+# how long creates wait after Established, so that every API server has seen the definition
 SETTLE_SECONDS = 2
 
 
 class CustomType:
-    """One served version. `siblings` are all versions of the definition, by name."""
+    """A served version. `siblings` are all versions of the definition, by name."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class CustomType:
         self.root: Node = structural.as_root(self.node)
         self.columns: Sequence[Object] = version.get("additionalPrinterColumns") or ()
         self.selectable: dict[str, str] = {
-            one["jsonPath"].removeprefix("."): one["jsonPath"]
-            for one in version.get("selectableFields") or ()
+            field["jsonPath"].removeprefix("."): field["jsonPath"]
+            for field in version.get("selectableFields") or ()
         }
         subresources = version.get("subresources") or {}
         self.has_status = subresources.get("status") is not None
@@ -72,34 +72,34 @@ class CustomType:
         self._read: dict[int, tuple[Object, Object]] = {}
 
     def refresh(self, definition: Object) -> None:
-        """The definition's conditions changed, and nothing that was compiled."""
+        """Takes over a definition whose conditions changed, but nothing that is compiled."""
         self.definition = definition
         self.listed = customresources.is_true(definition, "Established")
         self.terminating = customresources.is_true(definition, "Terminating")
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """What discovery lists."""
+        """The verbs that discovery lists."""
         return customresources.VERBS_TERMINATING if self.terminating else customresources.VERBS
 
     # -- requests -------------------------------------------------------------------------------
 
     def check(self, verb: str) -> None:
-        """405 for what a definition that is going away does not allow."""
+        """Raises 405 for verbs that a definition under deletion does not allow."""
         if verb == "create" and self.terminating:
             error = errors.method_not_allowed(self.info.group, self.info.plural, verb)
             error.message = f"{verb} not allowed while custom resource definition is terminating"
             raise error
 
     def settled_at(self) -> int:
-        """When, in µs since 1970, creates are let through."""
-        found = conditions.find(self.definition.get("status"), "Established")
-        since = (found or {}).get("lastTransitionTime")
+        """When creates are allowed, in µs since 1970."""
+        condition = conditions.find(self.definition.get("status"), "Established")
+        since = (condition or {}).get("lastTransitionTime")
         return meta.parse_time(since) + SETTLE_SECONDS * 1_000_000 if since else 0
 
     def decode(self, raw: Object) -> tuple[Object, list[str]]:
-        """A fresh pruned object, and messages for what is unknown in it. 400 when it is no object
-        of the kind at all."""
+        """A new pruned object, and a message for each unknown field. Raises 400 for an object of
+        another kind."""
         try:
             obj: Object = copied(raw)
             unknown = self._coerce(obj)
@@ -112,25 +112,25 @@ class CustomType:
         return obj, unknown
 
     def default(self, obj: Object) -> None:
-        """Fill in what the schema gives, in place."""
+        """Sets the schema's defaults in place."""
         defaulting.default(obj, self.root)
 
     def check_rules(
         self, version: Release, obj: Object, old: Object | None
     ) -> tuple[list[FieldError], list[str]]:
-        """The findings of the schema's rules, and what is only warned of. `version` is that of
-        Kubernetes, which decides what the language knows."""
+        """The errors of the schema's rules, and their warnings. The Kubernetes `version` decides
+        which CEL functions exist."""
         from apiserver_app.apiextensions.schema import rules
 
         if self._rules is None:
             self._rules = rules.Rules(self.node, version)
         result = self._rules.check(obj, old)
-        return result.found, result.warnings
+        return result.errs, result.warnings
 
     # -- storage --------------------------------------------------------------------------------
 
     def to_served(self, stored: Object) -> Object:
-        """A stored object in this version; the object itself when nothing differs."""
+        """A stored object in this version; the object itself if nothing differs."""
         known = self._read.get(id(stored))
         if known is not None and known[0] is stored:
             return known[1]
@@ -147,7 +147,7 @@ class CustomType:
         return obj
 
     def to_stored(self, obj: Object) -> Object:
-        """The object in the version in which it is stored."""
+        """The object in the storage version."""
         stored = self._siblings[self.info.stored_version]
         if stored is self:
             return obj
@@ -162,17 +162,17 @@ class CustomType:
         return out
 
     def _converted(self, obj: Object, api_version: str) -> Object:
-        """What the webhook made of it, which was asked before; else the object itself."""
+        """The object as the webhook has converted it; the object itself without a webhook."""
         if self.webhook is None:
             return obj
         return self._known(self.webhook.known(obj, api_version), obj)
 
-    def _known(self, found: Object | None, obj: Object) -> Object:
-        if found is None:  # it changed while the webhook was asked
+    def _known(self, converted: Object | None, obj: Object) -> Object:
+        if converted is None:  # the object changed during the webhook call
             raise errors.conflict(
                 self.info.group, self.info.plural, meta.name_of(obj), errors.MODIFIED
             )
-        return found
+        return converted
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -182,8 +182,8 @@ class CustomType:
         if metadata is not None:
             metadata, unknown = self._decode_metadata(metadata, "metadata")
         if not self._keeps_all:
-            gone = pruning.prune(obj, self.root)
-            unknown += [f'unknown field "{path}"' for path in gone]
+            pruned = pruning.prune(obj, self.root)
+            unknown += [f'unknown field "{path}"' for path in pruned]
             pruning.prune_nulls(obj, self.root)
         if self._has_embedded:
             unknown += embedded.coerce(obj, self.node, self._decode_metadata)
@@ -192,7 +192,7 @@ class CustomType:
 
 
 def copied(value: Any, depth: int = 0) -> Any:
-    """A copy that shares no dict or list. Numbers are as Go reads them: beyond 64 bits a float."""
+    """A deep copy. Integers beyond 64 bits become floats, as in Go."""
     if depth > DEPTH_MAX:
         raise Unfit("exceeded max depth")
     if isinstance(value, dict):
@@ -211,7 +211,7 @@ def in_order(obj: Object) -> Object:
 
 
 def _warnings(definition: Object, version: Object, info: ResourceInfo) -> tuple[str, ...]:
-    """What is told to whoever asks for a deprecated version."""
+    """The warnings for requests of a deprecated version."""
     if not version.get("deprecated"):
         return ()
     if version.get("deprecationWarning") is not None:
@@ -220,10 +220,10 @@ def _warnings(definition: Object, version: Object, info: ResourceInfo) -> tuple[
     kind = spec["names"]["kind"]
     rank = customresources.version_rank
     better = [
-        one["name"]
-        for one in customresources.versions(definition)
-        if one.get("served") and not one.get("deprecated")
-        and rank(one["name"]) > rank(info.version)
+        other["name"]
+        for other in customresources.versions(definition)
+        if other.get("served") and not other.get("deprecated")
+        and rank(other["name"]) > rank(info.version)
     ]  # fmt: skip
     text = f"{spec['group']}/{info.version} {kind} is deprecated"
     if better:

@@ -27,42 +27,42 @@ _FILTER = re.compile(
 
 
 class BadPath(ValueError):
-    """No path of the kind that is understood."""
+    """A path outside the supported subset."""
 
 
 @functools.lru_cache(1024)
 def compile(text: str) -> tuple[Step, ...]:
-    """The steps of a path; BadPath when it is none."""
+    """Compiles a path into steps. Raises BadPath."""
     steps: list[Step] = []
-    at = 0
-    while at < len(text):
-        if text.startswith("..", at):
+    position = 0
+    while position < len(text):
+        if text.startswith("..", position):
             raise BadPath(text)
-        if text[at] == ".":
-            at += 1
-            if at == len(text) or text[at] == "[":
+        if text[position] == ".":
+            position += 1
+            if position == len(text) or text[position] == "[":
                 continue
-            found = _NAME.match(text, at)
-            if found is None:
+            match = _NAME.match(text, position)
+            if match is None:
                 raise BadPath(text)
-            name = re.sub(r"\\(.)", r"\1", found.group(1))
+            name = re.sub(r"\\(.)", r"\1", match.group(1))
             steps.append(_every if name == "*" else functools.partial(_field, name))
         else:
-            found = _bracket(text, at, steps)
-        at = found.end()
+            match = _bracket(text, position, steps)
+        position = match.end()
     return tuple(steps)
 
 
 def find(value: Any, text: str) -> list[Any]:
-    """What is at the path; missing keys are no error."""
-    found = [value]
+    """The values at the path; a missing key is no error."""
+    values = [value]
     for step in compile(text):
-        found = step(found)
-    return found
+        values = step(values)
+    return values
 
 
 def printed(value: Any) -> str:
-    """A result as `kubectl` would print it."""
+    """A result as kubectl prints it."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -72,17 +72,17 @@ def printed(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def _bracket(text: str, at: int, steps: list[Step]) -> re.Match[str]:
-    if text.startswith("[*]", at):
+def _bracket(text: str, position: int, steps: list[Step]) -> re.Match[str]:
+    if text.startswith("[*]", position):
         steps.append(_every)
-        found = re.compile(r"\[\*\]").match(text, at)
-        assert found is not None
-        return found
+        match = re.compile(r"\[\*\]").match(text, position)
+        assert match is not None
+        return match
     for pattern, make in _BRACKETS:
-        found = pattern.match(text, at)
-        if found is not None:
-            steps.append(make(*found.groups()))
-            return found
+        match = pattern.match(text, position)
+        if match is not None:
+            steps.append(make(*match.groups()))
+            return match
     raise BadPath(text)
 
 
@@ -101,16 +101,18 @@ def _every(values: list[Any]) -> list[Any]:
 
 
 def _item(index: str) -> Step:
-    at = int(index)
+    number = int(index)
     return lambda values: [
-        value[at] for value in values if isinstance(value, list) and -len(value) <= at < len(value)
+        value[number]
+        for value in values
+        if isinstance(value, list) and -len(value) <= number < len(value)
     ]
 
 
 def _part(first: str, last: str) -> Step:
     part = slice(int(first) if first else None, int(last) if last else None)
     return lambda values: [
-        one for value in values if isinstance(value, list) for one in value[part]
+        item for value in values if isinstance(value, list) for item in value[part]
     ]
 
 
@@ -120,14 +122,14 @@ def _named(single: str | None, double: str | None) -> Step:
 
 
 def _filter(path: str, operator: str | None, literal: str | None) -> Step:
-    wanted = _literal(literal) if literal is not None else None
+    expected = _literal(literal) if literal is not None else None
     compare = _OPERATORS.get(operator or "")
 
     def keep(item: Any) -> bool:
-        found: Sequence[Any] = find(item, path)
+        matches: Sequence[Any] = find(item, path)
         if compare is None:
-            return bool(found)
-        return any(type(one) is type(wanted) and compare(one, wanted) for one in found)
+            return bool(matches)
+        return any(type(match) is type(expected) and compare(match, expected) for match in matches)
 
     return lambda values: [
         item for value in values if isinstance(value, list) for item in value if keep(item)

@@ -1,5 +1,5 @@
-"""What must hold of a definition's schema, place by place: what is not supported, how lists and
-maps go together, defaults that fit, rules that compile.
+"""Validation of a definition's schema, node by node: unsupported fields, list and map types,
+defaults, and CEL rules.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/
 validation.go (ValidateCustomResourceDefinitionOpenAPISchema) and pkg/apiserver/schema/defaulting/
@@ -30,10 +30,10 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.releases import Release
 
 Schema = Mapping[str, Any]
-Found = list[FieldError]
+Errors = list[FieldError]
 
-# estimated cost: of one expression, and of all of a version
-COST_MAX, WHOLE_COST_MAX = 10_000_000, 100_000_000
+# limits of the estimated cost of one expression, and of all expressions of a version
+COST_MAX, TOTAL_COST_MAX = 10_000_000, 100_000_000
 _CONTRIBUTED = (
     "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
 )
@@ -45,7 +45,7 @@ _REASONS = (
 _UNSUPPORTED = (
     "id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref",
 )  # fmt: skip
-# what the root may say when there is a status subresource: upstream's names, and ours
+# fields allowed at the root beside a status subresource: upstream's names, and ours
 _AT_ROOT = (
     "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
     "ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems",
@@ -60,29 +60,27 @@ _AT_ROOT_JSON = frozenset(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Within:
-    """What is known of the place from above."""
+    """What a schema node inherits from the nodes above it."""
 
     version: Release  # of Kubernetes
-    no_defaults: str = ""  # why there may be none
+    no_defaults: str = ""  # why defaults are forbidden
     in_meta: bool = False
-    uncorrelated: str = ""  # the first place above that has no old value
-    # how often there can be this place in one object; None when no schema above says
-    places: int | None = 1
+    uncorrelated: str = ""  # path of the first node above that has no old value
+    # how many such values an object can hold; None if no schema above limits it
+    cardinality: int | None = 1
 
 
 def validate(
     schema: Schema, path: str, *, has_status: bool, version: Release, unchanged: bool = False
 ) -> list[FieldError]:
-    """Everything that is wrong with the schema of one version, at `path`. Rules of a schema that is
-    `unchanged` may cost what they did."""
-    found: Found = []
+    """All errors of the schema of one version, at `path`. The rules of an `unchanged` schema may
+    exceed the cost limit."""
+    errs: Errors = []
     at = f"{path}.openAPIV3Schema"
     if has_status:
-        _root_of_status(schema, at, found)
+        _root_of_status(schema, at, errs)
     if schema.get("nullable"):
-        found.append(
-            errors.forbidden_value(f"{at}.nullable", "nullable cannot be true at the root")
-        )
+        errs.append(errors.forbidden_value(f"{at}.nullable", "nullable cannot be true at the root"))
     node: Node | None = None
     broken = ""
     try:
@@ -91,31 +89,31 @@ def validate(
         broken = str(error)
     compiles = False
     if node is not None:
-        wrong = structuralrules.validate(schema, at)
-        wrong = wrong or _defaults(structural.as_root(node), at)
-        compiles = not wrong
-        found += wrong
-    schema_found: Found = []
-    rule_found: Found = []
-    walk = _Walk(schema_found, rule_found, compiles, not unchanged)
+        message = structuralrules.validate(schema, at)
+        message = message or _defaults(structural.as_root(node), at)
+        compiles = not message
+        errs += message
+    schema_errs: Errors = []
+    rule_errs: Errors = []
+    walk = _Walk(schema_errs, rule_errs, compiles, not unchanged)
     walk.place(schema, node, at, _Within(version), root=True)
-    found += schema_found + rule_found
-    _whole_cost(walk, at, found)
-    if broken and not found:
-        found.append(errors.invalid_value(at, "", broken))
-    return found
+    errs += schema_errs + rule_errs
+    _total_cost(walk, at, errs)
+    if broken and not errs:
+        errs.append(errors.invalid_value(at, "", broken))
+    return errs
 
 
-def _whole_cost(walk: _Walk, at: str, found: Found) -> None:
-    """All rules of a version together have a limit, too."""
+def _total_cost(walk: _Walk, at: str, errs: Errors) -> None:
+    """Refuses a version whose rules together exceed their cost limit."""
     total = min(sum(cost for cost, _ in walk.costs), intervals.MOST)
-    if total <= WHOLE_COST_MAX:
+    if total <= TOTAL_COST_MAX:
         return
-    worth_telling = [one for one in walk.costs if one[0] >= WHOLE_COST_MAX // 100]
-    for _, where in sorted(worth_telling, key=lambda one: -one[0])[:4]:
-        found.append(errors.forbidden_value(where, _CONTRIBUTED))
-    said = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-    found.append(errors.forbidden_value(at, _exceeds(said, total, WHOLE_COST_MAX)))
+    expensive = [entry for entry in walk.costs if entry[0] >= TOTAL_COST_MAX // 100]
+    for _, where in sorted(expensive, key=lambda entry: -entry[0])[:4]:
+        errs.append(errors.forbidden_value(where, _CONTRIBUTED))
+    text = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+    errs.append(errors.forbidden_value(at, _exceeds(text, total, TOTAL_COST_MAX)))
 
 
 def _exceeds(what: str, cost: int, limit: int) -> str:
@@ -128,9 +126,9 @@ def _exceeds(what: str, cost: int, limit: int) -> str:
     )
 
 
-def _places(schema: Schema, within: _Within) -> int | None:
-    """How often there can be the parts of a value."""
-    if within.places is None:
+def _cardinality(schema: Schema, within: _Within) -> int | None:
+    """How many elements of a value an object can hold."""
+    if within.cardinality is None:
         return None
     kind, most = schema.get("type"), None
     if kind == "array":
@@ -139,67 +137,67 @@ def _places(schema: Schema, within: _Within) -> int | None:
         most = schema.get("maxProperties")
     else:
         most = 1
-    return None if most is None else min(within.places * max(0, int(most)), intervals.MOST)
+    return None if most is None else min(within.cardinality * max(0, int(most)), intervals.MOST)
 
 
-def _root_of_status(schema: Schema, at: str, found: Found) -> None:
-    """Validation of the status alone must not lose anything that stands at the root."""
+def _root_of_status(schema: Schema, at: str, errs: Errors) -> None:
+    """Refuses root fields that validation of the status alone would ignore."""
     type_ = schema.get("type") or ""
     if type_ and type_ != "object":
         text = (
             'only "object" is allowed as the type at the root of the schema if the status '
             "subresource is enabled"
         )
-        found.append(errors.invalid_value(f"{at}.type", type_, text))
+        errs.append(errors.invalid_value(f"{at}.type", type_, text))
         return
-    if any(_is_said(key, value) and key not in _AT_ROOT_JSON for key, value in schema.items()):
+    if any(_is_set(key, value) and key not in _AT_ROOT_JSON for key, value in schema.items()):
         text = (
             f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema if the "
             "status subresource is enabled"
         )
-        shown = errors.GoText("apiextensions.JSONSchemaProps{...}")
-        found.append(errors.invalid_value(at, shown, text))
+        printed = errors.GoText("apiextensions.JSONSchemaProps{...}")
+        errs.append(errors.invalid_value(at, printed, text))
 
 
-def _is_said(key: str, value: Any) -> bool:
-    """Whether Go has more than the zero value of a field."""
+def _is_set(key: str, value: Any) -> bool:
+    """Whether the Go field has another value than its zero value."""
     if key == "default":
         return value is not None
     return value is not None and value is not False and value != ""
 
 
 def _uncorrelated(within: _Within, at: str) -> _Within:
-    """Below this place nothing has an old value, unless that is so from further up."""
+    """Marks the nodes below as having no old value, unless a node further up did."""
     return within if within.uncorrelated else dataclasses.replace(within, uncorrelated=at)
 
 
 class _Walk:
-    """From the root down; rules are compiled where the schema is right."""
+    """Walks a schema from the root; compiles the rules if the schema is valid."""
 
-    def __init__(self, found: Found, rules: Found, compiles: bool, counts: bool) -> None:
-        self.costs: list[tuple[int, str]] = []  # of each expression, and where it stands
-        self._counts = counts  # whether a single expression is refused for its cost
-        self._found = found
+    def __init__(self, errs: Errors, rules: Errors, compiles: bool, counts: bool) -> None:
+        self.costs: list[tuple[int, str]] = []  # cost and path of each expression
+        self._counts = counts  # whether the cost of a single expression is limited
+        self._errs = errs
         self._rules = rules
         self._compiles = compiles
 
     def place(
         self, schema: Schema, node: Node | None, at: str, within: _Within, root: bool = False
     ) -> None:
-        before = len(self._found)
+        before = len(self._errs)
         self._supported(schema, at, within)
-        inside = dataclasses.replace(within, places=_places(schema, within))
+        inside = dataclasses.replace(within, cardinality=_cardinality(schema, within))
         self._fields(schema, node, at, inside, root)
         self._junctors(schema, at, within)
         self._items(schema, node, at, inside)
         self._named(schema, "dependencies", at, within)
         if schema.get(structural.PRESERVE) is False:
             text = "must be true or undefined"
-            self._found.append(errors.invalid_value(f"{at}.{structural.PRESERVE}", False, text))
-        listrules.validate(schema, at, self._found)
+            self._errs.append(errors.invalid_value(f"{at}.{structural.PRESERVE}", False, text))
+        listrules.validate(schema, at, self._errs)
         if schema.get(structural.VALIDATIONS):
             self._written_rules(schema, at)
-            if self._compiles and node is not None and len(self._found) == before:
+            if self._compiles and node is not None and len(self._errs) == before:
                 self._compiled_rules(node, at, within, root)
 
     def _fields(
@@ -209,12 +207,12 @@ class _Walk:
         properties = schema.get("properties") or {}
         if additional is not None and properties and additional is not True:
             text = "additionalProperties and properties are mutual exclusive"
-            self._found.append(errors.forbidden_value(f"{at}.additionalProperties", text))
+            self._errs.append(errors.forbidden_value(f"{at}.additionalProperties", text))
         if isinstance(additional, dict):
             below = within
             if within.in_meta:
-                why = "inside additionalProperties applying to object metadata"
-                below = dataclasses.replace(within, no_defaults=why)
+                message = "inside additionalProperties applying to object metadata"
+                below = dataclasses.replace(within, no_defaults=message)
             child = node.additional if node is not None else None
             self.place(additional, child, f"{at}.additionalProperties", below)
         if schema.get(structural.MAP_TYPE) not in (None, "granular"):
@@ -231,9 +229,9 @@ class _Walk:
     def _junctors(self, schema: Schema, at: str, within: _Within) -> None:
         if isinstance(schema.get("not"), dict):
             self.place(schema["not"], None, f"{at}.not", within)
-        for word in ("allOf", "oneOf", "anyOf"):
-            for index, one in enumerate(schema.get(word) or ()):
-                self.place(one, None, f"{at}.{word}[{index}]", within)
+        for keyword in ("allOf", "oneOf", "anyOf"):
+            for index, branch in enumerate(schema.get(keyword) or ()):
+                self.place(branch, None, f"{at}.{keyword}[{index}]", within)
         self._named(schema, "definitions", at, within)
 
     def _items(self, schema: Schema, node: Node | None, at: str, within: _Within) -> None:
@@ -242,86 +240,86 @@ class _Walk:
             within = _uncorrelated(within, at)
         if isinstance(items, dict):
             self.place(items, node.items if node is not None else None, f"{at}.items", within)
-        for index, one in enumerate(items if isinstance(items, list) else ()):
-            self.place(one, None, f"{at}.items[{index}]", within)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            self.place(item, None, f"{at}.items[{index}]", within)
 
     def _named(self, schema: Schema, word: str, at: str, within: _Within) -> None:
-        """Parts that are refused as a whole, but looked at nevertheless."""
+        """Walks schemas that are unsupported but validated nevertheless."""
         parts = schema.get(word) or {}
         for name in sorted(parts):
             if isinstance(parts[name], dict):
                 self.place(parts[name], None, paths.key(f"{at}.{word}", name), within)
 
     def _supported(self, schema: Schema, at: str, within: _Within) -> None:
-        found = self._found
+        errs = self._errs
         type_ = schema.get("type") or ""
         if type_ and type_ not in _TYPES:
-            found.append(errors.not_supported(f"{at}.type", type_, _TYPES))
+            errs.append(errors.not_supported(f"{at}.type", type_, _TYPES))
         if schema.get("default") is not None and within.no_defaults:
             text = f"must not be set {within.no_defaults}"
-            found.append(errors.forbidden_value(f"{at}.default", text))
+            errs.append(errors.forbidden_value(f"{at}.default", text))
         for name in _UNSUPPORTED:
             if schema.get(name):
-                found.append(errors.forbidden_value(f"{at}.{name}", f"{name} is not supported"))
+                errs.append(errors.forbidden_value(f"{at}.{name}", f"{name} is not supported"))
         if type_ == "null":
             text = "type cannot be set to null, use nullable as an alternative"
-            found.append(errors.forbidden_value(f"{at}.type", text))
+            errs.append(errors.forbidden_value(f"{at}.type", text))
         if isinstance(schema.get("items"), list):
             text = "items must be a schema object and not an array"
-            found.append(errors.forbidden_value(f"{at}.items", text))
+            errs.append(errors.forbidden_value(f"{at}.items", text))
         if within.in_meta and schema.get(structural.EMBEDDED):
             text = "must not be used inside of resource meta"
-            found.append(errors.forbidden_value(f"{at}.{structural.EMBEDDED}", text))
+            errs.append(errors.forbidden_value(f"{at}.{structural.EMBEDDED}", text))
         if schema.get("uniqueItems"):
             text = (
                 "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
             )
-            found.append(errors.forbidden_value(f"{at}.uniqueItems", text))
+            errs.append(errors.forbidden_value(f"{at}.uniqueItems", text))
 
     # -- rules ----------------------------------------------------------------------------------
 
     def _written_rules(self, schema: Schema, at: str) -> None:
-        """What can be said of a rule without knowing the language."""
-        found = self._found
+        """Validates the fields of the rules without compiling them."""
+        errs = self._errs
         for index, rule in enumerate(schema[structural.VALIDATIONS]):
             where = f"{at}.{structural.VALIDATIONS}[{index}]"
             text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
             if not text:
-                found.append(errors.required(f"{where}.rule", "rule is not specified"))
+                errs.append(errors.required(f"{where}.rule", "rule is not specified"))
             elif message and not message.strip():
-                why = "message must be non-empty if specified"
-                found.append(errors.invalid_value(f"{where}.message", message, why))
+                reason = "message must be non-empty if specified"
+                errs.append(errors.invalid_value(f"{where}.message", message, reason))
             elif _has_newline(message.strip()):
-                why = "message must not contain line breaks"
-                found.append(errors.invalid_value(f"{where}.message", message, why))
+                reason = "message must not contain line breaks"
+                errs.append(errors.invalid_value(f"{where}.message", message, reason))
             elif _has_newline(text) and not message.strip():
-                why = "message must be specified if rule contains line breaks"
-                found.append(errors.required(f"{where}.message", why))
+                reason = "message must be specified if rule contains line breaks"
+                errs.append(errors.required(f"{where}.message", reason))
             expression = rule.get("messageExpression") or ""
             if expression and not expression.strip():
-                why = "messageExpression must be non-empty if specified"
-                found.append(errors.required(f"{where}.messageExpression", why))
+                reason = "messageExpression must be non-empty if specified"
+                errs.append(errors.required(f"{where}.messageExpression", reason))
             if rule.get("reason") is not None and rule["reason"] not in _REASONS:
                 at_ = f"{where}.reason"
-                found.append(errors.not_supported(at_, rule["reason"], _REASONS))
+                errs.append(errors.not_supported(at_, rule["reason"], _REASONS))
             self._field_path(schema, rule.get("fieldPath") or "", f"{where}.fieldPath")
 
     def _field_path(self, schema: Schema, path: str, at: str) -> None:
         if not path:
             return
-        found = self._found
+        errs = self._errs
         if not path.strip():
-            why = "fieldPath must be non-empty if specified"
-            found.append(errors.invalid_value(at, path, why))
+            message = "fieldPath must be non-empty if specified"
+            errs.append(errors.invalid_value(at, path, message))
         if _has_newline(path):
-            why = "fieldPath must not contain line breaks"
-            found.append(errors.invalid_value(at, path, why))
+            message = "fieldPath must not contain line breaks"
+            errs.append(errors.invalid_value(at, path, message))
         try:
             node = structural.build(schema)
         except structural.NotStructural:
             return
         if fieldpaths.resolve(path, node).node is None:
-            found.append(errors.invalid_value(at, path, "fieldPath must be a valid path"))
+            errs.append(errors.invalid_value(at, path, "fieldPath must be a valid path"))
 
     def _compiled_rules(self, node: Node, at: str, within: _Within, root: bool) -> None:
         from apiserver_app.apiextensions.schema import rules
@@ -330,29 +328,29 @@ class _Walk:
         compiled = rules.compile_all(node, is_root=is_root, version=within.version)
         for index, rule in enumerate(compiled):
             where = f"{at}.{structural.VALIDATIONS}[{index}]"
-            shown = _go_rule(rule.source)
+            printed = _go_rule(rule.source)
             if not rule.error:
                 costs = rules.costs(rule, node, is_root=is_root, version=within.version)
-                places = costs.places if within.places is None else within.places
+                places = costs.places if within.cardinality is None else within.cardinality
                 self._cost(f"{where}.rule", "rule", costs.rule * places)
                 if rule.message is not None:
                     self._cost(f"{where}.messageExpression", "messageExpression", costs.message)
             if rule.error:
-                self._rules.append(errors.invalid_value(f"{where}.rule", shown, rule.error))
+                self._rules.append(errors.invalid_value(f"{where}.rule", printed, rule.error))
             if rule.message_error:
                 at_ = f"{where}.messageExpression"
-                self._rules.append(errors.invalid_value(at_, shown, rule.message_error))
+                self._rules.append(errors.invalid_value(at_, printed, rule.message_error))
             if rule.uses_old and within.uncorrelated:
-                why = (
+                message = (
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within "
                     f"{within.uncorrelated}"
                 )
                 text = rule.source.get("rule") or ""
-                self._rules.append(errors.invalid_value(f"{where}.rule", text, why))
+                self._rules.append(errors.invalid_value(f"{where}.rule", text, message))
             elif not rule.uses_old and rule.source.get("optionalOldSelf") is not None:
-                why = "may not be set if oldSelf is not used in rule"
+                message = "may not be set if oldSelf is not used in rule"
                 value = bool(rule.source["optionalOldSelf"])
-                self._rules.append(errors.invalid_value(f"{where}.optionalOldSelf", value, why))
+                self._rules.append(errors.invalid_value(f"{where}.optionalOldSelf", value, message))
 
     def _cost(self, where: str, what: str, cost: int) -> None:
         cost = min(cost, intervals.MOST)
@@ -362,20 +360,20 @@ class _Walk:
         self.costs.append((cost, where))
 
 
-def _defaults(node: Node, at: str) -> Found:
-    """Defaults are pruned, and fit the schema they stand in."""
-    found: Found = []
+def _defaults(node: Node, at: str) -> Errors:
+    """Validates that defaults are pruned and valid under their own schema."""
+    errs: Errors = []
     if node.has_default:
         value = customtype.copied(node.default)
         if pruning.prune(value, structural.as_root(node) if node.embedded else node):
             text = "must not have unknown fields"
-            found.append(errors.invalid_value(f"{at}.default", govalues.shown(node.default), text))
-        found += validation.validate(node.default, node.source, prefix=f"{at}.default")
+            errs.append(errors.invalid_value(f"{at}.default", govalues.printed(node.default), text))
+        errs += validation.validate(node.default, node.source, prefix=f"{at}.default")
     if node.items is not None:
-        found += _defaults(node.items, f"{at}.items")
+        errs += _defaults(node.items, f"{at}.items")
     for name, child in node.properties.items():
-        found += _defaults(child, paths.key(f"{at}.properties", name))
-    return found
+        errs += _defaults(child, paths.key(f"{at}.properties", name))
+    return errs
 
 
 def _has_newline(text: str) -> bool:
@@ -383,7 +381,7 @@ def _has_newline(text: str) -> bool:
 
 
 def _go_rule(rule: Schema) -> errors.GoText:
-    """A rule as Go prints the struct."""
+    """A rule as Go prints its struct."""
     words = ", ".join(
         f"{name[0].upper()}{name[1:]}:{json.dumps(rule.get(name) or '', ensure_ascii=False)}"
         for name in ("rule", "message", "messageExpression")

@@ -1,8 +1,8 @@
-"""What must hold of a definition's versions: schemas, columns, subresources, selectable fields,
+"""Validation of a definition's versions: schemas, columns, subresources, selectable fields,
 warnings.
 
-What all versions say alike the server keeps once, at the top, and finds it wrong there: nearly
-always `spec.validation`, where the client wrote `spec.versions[0].schema`.
+The internal type hoists fields that are equal in all versions to the top, and errors name that
+path: usually `spec.validation`, where the client wrote `spec.versions[0].schema`.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/
 validation.go and pkg/apis/apiextensions/v1/conversion.go.
@@ -26,7 +26,7 @@ _COLUMN_FORMATS = (
 )  # fmt: skip
 _SHARED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 
-Found = list[FieldError]
+Errors = list[FieldError]
 Version = Mapping[str, Any]
 
 _NOT_HERE = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
@@ -34,63 +34,66 @@ _NOT_AT_TOP = "selectableFields may only be set when validations.schema is inclu
 
 
 class Shared:
-    """The versions of a definition as the server keeps them."""
+    """The versions of a definition in the internal type."""
 
-    def __init__(self, given: Sequence[Version], release: Release, unchanged: set[str]) -> None:
-        """`release` is the version of Kubernetes; the schemas of versions that are `unchanged`
-        are stored already."""
+    def __init__(self, versions: Sequence[Version], release: Release, unchanged: set[str]) -> None:
+        """`release` is the Kubernetes version; the schemas of `unchanged` versions are already
+        stored."""
         self._release = release
         self._unchanged = unchanged
         self.top: dict[str, Any] = {}
         for name in _SHARED:
-            said = [one.get(name) if one.get(name) != [] else None for one in given]
-            if said and all(one == said[0] for one in said):
-                self.top[name] = said[0]
+            values = [
+                version.get(name) if version.get(name) != [] else None for version in versions
+            ]
+            if values and all(version == values[0] for version in values):
+                self.top[name] = values[0]
         self.versions = [
-            {name: value for name, value in one.items() if name not in self.top} for one in given
+            {name: value for name, value in version.items() if name not in self.top}
+            for version in versions
         ]
-        self._first = given[0].get("name") or "" if given else ""
-        self._statuses = [_has_status(one) for one in given]
+        self._first = versions[0].get("name") or "" if versions else ""
+        self._statuses = [_has_status(version) for version in versions]
 
-    def missing(self, found: Found) -> None:
+    def missing(self, errs: Errors) -> None:
         """Every version needs a schema."""
         if _schema(self.top) is not None:
             return
         for index, version in enumerate(self.versions):
             if _schema(version) is None:
                 at = f"spec.versions[{index}].schema.openAPIV3Schema"
-                found.append(errors.required(at, "schemas are required"))
+                errs.append(errors.required(at, "schemas are required"))
 
-    def version(self, index: int, found: Found) -> None:
-        """What is wrong with one version."""
+    def version(self, index: int, errs: Errors) -> None:
+        """Appends the errors of one version."""
         version, path = self.versions[index], f"spec.versions[{index}]"
-        _warning(version, f"{path}.deprecationWarning", found)
+        _warning(version, f"{path}.deprecationWarning", errs)
         unchanged = version.get("name") in self._unchanged
-        self._schema(version, f"{path}.schema", self._statuses[index], unchanged, found)
-        _parts(version, path, found)
+        self._schema(version, f"{path}.schema", self._statuses[index], unchanged, errs)
+        _parts(version, path, errs)
         if version.get("selectableFields"):
-            _selectable(version["selectableFields"], version, path, _NOT_HERE, found)
+            _selectable(version["selectableFields"], version, path, _NOT_HERE, errs)
 
-    def whole(self, found: Found) -> None:
-        """What is wrong with all of them alike."""
+    def whole(self, errs: Errors) -> None:
+        """Appends the errors of the fields that all versions share."""
         unchanged = self._first in self._unchanged
-        self._schema(self.top, "spec.validation", any(self._statuses), unchanged, found)
-        _parts(self.top, "spec", found)
+        self._schema(self.top, "spec.validation", any(self._statuses), unchanged, errs)
+        _parts(self.top, "spec", errs)
         if self.top.get("selectableFields"):
-            _selectable(self.top["selectableFields"], self.top, "spec", _NOT_AT_TOP, found)
+            _selectable(self.top["selectableFields"], self.top, "spec", _NOT_AT_TOP, errs)
 
     def _schema(
-        self, holder: Version, path: str, has_status: bool, unchanged: bool, found: Found
+        self, holder: Version, path: str, has_status: bool, unchanged: bool, errs: Errors
     ) -> None:
         schema = _schema(holder)
         if schema is not None:
-            found += schemarules.validate(
+            errs += schemarules.validate(
                 schema, path, has_status=has_status, version=self._release, unchanged=unchanged
             )
 
 
 def has_default(version: Version) -> bool:
-    """Whether its schema fills something in."""
+    """Whether its schema has a default."""
     return structural.has_default(_schema(version) or {})
 
 
@@ -102,36 +105,36 @@ def _has_status(version: Version) -> bool:
     return (version.get("subresources") or {}).get("status") is not None
 
 
-def _parts(holder: Version, path: str, found: Found) -> None:
+def _parts(holder: Version, path: str, errs: Errors) -> None:
     scale = (holder.get("subresources") or {}).get("scale")
     if scale is not None:
-        _scale(scale, f"{path}.subresources", found)
+        _scale(scale, f"{path}.subresources", errs)
     for index, column in enumerate(holder.get("additionalPrinterColumns") or ()):
-        _column(column, f"{path}.additionalPrinterColumns[{index}]", found)
+        _column(column, f"{path}.additionalPrinterColumns[{index}]", errs)
 
 
-def _warning(version: Version, at: str, found: Found) -> None:
+def _warning(version: Version, at: str, errs: Errors) -> None:
     text = version.get("deprecationWarning")
     if text is None:
         return
     if not version.get("deprecated"):
-        found.append(errors.invalid_value(at, text, "can only be set for deprecated versions"))
+        errs.append(errors.invalid_value(at, text, "can only be set for deprecated versions"))
         return
     if len(text.encode()) > 256:
-        found.append(errors.invalid_value(at, text, "must be <= 256 characters long"))
+        errs.append(errors.invalid_value(at, text, "must be <= 256 characters long"))
     if not text:
-        found.append(errors.invalid_value(at, text, "must not be an empty string"))
+        errs.append(errors.invalid_value(at, text, "must not be an empty string"))
     for index, char in enumerate(text):
         if not char.isprintable():
-            why = (
+            message = (
                 "must only contain printable UTF-8 characters; non-printable character found at "
                 f"index {len(text[:index].encode())}"
             )
-            found.append(errors.invalid_value(at, text, why))
+            errs.append(errors.invalid_value(at, text, message))
             break
 
 
-def _scale(scale: Mapping[str, Any], path: str, found: Found) -> None:
+def _scale(scale: Mapping[str, Any], path: str, errs: Errors) -> None:
     for name, roots in (
         ("specReplicasPath", (".spec.",)),
         ("statusReplicasPath", (".status.",)),
@@ -140,70 +143,70 @@ def _scale(scale: Mapping[str, Any], path: str, found: Found) -> None:
         value, at = scale.get(name) or "", f"{path}.scale.{name}"
         if not value:
             if name != "labelSelectorPath":
-                found.append(errors.required(at))
+                errs.append(errors.required(at))
         elif not value.startswith("."):
-            why = "must be a simple json path starting with ."
-            found.append(errors.invalid_value(at, value, why))
+            message = "must be a simple json path starting with ."
+            errs.append(errors.invalid_value(at, value, message))
         elif not value.startswith(roots):
             where = "either .spec or .status" if len(roots) > 1 else roots[0][:-1]
-            why = f"should be a json path under {where}"
-            found.append(errors.invalid_value(at, value, why))
+            message = f"should be a json path under {where}"
+            errs.append(errors.invalid_value(at, value, message))
 
 
-def _column(column: Mapping[str, Any], path: str, found: Found) -> None:
+def _column(column: Mapping[str, Any], path: str, errs: Errors) -> None:
     if not column.get("name"):
-        found.append(errors.required(f"{path}.name"))
+        errs.append(errors.required(f"{path}.name"))
     type_, form = column.get("type") or "", column.get("format") or ""
     types = f"must be one of {','.join(_COLUMN_TYPES)}"
     if not type_:
-        found.append(errors.required(f"{path}.type", types))
+        errs.append(errors.required(f"{path}.type", types))
     elif type_ not in _COLUMN_TYPES:
-        found.append(errors.invalid_value(f"{path}.type", type_, types))
+        errs.append(errors.invalid_value(f"{path}.type", type_, types))
     if form and form not in _COLUMN_FORMATS:
         formats = f"must be one of {','.join(_COLUMN_FORMATS)}"
-        found.append(errors.invalid_value(f"{path}.format", form, formats))
+        errs.append(errors.invalid_value(f"{path}.format", form, formats))
     where = column.get("jsonPath") or ""
     if not where:
-        found.append(errors.required(f"{path}.JSONPath"))
+        errs.append(errors.required(f"{path}.JSONPath"))
     elif not where.startswith("."):
-        why = "must be a simple json path starting with ."
-        found.append(errors.invalid_value(f"{path}.JSONPath", where, why))
+        message = "must be a simple json path starting with ."
+        errs.append(errors.invalid_value(f"{path}.JSONPath", where, message))
 
 
 def _selectable(
-    fields: Sequence[Mapping[str, Any]], holder: Version, path: str, missing: str, found: Found
+    fields: Sequence[Mapping[str, Any]], holder: Version, path: str, missing: str, errs: Errors
 ) -> None:
     at_schema, path = f"{path}.schema.openAPIV3Schema", f"{path}.selectableFields"
     if holder.get("schema") is None:
-        found.append(errors.invalid_value(path, "", missing))
+        errs.append(errors.invalid_value(path, "", missing))
         return
     try:
         node = structural.build(_schema(holder) or {})
     except structural.NotStructural as error:
-        found.append(errors.invalid_value(at_schema, "", str(error)))
+        errs.append(errors.invalid_value(at_schema, "", str(error)))
         return
     seen: set[str] = set()
-    for index, one in enumerate(fields):
-        text, at = one.get("jsonPath") or "", f"{path}[{index}].jsonPath"
+    for index, field in enumerate(fields):
+        text, at = field.get("jsonPath") or "", f"{path}[{index}].jsonPath"
         if not text:
-            found.append(errors.required(at))
+            errs.append(errors.required(at))
             continue
-        led = fieldpaths.resolve(text, node, arrays=False)
-        if led.node is None:
-            why = f"is an invalid path: {led.why}"
-            found.append(errors.invalid_value(at, text, why))
+        target = fieldpaths.resolve(text, node, arrays=False)
+        if target.node is None:
+            message = f"is an invalid path: {target.why}"
+            errs.append(errors.invalid_value(at, text, message))
             continue
-        if led.path.split(".")[0] == "metadata":
-            why = "must not point to fields in metadata"
-            found.append(errors.invalid_value(at, text, why))
-        if led.node.type not in ("string", "boolean", "integer"):
-            why = (
+        if target.path.split(".")[0] == "metadata":
+            message = "must not point to fields in metadata"
+            errs.append(errors.invalid_value(at, text, message))
+        if target.node.type not in ("string", "boolean", "integer"):
+            message = (
                 "must point to a field of type string, boolean or integer. Enum string fields and "
                 "strings with formats are allowed."
             )
-            found.append(errors.invalid_value(at, text, why))
-        if led.path in seen:
-            found.append(errors.duplicate(at, text))
-        seen.add(led.path)
+            errs.append(errors.invalid_value(at, text, message))
+        if target.path in seen:
+            errs.append(errors.duplicate(at, text))
+        seen.add(target.path)
     if len(seen) > SELECTABLE_MAX:
-        found.append(errors.too_many(path, len(seen), SELECTABLE_MAX))
+        errs.append(errors.too_many(path, len(seen), SELECTABLE_MAX))

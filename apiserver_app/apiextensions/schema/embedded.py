@@ -1,4 +1,4 @@
-"""Resources inside of custom resources: their metadata is decoded as every object's is.
+"""Decodes the metadata of resources embedded in custom resources.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/
 {algorithm,coerce}.go.
@@ -20,7 +20,7 @@ DecodeMetadata = Callable[[Any, str], tuple[Object, list[str]]]
 
 
 def has_embedded(node: Node | None) -> bool:
-    """Whether anything below the root is a resource of its own."""
+    """Whether anything below the root is an embedded resource."""
     if node is None:
         return False
     if node.embedded or has_embedded(node.items) or has_embedded(node.additional):
@@ -29,7 +29,7 @@ def has_embedded(node: Node | None) -> bool:
 
 
 def coerce(value: Any, node: Node | None, decode: DecodeMetadata, path: str = "") -> list[str]:
-    """Decode the metadata of what is embedded, in place; messages for unknown fields."""
+    """Decodes the metadata of embedded resources in place; returns messages for unknown fields."""
     unknown: list[str] = []
     _coerce(value, node, decode, path, unknown)
     return sorted(unknown)
@@ -53,14 +53,14 @@ def _coerce(
                 raise Unfit(str(errors.invalid_value(at, value[name], "must be a string")))
         elif node.embedded and name == "metadata":
             try:
-                metadata, found = decode(value[name], at)
+                metadata, messages = decode(value[name], at)
             except Unfit as error:
-                shown = errors.invalid_value(at, value[name], str(error))
-                raise Unfit(str(shown)) from error
+                error_text = errors.invalid_value(at, value[name], str(error))
+                raise Unfit(str(error_text)) from error
             if metadata.get("creationTimestamp") is None:
                 metadata.pop("creationTimestamp", None)
             value[name] = metadata
-            unknown += found
+            unknown += messages
         child = node.properties.get(name)
         if child is not None:
             _coerce(value[name], child, decode, at, unknown)

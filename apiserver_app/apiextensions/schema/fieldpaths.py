@@ -1,4 +1,4 @@
-"""Paths that definitions write: `.spec.replicas`, `.spec.labels['a.b']`, followed in the schema.
+"""Resolves field paths such as `.spec.replicas` or `.spec.labels['a.b']` in a schema.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/
 validation.go (ValidFieldPath).
@@ -15,45 +15,45 @@ from apiserver_app.apiextensions.schema.structural import Node
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]']+|.")
 
 
-class Found(NamedTuple):
-    """Where a path leads; without a node it leads nowhere, and `why` says so."""
+class Target(NamedTuple):
+    """The node to which a path leads; if it leads nowhere, `why` is the reason."""
 
     path: str
     node: Node | None
     why: str = ""
 
 
-def resolve(text: str, node: Node, *, arrays: bool = True) -> Found:
-    """Follow a path from a place of the schema. `arrays` allows `['key']`."""
+def resolve(text: str, node: Node, *, arrays: bool = True) -> Target:
+    """Follows a path from a node of the schema. `arrays` allows `['key']`."""
     tokens = _TOKEN.findall(text)
-    at, path = 0, ""
-    while at < len(tokens):
-        token = tokens[at]
-        step = tokens[at + 1] if at + 1 < len(tokens) else ""
+    position, path = 0, ""
+    while position < len(tokens):
+        token = tokens[position]
+        step = tokens[position + 1] if position + 1 < len(tokens) else ""
         if token == "[":
             if not arrays:
-                return Found("", None, "array notation is not allowed")
+                return Target("", None, "array notation is not allowed")
             if not step:
-                return Found("", None, "unexpected end of JSON path")
+                return Target("", None, "unexpected end of JSON path")
             if len(step) < 2 or step[0] != "'" or step[-1] != "'":
-                return Found("", None, f"expected single quoted string but got {step}")
-            if tokens[at + 2 : at + 3] != ["]"]:
-                return Found("", None, "unexpected end of JSON path")
-            name, at = re.sub(r"\\(.)", r"\1", step[1:-1]), at + 3
+                return Target("", None, f"expected single quoted string but got {step}")
+            if tokens[position + 2 : position + 3] != ["]"]:
+                return Target("", None, "unexpected end of JSON path")
+            name, position = re.sub(r"\\(.)", r"\1", step[1:-1]), position + 3
         elif token == ".":
             if not step:
-                return Found("", None, "unexpected end of JSON path")
+                return Target("", None, "unexpected end of JSON path")
             if step in ".[]":
-                return Found("", None, f"expected identifier but got {step}")
-            name, at = step, at + 2
+                return Target("", None, f"expected identifier but got {step}")
+            name, position = step, position + 2
         else:
-            return Found("", None, f"expected [ or . but got: {token}")
+            return Target("", None, f"expected [ or . but got: {token}")
         below = node.properties.get(name)
         if below is not None:
             path = paths.child(path, name)
         elif not node.properties and node.additional is not None and token == "[":
             below, path = node.additional, paths.key(path, name)
         else:
-            return Found("", None, "does not refer to a valid field")
+            return Target("", None, "does not refer to a valid field")
         node = below
-    return Found(path, node)
+    return Target(path, node)

@@ -1,4 +1,4 @@
-"""Formats of strings that schemas may ask for. One that is not known is not checked.
+"""String formats of schemas. Unknown formats are not checked.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go and
 kube-openapi pkg/validation/strfmt.
@@ -25,7 +25,7 @@ def is_known(name: str) -> bool:
 
 
 def fits(name: str, text: str) -> bool:
-    """Whether a string is of a known format."""
+    """Whether a string has the named format, which must be known."""
     return _CHECKS[name.replace("-", "")](text)
 
 
@@ -35,10 +35,10 @@ def _pattern(text: str) -> Callable[[str], bool]:
 
 
 def _date_time(text: str) -> bool:
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"\d{4}-\d\d-\d\d[Tt](\d\d):\d\d:\d\d(?:[.,]\d+)?(?:[Zz]|[+-]\d\d:?\d\d)", text
     )
-    return found is not None and int(found.group(1)) < 24 and _date(text[:10])
+    return match is not None and int(match.group(1)) < 24 and _date(text[:10])
 
 
 def _date(text: str) -> bool:

@@ -1,6 +1,6 @@
-"""Patterns of schemas: RE2, as Go's, so that no pattern takes more than linear time.
+"""Patterns of schemas: RE2 as in Go, so that every match takes linear time.
 
-The engine is loaded with the first pattern that is used.
+The engine is loaded with the first pattern.
 
 Models kube-openapi pkg/validation/validate/values.go (Pattern).
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 def finding(pattern: str) -> str:
-    """Why a text is no regular expression, in Go's words; empty when it is one."""
+    """Go's error for an invalid regular expression; empty if it is valid."""
     from apiserver_app.cel.library import regex
 
     try:

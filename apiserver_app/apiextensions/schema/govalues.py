@@ -1,4 +1,4 @@
-"""Values without a type as Go prints them in a field error: maps and lists of interfaces.
+"""Formats untyped values as Go prints them in a field error: maps and lists of interface{}.
 
 Models kubernetes apimachinery pkg/util/validation/field/errors.go (ErrorBody, `%#v`).
 """
@@ -10,8 +10,8 @@ from typing import Any
 from apiserver_app.machinery import errors
 
 
-def shown(value: Any) -> Any:
-    """The value for a field error: scalars as they are, the rest in Go's syntax."""
+def printed(value: Any) -> Any:
+    """The bad value of a field error: scalars unchanged, all else in Go's syntax."""
     return errors.GoText(_text(value)) if isinstance(value, (dict, list)) else value
 
 

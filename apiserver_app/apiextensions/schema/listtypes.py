@@ -1,4 +1,4 @@
-"""Lists that are sets or maps hold nothing twice.
+"""Validation that lists of type set or map have no duplicates.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/
 validation.go.
@@ -18,7 +18,7 @@ from apiserver_app.machinery.errors import FieldError
 
 
 def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
-    """What stands twice in sets and maps of a value."""
+    """The duplicates in the sets and maps of a value."""
     errs: list[FieldError] = []
     if node is not None:
         _validate(value, node, path, errs)
@@ -28,8 +28,8 @@ def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
 def _validate(value: Any, node: Node, path: str, errs: list[FieldError]) -> None:
     if isinstance(value, list):
         if node.list_type == "set":
-            for index in _twice(value):
-                errs.append(errors.duplicate(f"{path}[{index}]", govalues.shown(value[index])))
+            for index in _duplicate_indexes(value):
+                errs.append(errors.duplicate(f"{path}[{index}]", govalues.printed(value[index])))
         elif node.list_type == "map":
             _validate_keys(value, node.list_keys, path, errs)
     for item, child, at in structural.below(value, node, path):
@@ -41,22 +41,22 @@ def _validate_keys(
 ) -> None:
     for index, item in enumerate(items):
         if item is not None and not isinstance(item, dict):
-            why = "must be an object for an array of list-type map"
-            shown = govalues.shown(item)
-            errs.append(errors.invalid_value(f"{path}[{index}]", shown, why))
+            message = "must be an object for an array of list-type map"
+            printed = govalues.printed(item)
+            errs.append(errors.invalid_value(f"{path}[{index}]", printed, message))
             return
     keys = [{name: item[name] for name in names if name in item} if item else {} for item in items]
-    for index in _twice(keys):
-        errs.append(errors.duplicate(f"{path}[{index}]", govalues.shown(keys[index])))
+    for index in _duplicate_indexes(keys):
+        errs.append(errors.duplicate(f"{path}[{index}]", govalues.printed(keys[index])))
 
 
-def _twice(items: Sequence[Any]) -> list[int]:
-    """Where something stands for the second time; a third is not told of."""
+def _duplicate_indexes(items: Sequence[Any]) -> list[int]:
+    """The index of the second occurrence of each duplicate; a third is not reported."""
     times: dict[bytes, int] = {}
-    found = []
+    indexes = []
     for index, item in enumerate(items):
         key = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
         times[key] = times.get(key, 0) + 1
         if times[key] == 2:
-            found.append(index)
-    return found
+            indexes.append(index)
+    return indexes

@@ -1,6 +1,6 @@
-"""Fields that the schema does not have go, and nulls where null is no value.
+"""Drops fields that the schema does not know, and nulls it does not allow.
 
-Everything here changes the value it is given: pass a fresh copy.
+Every function changes its argument: pass a fresh copy.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/
 algorithm.go and defaulting/prunenulls.go.
@@ -16,31 +16,31 @@ META = ("apiVersion", "kind", "metadata")
 
 
 def prune(value: Any, node: Node | None) -> list[str]:
-    """Take away what the schema does not have; the paths of what went, sorted."""
-    gone: list[str] = []
-    _prune(value, node, "", gone)
-    return sorted(gone)
+    """Drops fields that the schema does not know; returns their paths, sorted."""
+    pruned: list[str] = []
+    _prune(value, node, "", pruned)
+    return sorted(pruned)
 
 
-def _prune(value: Any, node: Node | None, path: str, gone: list[str]) -> None:
+def _prune(value: Any, node: Node | None, path: str, pruned: list[str]) -> None:
     if isinstance(value, dict):
         if node is None:
-            gone += [_below(path, name) for name in value]
+            pruned += [_child_path(path, name) for name in value]
             value.clear()
         else:
-            _prune_fields(value, node, path, gone)
+            _prune_fields(value, node, path, pruned)
     elif isinstance(value, list):
-        below = node.items if node is not None else None
+        item_node = node.items if node is not None else None
         keeps = node is not None and node.preserves
         for index, item in enumerate(value):
             if not keeps:
-                _prune(item, below, f"{path}[{index}]", gone)
-            elif below is not None and isinstance(item, dict):
-                _prune_fields(item, below, f"{path}[{index}]", gone, keeps=True)
+                _prune(item, item_node, f"{path}[{index}]", pruned)
+            elif item_node is not None and isinstance(item, dict):
+                _prune_fields(item, item_node, f"{path}[{index}]", pruned, keeps=True)
 
 
 def _prune_fields(
-    value: dict[str, Any], node: Node, path: str, gone: list[str], keeps: bool = False
+    value: dict[str, Any], node: Node, path: str, pruned: list[str], keeps: bool = False
 ) -> None:
     keeps = keeps or node.preserves
     for name in list(value):
@@ -48,20 +48,20 @@ def _prune_fields(
             continue
         child = node.properties.get(name)
         if child is not None:
-            _prune(value[name], child, _below(path, name), gone)
+            _prune(value[name], child, _child_path(path, name), pruned)
         elif node.additional is not None:
-            _prune(value[name], node.additional, _below(path, name), gone)
+            _prune(value[name], node.additional, _child_path(path, name), pruned)
         elif node.any_additional:
             if not keeps:
-                _prune(value[name], None, _below(path, name), gone)
+                _prune(value[name], None, _child_path(path, name), pruned)
         elif not keeps:
             if name not in META or path:
-                gone.append(_below(path, name))
+                pruned.append(_child_path(path, name))
             del value[name]
 
 
 def prune_nulls(value: Any, node: Node | None) -> None:
-    """Take away nulls of fields that are not nullable and have no default."""
+    """Drops nulls of fields that are not nullable and have no default."""
     if isinstance(value, dict):
         for name in list(value):
             child = _child(node, name)
@@ -81,5 +81,5 @@ def _child(node: Node | None, name: str) -> Node | None:
     return node.properties.get(name) or node.additional
 
 
-def _below(path: str, name: str) -> str:
+def _child_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name

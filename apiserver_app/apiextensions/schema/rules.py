@@ -1,7 +1,7 @@
-"""The rules of a schema, `x-kubernetes-validations`: CEL over a value and what it was before.
+"""Validation by the CEL rules of a schema (`x-kubernetes-validations`).
 
-A rule that names oldSelf is asked of updates only. What a place that did not change says is not
-refused, only warned of. All rules of one object share a budget. Loaded with the first rule.
+A rule that uses oldSelf runs on updates only. A violation in an unchanged value is only a warning.
+All rules of an object share a cost budget. Loaded with the first rule.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/{validation,
 compilation}.go.
@@ -37,14 +37,14 @@ _MAKERS: dict[str, Callable[[str, Any, str], FieldError]] = {
 
 
 class Place(NamedTuple):
-    """A value, what it was, and how that is known."""
+    """A value, its old value, and how the two correlate."""
 
     value: Any
     path: str
-    old: Any = None  # what oldSelf is; None when there is none
-    correlated: bool = False  # whether `was` is the same place's old value
+    old: Any = None  # the value of oldSelf; None if there is none
+    correlated: bool = False  # whether `was` is the old value at the same path
     was: Any = None
-    above_same: bool = False  # whether the nearest place with an old value did not change
+    above_same: bool = False  # whether the nearest correlated value above is unchanged
 
     @property
     def unchanged(self) -> bool:
@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Rule:
-    """One compiled rule. `error` is why it could not be."""
+    """A compiled rule; `error` is the compiler's error."""
 
     source: Schema
     uses_old: bool
@@ -66,8 +66,8 @@ class Rule:
 
 
 class Costs(NamedTuple):
-    """What a rule, and its message's expression, may cost at worst; and how often such a place can
-    be in one request when nothing else bounds that."""
+    """The worst-case costs of a rule and of its messageExpression, and how many such values a
+    request can hold if nothing else limits them."""
 
     rule: int
     message: int
@@ -76,15 +76,15 @@ class Costs(NamedTuple):
 
 @dataclass(slots=True)
 class Result:
-    """The findings of all rules, and those that are only warned of."""
+    """The errors and the warnings of all rules."""
 
-    found: list[FieldError]
+    errs: list[FieldError]
     warnings: list[str]
     budget: int = cel.RUNTIME_BUDGET
 
 
 class Rules:
-    """The rules of one version, compiled place by place when they are first asked."""
+    """The rules of one version, compiled node by node at first use."""
 
     def __init__(self, root: Node, version: Release) -> None:
         self._root = root
@@ -93,7 +93,7 @@ class Rules:
         self._with_rules: dict[int, bool] = {}
 
     def check(self, obj: Any, old: Any | None) -> Result:
-        """Ask all rules of an object, and of the one it follows."""
+        """Evaluates all rules for an object and its old state."""
         result = Result([], [])
         place = Place(obj, "", old, old is not None, old)
         self._check(self._root, place, result, is_root=True)
@@ -103,7 +103,7 @@ class Rules:
         if place.value is None or not self._has_rules(node):
             return
         if node.rules:
-            self._ask(node, place, result, is_root)
+            self._evaluate(node, place, result, is_root)
         for child, below in _below(node, place):
             if result.budget < 0:
                 return
@@ -115,21 +115,21 @@ class Rules:
             known = self._with_rules[id(node)] = structural.has_rules(node)
         return known
 
-    def _ask(self, node: Node, place: Place, result: Result, is_root: bool) -> None:
+    def _evaluate(self, node: Node, place: Place, result: Result, is_root: bool) -> None:
         compiled = self._compiled.get(id(node))
         if compiled is None:
             compiled = compile_all(node, is_root=is_root, version=self._version)
             self._compiled[id(node)] = compiled
-        schema = whole(node, is_root)
+        schema = with_type_meta(node, is_root)
         at = place.path or _NO_PATH
         if result.budget <= 0:
-            result.found.append(errors.invalid_value(at, node.type, NO_BUDGET))
+            result.errs.append(errors.invalid_value(at, node.type, NO_BUDGET))
             result.budget = -1
             return
         for rule in compiled:
             if rule.error:
                 text = f"rule compile error: {rule.error}"
-                result.found.append(errors.invalid_value(at, node.type, text))
+                result.errs.append(errors.invalid_value(at, node.type, text))
             elif rule.uses_old and place.old is None and not rule.optional:
                 continue
             else:
@@ -139,22 +139,22 @@ class Rules:
 
 
 def compile_all(node: Node, *, is_root: bool, version: Release) -> list[Rule]:
-    """The rules of one place; never raises."""
-    schema = whole(node, is_root)
+    """Compiles the rules of a schema node; never raises."""
+    schema = with_type_meta(node, is_root)
     return [_compile(rule, node, schema, version) for rule in node.rules]
 
 
 def costs(rule: Rule, node: Node, *, is_root: bool, version: Release) -> Costs:
-    """Of a rule as it was compiled; nothing for one that was not."""
-    schema = whole(node, is_root)
+    """The estimated costs of a compiled rule; zero for one that did not compile."""
+    schema = with_type_meta(node, is_root)
 
     def worst(program: programs.Program | None, *, optional: bool) -> int:
         if program is None:
             return 0
-        shown = {"self": schema} if optional else {"self": schema, "oldSelf": schema}
+        variables = {"self": schema} if optional else {"self": schema, "oldSelf": schema}
         typed = {"oldSelf": types.optional_of(schemas.type_of(schema))} if optional else {}
         return programs.estimated(
-            program.expression, typed, shown, version,
+            program.expression, typed, variables, version,
             lambda path: bounds.largest(schema, path, is_resource=is_root),
         )  # fmt: skip
 
@@ -163,8 +163,8 @@ def costs(rule: Rule, node: Node, *, is_root: bool, version: Release) -> Costs:
     return Costs(rule_cost, message_cost, bounds.most(schema, is_resource=is_root))
 
 
-def whole(node: Node, is_root: bool) -> Schema:
-    """The schema of a place; a resource has its kind and metadata besides."""
+def with_type_meta(node: Node, is_root: bool) -> Schema:
+    """The schema of a node; that of a resource also has apiVersion, kind and metadata."""
     return {**node.source, EMBEDDED: True} if is_root else node.source
 
 
@@ -172,15 +172,15 @@ def _compile(source: Schema, node: Node, schema: Schema, version: Release) -> Ru
     text = source.get("rule") or ""
     optional = bool(source.get("optionalOldSelf"))
     out = Rule(source, False, optional)
-    shown: dict[str, Schema] = {"self": schema}
+    variables: dict[str, Schema] = {"self": schema}
     typed: dict[str, types.Type] = {}
     if optional:
         typed["oldSelf"] = types.optional_of(schemas.type_of(schema))
     else:
-        shown["oldSelf"] = schema
+        variables["oldSelf"] = schema
     names = ("self", "oldSelf")
     try:
-        out.program = cel.compile(text, names, types=typed, schemas=shown, version=version)
+        out.program = cel.compile(text, names, types=typed, schemas=variables, version=version)
         out.uses_old = "oldSelf" in programs.names_in(text)
         if out.program.type not in ("bool", "dyn"):
             out.program, out.error = None, "cel expression must evaluate to a bool"
@@ -197,8 +197,8 @@ def _compile(source: Schema, node: Node, schema: Schema, version: Release) -> Ru
         except cel.CompileError as error:
             out.message_error = f"messageExpression {error}"
     if source.get("fieldPath"):
-        found = fieldpaths.resolve(str(source["fieldPath"]), node)
-        out.path = found.path if found.node is not None else ""
+        target = fieldpaths.resolve(str(source["fieldPath"]), node)
+        out.path = target.path if target.node is not None else ""
     return out
 
 
@@ -219,7 +219,7 @@ def _run(rule: Rule, schema: Schema, place: Place, kind: str, at: str, result: R
             f"'{error}': no further validation rules will be run due to call cost exceeds limit "
             f"for rule: {named}"
         )
-        result.found.append(errors.invalid_value(at, kind, text))
+        result.errs.append(errors.invalid_value(at, kind, text))
         result.budget = -1
         return
     except cel.EvaluationError as error:
@@ -229,11 +229,11 @@ def _run(rule: Rule, schema: Schema, place: Place, kind: str, at: str, result: R
                 f"'{error}': call arguments did not match a supported operator, function or macro "
                 f"signature for rule: {named}"
             )
-        result.found.append(errors.invalid_value(at, kind, text))
+        result.errs.append(errors.invalid_value(at, kind, text))
         return
     result.budget -= cost
     if result.budget < 0:
-        result.found.append(errors.invalid_value(at, kind, NO_BUDGET))
+        result.errs.append(errors.invalid_value(at, kind, NO_BUDGET))
         return
     if value is True:
         return
@@ -241,13 +241,13 @@ def _run(rule: Rule, schema: Schema, place: Place, kind: str, at: str, result: R
     make = _MAKERS.get(rule.source.get("reason") or "", errors.invalid_value)
     errs.append(make(where, kind, _message(rule, place, result)))
     if not rule.uses_old and place.unchanged:
-        result.warnings += [str(one) for one in errs]
+        result.warnings += [str(err) for err in errs]
     else:
-        result.found += errs
+        result.errs += errs
 
 
 def _message(rule: Rule, place: Place, result: Result) -> str:
-    """What its message expression says, else its message, else the rule itself."""
+    """The result of messageExpression, else message, else the text of the rule."""
     fallback = (rule.source.get("message") or "").strip()
     if not fallback:
         fallback = f"failed rule: {(rule.source.get('rule') or '').strip()}"
@@ -268,7 +268,7 @@ def _message(rule: Rule, place: Place, result: Result) -> str:
 
 
 def _below(node: Node, place: Place) -> Iterator[tuple[Node, Place]]:
-    """The parts of a value with their schemas."""
+    """The child values with their schema nodes."""
     value = place.value
     above = place.unchanged
     if isinstance(value, list) and node.items is not None:

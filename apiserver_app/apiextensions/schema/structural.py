@@ -1,7 +1,7 @@
-"""A definition's schema as a tree of nodes: what pruning, defaulting and validation walk.
+"""A definition's schema as a tree of nodes, walked by pruning, defaulting and validation.
 
-Built once per version of a definition. `build` refuses what is no structural schema at all, in
-upstream's words; what else must hold is in `structuralrules`. Nodes are never changed afterwards.
+Built once per version of a definition. `build` refuses schemas that cannot become a tree, in
+upstream's words; `structuralrules` has the other rules. Nodes are never changed afterwards.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{structural,
 convert,unfold}.go.
@@ -30,11 +30,11 @@ _UNSUPPORTED = (
 
 
 class NotStructural(Exception):
-    """The schema cannot be made into nodes; the text is upstream's."""
+    """The schema cannot become a tree of nodes; the message is upstream's."""
 
 
 class Node:
-    """One place of the schema. `source` is the schema itself, for what only validation reads."""
+    """A node of the schema. `source` is the schema itself, for keywords only validation reads."""
 
     __slots__ = (
         "additional", "any_additional", "default", "embedded", "has_default", "int_or_string",
@@ -62,7 +62,7 @@ class Node:
 
 
 def below(value: Any, node: Node, path: str) -> Iterator[tuple[Any, Node, str]]:
-    """What has a schema of its own in a value, in its order: (value, node, path)."""
+    """The child values that have a schema, in order: (value, node, path)."""
     if isinstance(value, list):
         if node.items is not None:
             for index, item in enumerate(value):
@@ -77,11 +77,11 @@ def below(value: Any, node: Node, path: str) -> Iterator[tuple[Any, Node, str]]:
 
 
 def build(source: Schema) -> Node:
-    """The tree of a schema."""
+    """Builds the tree of a schema. Raises NotStructural."""
     for name in _UNSUPPORTED:
         if source.get(name):
-            shown = name if name != "$schema" else "schema"
-            raise NotStructural(f"OpenAPIV3Schema '{shown}' is not supported")
+            keyword = name if name != "$schema" else "schema"
+            raise NotStructural(f"OpenAPIV3Schema '{keyword}' is not supported")
     if source.get(PRESERVE) is False:
         raise NotStructural(
             "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
@@ -103,7 +103,7 @@ def build(source: Schema) -> Node:
 
 
 def has_default(source: Schema) -> bool:
-    """Whether anything in a schema is filled in."""
+    """Whether a schema has any default."""
     if source.get("default") is not None:
         return True
     parts = [source.get(name) for name in ("items", "additionalProperties", "not")]
@@ -114,7 +114,7 @@ def has_default(source: Schema) -> bool:
 
 
 def as_root(node: Node) -> Node:
-    """The same node with its metadata known: every custom resource is an embedded one."""
+    """The same node marked as a resource: every custom resource has apiVersion, kind, metadata."""
     if node.embedded:
         return node
     root = Node(node.source)
@@ -125,7 +125,7 @@ def as_root(node: Node) -> Node:
 
 
 def has_rules(node: Node | None) -> bool:
-    """Whether there is a rule anywhere in it."""
+    """Whether the node or any node below it has a rule."""
     if node is None:
         return False
     if node.rules or has_rules(node.items) or has_rules(node.additional):

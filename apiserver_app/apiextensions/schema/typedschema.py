@@ -1,4 +1,4 @@
-"""The schema as server-side apply and managedFields read it: fields, list keys, what is atomic.
+"""Converts the schema for server-side apply and managedFields: fields, list keys, atomic parts.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder and
 kube-openapi pkg/schemaconv.
@@ -15,7 +15,7 @@ _SCALARS = ("string", "integer", "number", "boolean")
 def schema(
     node: Node, definition: str, kind: str, metadata: Field, *, resets_status: bool
 ) -> Schema:
-    """The schema of a whole custom resource; `metadata` is the field every kind has."""
+    """The schema of a custom resource; `metadata` is the field that every kind has."""
     out = _struct(node, definition, metadata, root=True)
     out.name = kind
     out.resets_status = resets_status

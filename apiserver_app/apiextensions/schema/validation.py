@@ -1,7 +1,6 @@
-"""Values against the schema: types, bounds, enumerations, patterns, combinations of schemas.
+"""Validation of values against the schema: types, bounds, enums, patterns, combined schemas.
 
-On an update, what a place already said before is not refused now (ratcheting): the findings of a
-place whose old value was the same are dropped. Nothing given is changed.
+On an update, errors of unchanged values are dropped (ratcheting). Arguments are never changed.
 
 Models kube-openapi pkg/validation/validate and kubernetes
 staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/{validation,ratcheting}.go.
@@ -21,7 +20,7 @@ from apiserver_app.machinery.errors import FieldError
 
 Schema = Mapping[str, Any]
 
-ABSENT: Any = object()  # there is no old value to compare with
+ABSENT: Any = object()  # no old value to compare with
 _NO_PATH = "<nil>"
 _TYPES: tuple[tuple[type, str], ...] = (
     (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"),
@@ -30,25 +29,26 @@ _TYPES: tuple[tuple[type, str], ...] = (
 
 
 def validate(value: Any, schema: Schema, old: Any = ABSENT, prefix: str = "") -> list[FieldError]:
-    """What in a value does not fit the schema. `prefix` is where the value stands."""
+    """The errors of a value under the schema. `prefix` is the path of the value."""
     checked = _Check(prefix)
     checked.node(value, schema, "", old)
-    return checked.found
+    return checked.errs
 
 
 class _Check:
-    """Findings so far, and how many checks were made: of failed alternatives the best is told."""
+    """The errors so far, and the number of passed checks: of failed alternatives the one that
+    passed most is reported."""
 
     def __init__(self, prefix: str) -> None:
-        self.found: list[FieldError] = []
+        self.errs: list[FieldError] = []
         self.count = 0
         self._prefix = prefix
 
     def node(self, value: Any, schema: Schema, path: str, old: Any = ABSENT) -> None:
-        before = len(self.found)
+        before = len(self.errs)
         self._node(value, schema, path, old)
-        if len(self.found) > before and old is not ABSENT and value == old:
-            del self.found[before:]
+        if len(self.errs) > before and old is not ABSENT and value == old:
+            del self.errs[before:]
         self.count += 1
 
     def _node(self, value: Any, schema: Schema, path: str, old: Any) -> None:
@@ -70,38 +70,38 @@ class _Check:
     # -- one value ------------------------------------------------------------------------------
 
     def _type(self, value: Any, schema: Schema, path: str) -> None:
-        wanted = ["integer", "string"] if schema.get("x-kubernetes-int-or-string") else []
-        if not wanted and schema.get("type"):
-            wanted = [schema["type"]]
-        if not wanted:
+        allowed = ["integer", "string"] if schema.get("x-kubernetes-int-or-string") else []
+        if not allowed and schema.get("type"):
+            allowed = [schema["type"]]
+        if not allowed:
             return
         self.count += 1
         if value is None:
             if not schema.get("nullable"):
-                self._mistyped(path, ",".join(wanted), "null")
+                self._mistyped(path, ",".join(allowed), "null")
             return
-        is_number = "number" in wanted or "integer" in wanted
+        is_number = "number" in allowed or "integer" in allowed
         form = schema.get("format") or ""
         if isinstance(value, (str, list)) and not is_number and form and formats.is_known(form):
-            return  # the format says more
+            return  # the format is checked instead
         kind = next(name for type_, name in _TYPES if isinstance(value, type_))
-        if kind in wanted or (kind == "integer" and "number" in wanted):
+        if kind in allowed or (kind == "integer" and "number" in allowed):
             return
-        if kind == "number" and "integer" in wanted and value.is_integer():
+        if kind == "number" and "integer" in allowed and value.is_integer():
             return
         self.count -= 1
-        self._mistyped(path, ",".join(wanted), kind)
+        self._mistyped(path, ",".join(allowed), kind)
 
-    def _mistyped(self, path: str, wanted: str, value: str) -> None:
-        shown = errors.go_value(value)
-        text = f"{path} in body must be of type {wanted}: {shown}"
+    def _mistyped(self, path: str, allowed: str, value: str) -> None:
+        printed = errors.go_value(value)
+        text = f"{path} in body must be of type {allowed}: {printed}"
         at = self._at(path)
-        self.found.append(FieldError("FieldValueTypeInvalid", at, value, text))
+        self.errs.append(FieldError("FieldValueTypeInvalid", at, value, text))
 
     def _string(self, value: str, schema: Schema, path: str) -> None:
         most, least = schema.get("maxLength"), schema.get("minLength")
         if most is not None and len(value) > most:
-            self.found.append(errors.too_long(self._at(path), "", most))
+            self.errs.append(errors.too_long(self._at(path), "", most))
         elif least is not None and len(value) < least:
             self._invalid(path, value, f"should be at least {least} chars long")
         elif schema.get("pattern") and not goregex.matches(schema["pattern"], value):
@@ -130,11 +130,14 @@ class _Check:
 
     def _enum(self, value: Any, schema: Schema, path: str) -> None:
         allowed = schema.get("enum")
-        if not allowed or any(_same(value, one) for one in allowed):
+        if not allowed or any(_same(value, choice) for choice in allowed):
             self.count += 1
             return
-        words = [one if isinstance(one, str) else orjson.dumps(one).decode() for one in allowed]
-        self.found.append(errors.not_supported(self._at(path), govalues.shown(value), words))
+        choices = [
+            choice if isinstance(choice, str) else orjson.dumps(choice).decode()
+            for choice in allowed
+        ]
+        self.errs.append(errors.not_supported(self._at(path), govalues.printed(value), choices))
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -148,8 +151,8 @@ class _Check:
         if least is not None and len(value) < least:
             self._invalid(path, len(value), f"should have at least {least} items")
         if most is not None and len(value) > most:
-            self.found.append(errors.too_many(self._at(path), len(value), most))
-        if schema.get("uniqueItems") and len(value) != len({orjson.dumps(one) for one in value}):
+            self.errs.append(errors.too_many(self._at(path), len(value), most))
+        if schema.get("uniqueItems") and len(value) != len({orjson.dumps(item) for item in value}):
             self._invalid(path, "", "shouldn't contain duplicates")
 
     def _fields(self, value: dict[str, Any], schema: Schema, path: str, old: Any) -> None:
@@ -157,7 +160,7 @@ class _Check:
         if least is not None and len(value) < least:
             self._invalid(path, len(value), f"should have at least {least} properties")
         if most is not None and len(value) > most:
-            self.found.append(errors.too_many(self._at(path), len(value), most))
+            self.errs.append(errors.too_many(self._at(path), len(value), most))
         properties: Mapping[str, Schema] = schema.get("properties") or {}
         additional = schema.get("additionalProperties")
         before: Mapping[str, Any] = {}
@@ -169,7 +172,7 @@ class _Check:
             if additional is False:
                 at = self._at(path)
                 text = f"{path}.{name} in body is a forbidden property"
-                self.found.append(errors.invalid_value(at, name, text))
+                self.errs.append(errors.invalid_value(at, name, text))
             else:
                 self.node(item, additional, f"{path}.{name}", before.get(name, ABSENT))
         for name in sorted(properties):
@@ -180,7 +183,7 @@ class _Check:
                 self.node(value[name], properties[name], f"{path}.{name}" if path else name, was)
         for name in schema.get("required") or ():
             if name not in value:
-                self.found.append(errors.required(self._at(f"{path}.{name}")))
+                self.errs.append(errors.required(self._at(f"{path}.{name}")))
 
     # -- combinations ---------------------------------------------------------------------------
 
@@ -194,35 +197,35 @@ class _Check:
             self._one_of(self._tries(schema["oneOf"], value, path, old), path)
         if schema.get("allOf"):
             tries = self._tries(schema["allOf"], value, path, old)
-            for one in tries:
-                self._merge(one)
-            valid = sum(not one.found for one in tries)
+            for attempt in tries:
+                self._merge(attempt)
+            valid = sum(not attempt.errs for attempt in tries)
             if valid != len(tries):
                 more = "" if valid else ". None validated"
                 self._composite(f"{_quoted(path)} must validate all the schemas (allOf){more}")
         if schema.get("not") is not None:
-            if not self._tries([schema["not"]], value, path, old)[0].found:
+            if not self._tries([schema["not"]], value, path, old)[0].errs:
                 self._composite(f"{_quoted(path)} must not validate the schema (not)")
         self.count += 1
 
     def _tries(self, schemas: Sequence[Schema], value: Any, path: str, old: Any) -> list[_Check]:
         out = []
         for schema in schemas:
-            one = _Check(self._prefix)
-            one._node(value, schema, path, old)
-            out.append(one)
+            attempt = _Check(self._prefix)
+            attempt._node(value, schema, path, old)
+            out.append(attempt)
         return out
 
     def _any_of(self, tries: list[_Check], path: str) -> None:
-        for one in tries:
-            if not one.found:
-                self._merge(one)
+        for attempt in tries:
+            if not attempt.errs:
+                self._merge(attempt)
                 return
         self._composite(f"{_quoted(path)} must validate at least one schema (anyOf)")
         self._merge(_best(tries))
 
     def _one_of(self, tries: list[_Check], path: str) -> None:
-        valid = [one for one in tries if not one.found]
+        valid = [attempt for attempt in tries if not attempt.errs]
         if len(valid) == 1:
             self._merge(valid[0])
             return
@@ -233,16 +236,16 @@ class _Check:
             self._merge(_best(tries))
 
     def _merge(self, other: _Check) -> None:
-        self.found += other.found
+        self.errs += other.errs
         self.count += other.count
 
     def _composite(self, text: str) -> None:
-        self.found.append(errors.invalid_value(self._prefix or _NO_PATH, "", text))
+        self.errs.append(errors.invalid_value(self._prefix or _NO_PATH, "", text))
 
     # -- words ----------------------------------------------------------------------------------
 
     def _invalid(self, path: str, value: Any, text: str) -> None:
-        self.found.append(errors.invalid_value(self._at(path), value, f"{path} in body {text}"))
+        self.errs.append(errors.invalid_value(self._at(path), value, f"{path} in body {text}"))
 
     def _at(self, path: str) -> str:
         below = path.removeprefix(".")
@@ -252,12 +255,12 @@ class _Check:
 
 
 def _best(tries: list[_Check]) -> _Check:
-    """The first of those of which the most fitted."""
-    return max(tries, key=lambda one: one.count)
+    """The first of the attempts that passed most checks."""
+    return max(tries, key=lambda attempt: attempt.count)
 
 
 def _correlated(value: list[Any], schema: Schema, old: Any) -> list[Any]:
-    """The old item of each item, for lists that are maps; nothing for others."""
+    """The old item of each item of a map-type list; nothing for other lists."""
     names = schema.get("x-kubernetes-list-map-keys") or ()
     if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
         return []
@@ -284,7 +287,7 @@ def _is_multiple(value: int | float, factor: int | float) -> bool:
 
 
 def _bound(value: int | float, bound: int | float) -> str:
-    """A bound as it is told of beside such a value."""
+    """A bound, formatted like the value's number type."""
     if isinstance(value, int) or float(bound).is_integer():
         return str(int(bound))
     return repr(float(bound))

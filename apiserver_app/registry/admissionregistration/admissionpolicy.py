@@ -157,8 +157,8 @@ class _BindingStrategy(Strategy):
         if not policy:
             errs.append(errors.required("spec.policyName"))
         else:
-            for wrong in names.dns1123_subdomain_errors(policy):
-                errs.append(errors.invalid_value("spec.policyName", policy, wrong))
+            for message in names.dns1123_subdomain_errors(policy):
+                errs.append(errors.invalid_value("spec.policyName", policy, message))
         if spec.get("paramRef") is not None:
             policyrules.param_ref(spec["paramRef"], "spec.paramRef", errs)
         if spec.get("matchResources") is not None:
@@ -210,11 +210,13 @@ def _match(match: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
         for index, rule in enumerate(match.get(field) or ()):
             at = f"{path}.{field}[{index}]"
             listed = rule.get("resourceNames") or ()
-            for place, name in enumerate(listed):
-                for wrong in objectmeta.path_segment(name, False):
-                    errs.append(errors.invalid_value(f"{at}.resourceNames[{place}]", name, wrong))
-                if name in listed[:place]:
-                    errs.append(errors.duplicate(f"{at}.resourceNames[{place}]", name))
+            for position, name in enumerate(listed):
+                for message in objectmeta.path_segment(name, False):
+                    errs.append(
+                        errors.invalid_value(f"{at}.resourceNames[{position}]", name, message)
+                    )
+                if name in listed[:position]:
+                    errs.append(errors.duplicate(f"{at}.resourceNames[{position}]", name))
             webhookconfiguration.validate_rule(rule, at, errs)
 
 
@@ -264,19 +266,19 @@ def _annotation(
 ) -> None:
     key, text = one.get("key") or "", one.get("valueExpression") or ""
     if not policy:
-        wrong = "requires metadata.name be non-empty"
-        errs.append(errors.invalid_value(f"{path}.key", key, wrong))
+        message = "requires metadata.name be non-empty"
+        errs.append(errors.invalid_value(f"{path}.key", key, message))
     else:
         name = f"{policy}/{key}"
-        for wrong in names.qualified_name_errors(name):
-            errs.append(errors.invalid_value(f"{path}.key", name, wrong))
+        for message in names.qualified_name_errors(name):
+            errs.append(errors.invalid_value(f"{path}.key", name, message))
     if not text.strip():
-        wrong = "valueExpression is not specified"
-        errs.append(errors.required(f"{path}.valueExpression", wrong))
+        message = "valueExpression is not specified"
+        errs.append(errors.required(f"{path}.valueExpression", message))
         return
     if names.size(text.strip()) > VALUE_BYTES_MAX:
-        wrong = f"must not exceed {VALUE_BYTES_MAX} bytes in length"
-        errs.append(errors.required(f"{path}.valueExpression", wrong))
+        message = f"must not exceed {VALUE_BYTES_MAX} bytes in length"
+        errs.append(errors.required(f"{path}.valueExpression", message))
         return
     compiled = environment.compile(text.strip(), ("string", "null"))
     if compiled.error:
@@ -284,12 +286,12 @@ def _annotation(
 
 
 def _annotations_text(annotations: Sequence[Mapping[str, Any]]) -> errors.GoText:
-    shown = ", ".join(
+    printed = ", ".join(
         f"admissionregistration.AuditAnnotation{{Key:{errors.go_value(one.get('key') or '')}, "
         f"ValueExpression:{errors.go_value(one.get('valueExpression') or '')}}}"
         for one in annotations
     )
-    return errors.GoText(f"[]admissionregistration.AuditAnnotation{{{shown}}}")
+    return errors.GoText(f"[]admissionregistration.AuditAnnotation{{{printed}}}")
 
 
 _PATCHES = {
@@ -308,8 +310,8 @@ def _mutation(
     field, wanted = _PATCHES[kind]
     text = ((one.get(field) or {}).get("expression") or "").strip()
     if one.get(field) is None:
-        wrong = f"must be specified when patchType is {kind}"
-        errs.append(errors.required(f"{path}.{field}", wrong))
+        message = f"must be specified when patchType is {kind}"
+        errs.append(errors.required(f"{path}.{field}", message))
     elif not text:
         errs.append(errors.required(f"{path}.{field}.expression"))
     else:
@@ -317,5 +319,5 @@ def _mutation(
         policyrules.expression(compiled, f"{path}.{field}.expression", errs)
     for other, (its, _) in _PATCHES.items():
         if other != kind and one.get(its) is not None:
-            wrong = f"must not be specified when patchType is {kind}"
-            errs.append(errors.invalid_value(f"{path}.{its}", f"{{{its}}}", wrong))
+            message = f"must not be specified when patchType is {kind}"
+            errs.append(errors.invalid_value(f"{path}.{its}", f"{{{its}}}", message))

@@ -51,8 +51,8 @@ def match_conditions(
         if not name:
             errs.append(errors.required(f"{at}.name"))
             continue
-        for wrong in names.qualified_name_errors(name):
-            errs.append(errors.invalid_value(f"{at}.name", name, wrong))
+        for message in names.qualified_name_errors(name):
+            errs.append(errors.invalid_value(f"{at}.name", name, message))
         if name in seen:
             errs.append(errors.duplicate(f"{at}.name", name))
         seen.add(name)
@@ -83,27 +83,27 @@ def param_kind(kind: Values, path: str, errs: list[FieldError]) -> None:
         errs.append(errors.invalid_value(f"{path}.apiVersion", api, text))
     else:
         group, _, version = api.rpartition("/")
-        wrong = names.dns1123_subdomain_errors(group) if group else []
-        if wrong:
-            errs.append(errors.invalid_value(f"{path}.apiVersion", group, ",".join(wrong)))
-        wrong = names.dns1035_label_errors(version)
+        messages = names.dns1123_subdomain_errors(group) if group else []
+        if messages:
+            errs.append(errors.invalid_value(f"{path}.apiVersion", group, ",".join(messages)))
+        messages = names.dns1035_label_errors(version)
         if not version:
             text = "version must be specified"
             errs.append(errors.invalid_value(f"{path}.apiVersion", api, text))
-        elif wrong:
-            errs.append(errors.invalid_value(f"{path}.apiVersion", version, ",".join(wrong)))
+        elif messages:
+            errs.append(errors.invalid_value(f"{path}.apiVersion", version, ",".join(messages)))
     if not name:
         errs.append(errors.required(f"{path}.kind"))
-    elif wrong := names.dns1035_label_errors(name.lower()):
-        text = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+    elif messages := names.dns1035_label_errors(name.lower()):
+        text = f"may have mixed case, but should otherwise match: {','.join(messages)}"
         errs.append(errors.invalid_value(f"{path}.kind", name, text))
 
 
 def param_ref(ref: Values, path: str, errs: list[FieldError]) -> None:
     name, selector = ref.get("name") or "", ref.get("selector")
     exclusive = "name and selector are mutually exclusive"
-    for wrong in objectmeta.path_segment(name, False):
-        errs.append(errors.invalid_value(f"{path}.name", name, wrong))
+    for message in objectmeta.path_segment(name, False):
+        errs.append(errors.invalid_value(f"{path}.name", name, message))
     if name and selector is not None:
         errs.append(errors.forbidden_value(f"{path}.name", exclusive))
     if selector is not None:
@@ -132,13 +132,13 @@ def actions(given: Sequence[str], path: str, errs: list[FieldError]) -> None:
             "must not contain both Deny and Warn (repeating the same validation failure "
             "information in the API response and headers serves no purpose)"
         )
-        shown = go_words("ValidationAction", given)
-        errs.append(errors.invalid_value(path, shown, text))
+        printed = go_words("ValidationAction", given)
+        errs.append(errors.invalid_value(path, printed, text))
     if not given:
         errs.append(errors.required(path, "at least one validation action is required"))
 
 
 def go_words(kind: str, words: Sequence[str]) -> errors.GoText:
     """A list of words that have a type of their own, as Go prints it."""
-    shown = ", ".join(map(errors.go_value, words))
-    return errors.GoText(f"[]admissionregistration.{kind}{{{shown}}}")
+    printed = ", ".join(map(errors.go_value, words))
+    return errors.GoText(f"[]admissionregistration.{kind}{{{printed}}}")

@@ -108,15 +108,15 @@ def _check_host(host: str) -> None:
     if not _is_port(port):
         raise _NoURL(f"invalid port {errors.go_value(port)} after host")
     _check_escapes(host)
-    wrong = _bad_in_host(host)
-    if wrong is not None:
-        raise _NoURL(f"invalid character {errors.go_value(wrong[0])} in host name")
+    message = _bad_in_host(host)
+    if message is not None:
+        raise _NoURL(f"invalid character {errors.go_value(message[0])} in host name")
 
 
 def _check_escapes(text: str) -> None:
-    wrong = _bad_escape(text)
-    if wrong is not None:
-        raise _NoURL(f"invalid URL escape {errors.go_value(wrong[0])}")
+    message = _bad_escape(text)
+    if message is not None:
+        raise _NoURL(f"invalid URL escape {errors.go_value(message[0])}")
 
 
 def _service(service: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
@@ -144,5 +144,5 @@ def _path(value: str, path: str, errs: list[FieldError]) -> None:
             text = f"segment[{index}] may not be empty"
             errs.append(errors.invalid_value(path, value, text))
             continue
-        for wrong in names.dns1123_subdomain_errors(step):
-            errs.append(errors.invalid_value(path, value, f"segment[{index}]: {wrong}"))
+        for message in names.dns1123_subdomain_errors(step):
+            errs.append(errors.invalid_value(path, value, f"segment[{index}]: {message}"))

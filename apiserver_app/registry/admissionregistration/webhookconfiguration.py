@@ -140,9 +140,9 @@ def _name(name: str, path: str, errs: list[FieldError]) -> None:
     if not name:
         errs.append(errors.required(path))
         return
-    wrong = names.dns1123_subdomain_errors(name)
-    if wrong:
-        errs.append(errors.invalid_value(path, name, ",".join(wrong)))
+    messages = names.dns1123_subdomain_errors(name)
+    if messages:
+        errs.append(errors.invalid_value(path, name, ",".join(messages)))
     elif name.count(".") < 2:
         text = "should be a domain with at least three segments separated by dots"
         errs.append(errors.invalid_value(path, name, text))
@@ -153,9 +153,9 @@ def validate_rule(rule: Mapping[str, Any], path: str, errs: list[FieldError]) ->
     if not operations:
         errs.append(errors.required(f"{path}.operations"))
     if len(operations) > 1 and "*" in operations:
-        shown = policyrules.go_words("OperationType", operations)
+        printed = policyrules.go_words("OperationType", operations)
         text = "if '*' is present, must not specify other operations"
-        errs.append(errors.invalid_value(f"{path}.operations", shown, text))
+        errs.append(errors.invalid_value(f"{path}.operations", printed, text))
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
             at = f"{path}.operations[{index}]"
@@ -216,8 +216,8 @@ def _review_versions(versions: Sequence[str], path: str, errs: list[FieldError])
         if version in versions[:index]:
             errs.append(errors.invalid_value(f"{path}[{index}]", version, "duplicate version"))
             continue
-        for wrong in names.dns1035_label_errors(version):
-            errs.append(errors.invalid_value(f"{path}[{index}]", version, wrong))
+        for message in names.dns1035_label_errors(version):
+            errs.append(errors.invalid_value(f"{path}[{index}]", version, message))
     if not {"v1", "v1beta1"} & set(versions):
         text = "must include at least one of v1, v1beta1"
         errs.append(errors.invalid_value(path, list(versions), text))

@@ -102,8 +102,8 @@ class CustomResourceStrategy(Strategy):
         return out
 
     def field_refusal(self, path: str) -> str:
-        why = super().field_refusal(path)
-        return f"field label not supported: {path}" if why else ""
+        message = super().field_refusal(path)
+        return f"field label not supported: {path}" if message else ""
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         where = self.custom.selectable.get(path)
@@ -138,20 +138,20 @@ class CustomResourceStrategy(Strategy):
         scale = self.custom.scale or {}
         for name in wanted if scale else ():
             path = scale[name]
-            value, wrong = nested(obj, path, int)
-            if wrong:
-                errs.append(errors.invalid_value(path, 0, wrong))
+            value, message = nested(obj, path, int)
+            if message:
+                errs.append(errors.invalid_value(path, 0, message))
             elif (value or 0) < 0:
-                why = "should be a non-negative integer"
-                errs.append(errors.invalid_value(path, value, why))
+                reason = "should be a non-negative integer"
+                errs.append(errors.invalid_value(path, value, reason))
             elif (value or 0) > INT32_MAX:
-                why = f"should be less than or equal to {INT32_MAX}"
-                errs.append(errors.invalid_value(path, value, why))
+                reason = f"should be less than or equal to {INT32_MAX}"
+                errs.append(errors.invalid_value(path, value, reason))
         path = scale.get("labelSelectorPath")
         if path:
-            _, wrong = nested(obj, path, str)
-            if wrong:
-                errs.append(errors.invalid_value(path, "", wrong))
+            _, message = nested(obj, path, str)
+            if message:
+                errs.append(errors.invalid_value(path, "", message))
         return errs
 
 
@@ -161,9 +161,9 @@ def nested(obj: Object, path: str, kind: type) -> tuple[Any, str]:
     at: Any = obj
     for number, step in enumerate(steps):
         if not isinstance(at, dict):
-            shown = ".".join(["", *steps[: number + 1]])
+            printed = ".".join(["", *steps[: number + 1]])
             word = f"{_go_word(at)}, expected map[string]interface{{}}"
-            return None, f"{shown} accessor error: {_shown(at)} is of the type {word}"
+            return None, f"{printed} accessor error: {_shown(at)} is of the type {word}"
         if step not in at:
             return None, ""
         at = at[step]
@@ -196,10 +196,10 @@ def _without_metadata(obj: Object) -> Object:
 
 
 def _finalizer_warnings(name: str) -> list[str]:
-    shown = f"metadata.finalizers: {errors.go_value(name)}"
-    out = [f"{shown}: {text}" for text in names.qualified_name_errors(name)]
+    printed = f"metadata.finalizers: {errors.go_value(name)}"
+    out = [f"{printed}: {text}" for text in names.qualified_name_errors(name)]
     if "/" not in name and name not in objectmeta.STANDARD_FINALIZERS:
         more = " including a path (/)" if re.search(r"\.", name) else ""
         to = " to avoid accidental conflicts with other finalizer writers"
-        out.append(f"{shown}: prefer a domain-qualified finalizer name{more}{to}")
+        out.append(f"{printed}: prefer a domain-qualified finalizer name{more}{to}")
     return out

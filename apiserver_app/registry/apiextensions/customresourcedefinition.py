@@ -182,9 +182,9 @@ def _group(group: str, errs: list[FieldError]) -> None:
     if not group:
         errs.append(errors.required("spec.group"))
         return
-    wrong = names.dns1123_subdomain_errors(group)
-    if wrong:
-        errs.append(errors.invalid_value("spec.group", group, ",".join(wrong)))
+    messages = names.dns1123_subdomain_errors(group)
+    if messages:
+        errs.append(errors.invalid_value("spec.group", group, ",".join(messages)))
     elif "." not in group:
         text = "should be a domain with at least one dot"
         errs.append(errors.invalid_value("spec.group", group, text))
@@ -201,30 +201,30 @@ def _versions(
         seen.add(name)
         _version_name(name, f"spec.versions[{index}].name", errs)
         shared.version(index, errs)
-    shown = errors.GoText("[]apiextensions.CustomResourceDefinitionVersion{...}")
+    printed = errors.GoText("[]apiextensions.CustomResourceDefinitionVersion{...}")
     if not unique:
         text = "must contain unique version names"
-        errs.append(errors.invalid_value("spec.versions", shown, text))
+        errs.append(errors.invalid_value("spec.versions", printed, text))
     if sum(1 for version in versions if version.get("storage")) != 1:
         text = "must have exactly one version marked as storage version"
-        errs.append(errors.invalid_value("spec.versions", shown, text))
+        errs.append(errors.invalid_value("spec.versions", printed, text))
     if versions and versions[0].get("name"):  # which is the definition's own, too
         _version_name(versions[0]["name"], "spec.version", errs)
 
 
 def _version_name(name: str, path: str, errs: list[FieldError]) -> None:
-    wrong = names.dns1035_label_errors(name)
-    if wrong:
-        errs.append(errors.invalid_value(path, name, ",".join(wrong)))
+    messages = names.dns1035_label_errors(name)
+    if messages:
+        errs.append(errors.invalid_value(path, name, ",".join(messages)))
 
 
 def _names(called: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     for field in ("plural", "singular", "kind", "listKind"):
         value = called.get(field) or ""
         mixed = field in ("kind", "listKind")
-        wrong = names.dns1035_label_errors(value.lower() if mixed else value) if value else []
-        if wrong:
-            text = ",".join(wrong)
+        messages = names.dns1035_label_errors(value.lower() if mixed else value) if value else []
+        if messages:
+            text = ",".join(messages)
             if mixed:
                 text = f"may have mixed case, but should otherwise match: {text}"
             errs.append(errors.invalid_value(f"{path}.{field}", value, text))
@@ -237,22 +237,22 @@ def _names(called: Mapping[str, Any], path: str, errs: list[FieldError]) -> None
 
 def _labels(called: Mapping[str, Any], field: str, path: str, errs: list[FieldError]) -> None:
     for index, value in enumerate(called.get(field) or ()):
-        wrong = names.dns1035_label_errors(value)
-        if wrong:
+        messages = names.dns1035_label_errors(value)
+        if messages:
             at = f"{path}.{field}[{index}]"
-            errs.append(errors.invalid_value(at, value, ",".join(wrong)))
+            errs.append(errors.invalid_value(at, value, ",".join(messages)))
 
 
 def _approval(obj: Object, old: Object | None, errs: list[FieldError]) -> None:
     """Groups of the community need a link to their review, or a reason why there is none."""
     if not customresources.is_protected_group(obj["spec"].get("group") or ""):
         return
-    state, why = customresources.approval(obj)
+    state, message = customresources.approval(obj)
     if old is not None and customresources.approval(old)[0] == state:
         return
     at = f"metadata.annotations[{customresources.APPROVAL}]"
     if state == "missing":
-        errs.append(errors.required(at, why))
+        errs.append(errors.required(at, message))
     elif state == "invalid":
         text = obj["metadata"]["annotations"][customresources.APPROVAL]
-        errs.append(errors.invalid_value(at, text, why))
+        errs.append(errors.invalid_value(at, text, message))

@@ -29,11 +29,11 @@ def validate(
     config, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or ()
     checks.one_of(given.get("strategy"), f"{path}.strategy", ("None", "Webhook"), errs)
     if given.get("strategy") != "Webhook":
-        why = "should not be set when strategy is not set to Webhook"
+        message = "should not be set when strategy is not set to Webhook"
         if config is not None:
-            errs.append(errors.forbidden_value(f"{path}.webhookClientConfig", why))
+            errs.append(errors.forbidden_value(f"{path}.webhookClientConfig", message))
         if versions:
-            errs.append(errors.forbidden_value(f"{path}.conversionReviewVersions", why))
+            errs.append(errors.forbidden_value(f"{path}.conversionReviewVersions", message))
         return
     at = f"{path}.webhookClientConfig"
     if config is None:
@@ -55,10 +55,10 @@ def _bundle(
     if before and _bundle_error(before):
         return
     encoded = config.get("caBundle") or ""
-    wrong = _bundle_error(encoded) if encoded else ""
-    if wrong:
-        shown = ", ".join(f"{byte:#x}" for byte in base64.b64decode(encoded))
-        errs.append(errors.invalid_value(path, errors.GoText(f"[]byte{{{shown}}}"), wrong))
+    message = _bundle_error(encoded) if encoded else ""
+    if message:
+        printed = ", ".join(f"{byte:#x}" for byte in base64.b64decode(encoded))
+        errs.append(errors.invalid_value(path, errors.GoText(f"[]byte{{{printed}}}"), message))
 
 
 def _bundle_error(encoded: str) -> str:
@@ -75,5 +75,5 @@ def _reviews(versions: Sequence[str], path: str, errs: list[FieldError]) -> None
             continue
         checks.named(one, f"{path}[{index}]", names.dns1035_label_errors, errs)
     if not any(one in _REVIEWS for one in versions):
-        why = f"must include at least one of {', '.join(_REVIEWS)}"
-        errs.append(errors.invalid_value(path, list(versions), why))
+        message = f"must include at least one of {', '.join(_REVIEWS)}"
+        errs.append(errors.invalid_value(path, list(versions), message))

@@ -45,13 +45,13 @@ def _resource(value: dict[str, Any], path: str, errs: list[FieldError]) -> None:
         elif not text:
             errs.append(errors.invalid_value(at, text, _EMPTY))
         elif name == "apiVersion" and text.count("/") > 1:
-            why = f"unexpected GroupVersion string: {text}"
-            errs.append(errors.invalid_value(at, text, why))
+            message = f"unexpected GroupVersion string: {text}"
+            errs.append(errors.invalid_value(at, text, message))
         elif name == "kind":
-            wrong = names.dns1035_label_errors(text.lower())
-            if wrong:
-                why = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
-                errs.append(errors.invalid_value(at, text, why))
+            messages = names.dns1035_label_errors(text.lower())
+            if messages:
+                message = f"may have mixed case, but should otherwise match: {','.join(messages)}"
+                errs.append(errors.invalid_value(at, text, message))
     metadata = value.get("metadata")
     if isinstance(metadata, dict):
         named = {**metadata, "name": metadata.get("name") or "fakename"}

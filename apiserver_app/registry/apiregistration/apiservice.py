@@ -63,8 +63,8 @@ class APIServiceStrategy(Strategy):
         if service is None:
             if spec.get("caBundle"):
                 text = "local APIServices may not have a caBundle"
-                shown = f"{_decoded_size(spec['caBundle'])} bytes"
-                errs.append(errors.invalid_value("spec.caBundle", shown, text))
+                printed = f"{_decoded_size(spec['caBundle'])} bytes"
+                errs.append(errors.invalid_value("spec.caBundle", printed, text))
             if spec.get("insecureSkipTLSVerify"):
                 text = "local APIServices may not have insecureSkipTLSVerify"
                 errs.append(errors.invalid_value("spec.insecureSkipTLSVerify", True, text))

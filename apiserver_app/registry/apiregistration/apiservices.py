@@ -95,10 +95,10 @@ class Services:
             return self.remote.get(("", parts[2]))
         return None
 
-    def keep(self, name: str, found: Found) -> None:
+    def keep(self, name: str, errs: Found) -> None:
         """What a remote server serves now."""
-        if self.found.get(name) != found:
-            self.found[name] = found
+        if self.found.get(name) != errs:
+            self.found[name] = errs
             self.generation += 1
 
     @property

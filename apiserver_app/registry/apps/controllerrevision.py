@@ -27,6 +27,6 @@ class ControllerRevisionStrategy(Strategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs = self.validate(ctx, obj)
         if obj.get("data") != old.get("data"):
-            shown = errors.GoText("runtime.RawExtension{...}")
-            errs.append(errors.invalid_value("data", shown, "field is immutable"))
+            printed = errors.GoText("runtime.RawExtension{...}")
+            errs.append(errors.invalid_value("data", printed, "field is immutable"))
         return errs

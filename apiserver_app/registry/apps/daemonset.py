@@ -78,8 +78,8 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
             workload.template_labels(value, template, "spec.template", errs)
         if value is not None and selectors.is_empty(value):
             text = "empty selector is invalid for daemonset"
-            shown = gosyntax.label_selector(value)
-            errs.append(errors.invalid_value("spec.selector", shown, text))
+            printed = gosyntax.label_selector(value)
+            errs.append(errors.invalid_value("spec.selector", printed, text))
         validation.validate_template(template, "spec.template", errs)
         workload.always(template, "spec.template", "DaemonSet", errs)
         checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
@@ -107,11 +107,11 @@ def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldErr
     if kind == "OnDelete":
         return
     if kind != "RollingUpdate":
-        shown = errors.GoText(
+        printed = errors.GoText(
             f"apps.DaemonSetUpdateStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
             f"{gosyntax.pointer('apps.RollingUpdateDaemonSet', rolling)}}}"
         )
-        errs.append(errors.not_supported(path, shown, ("RollingUpdate", "OnDelete")))
+        errs.append(errors.not_supported(path, printed, ("RollingUpdate", "OnDelete")))
         return
     if rolling is None:
         errs.append(errors.required(f"{path}.rollingUpdate"))
@@ -125,9 +125,9 @@ def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldErr
     has_unavailable = checks.int_or_percent_value(unavailable) != 0
     has_surge = checks.int_or_percent_value(surge) != 0
     if has_unavailable and has_surge:
-        shown = checks.int_or_string_text(surge)
+        printed = checks.int_or_string_text(surge)
         text = "may not be set when maxUnavailable is non-zero"
-        errs.append(errors.invalid_value(f"{at}.maxSurge", shown, text))
+        errs.append(errors.invalid_value(f"{at}.maxSurge", printed, text))
     elif not has_unavailable and not has_surge:
         text = "cannot be 0 when maxSurge is 0"
         errs.append(errors.required(f"{at}.maxUnavailable", text))

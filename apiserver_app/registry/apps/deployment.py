@@ -121,11 +121,11 @@ def _strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldError]) ->
         else:
             _rolling(rolling, f"{path}.rollingUpdate", errs)
     else:
-        shown = errors.GoText(
+        printed = errors.GoText(
             f"apps.DeploymentStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
             f"{gosyntax.pointer('apps.RollingUpdateDeployment', rolling)}}}"
         )
-        errs.append(errors.not_supported(path, shown, ("Recreate", "RollingUpdate")))
+        errs.append(errors.not_supported(path, printed, ("Recreate", "RollingUpdate")))
 
 
 def _rolling(rolling: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
@@ -134,6 +134,6 @@ def _rolling(rolling: Mapping[str, Any], path: str, errs: list[FieldError]) -> N
     checks.int_or_percent(surge, f"{path}.maxSurge", errs)
     if not checks.int_or_percent_value(unavailable) and not checks.int_or_percent_value(surge):
         text = "may not be 0 when `maxSurge` is 0"
-        shown = checks.int_or_string_text(unavailable)
-        errs.append(errors.invalid_value(f"{path}.maxUnavailable", shown, text))
+        printed = checks.int_or_string_text(unavailable)
+        errs.append(errors.invalid_value(f"{path}.maxUnavailable", printed, text))
     checks.not_above_100_percent(unavailable, f"{path}.maxUnavailable", errs)

@@ -138,30 +138,30 @@ def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldErr
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "OnDelete":
         if rolling is not None:
-            shown = errors.GoText(
+            printed = errors.GoText(
                 "apps.RollingUpdateStatefulSetStrategy{Partition:"
                 f"{rolling.get('partition') or 0}, MaxUnavailable:(*intstr.IntOrString)(nil)}}"
             )
             text = "only allowed for updateStrategy 'RollingUpdate'"
-            errs.append(errors.invalid_value(f"{path}.rollingUpdate", shown, text))
+            errs.append(errors.invalid_value(f"{path}.rollingUpdate", printed, text))
     elif kind == "RollingUpdate":
         partition = (rolling or {}).get("partition")
         checks.not_negative(partition, f"{path}.rollingUpdate.partition", errs)
     else:
-        shown = errors.GoText(
+        printed = errors.GoText(
             f"apps.StatefulSetUpdateStrategy{{Type:{errors.go_value(kind)}, RollingUpdate:"
             f"{gosyntax.pointer('apps.RollingUpdateStatefulSetStrategy', rolling)}}}"
         )
         text = "must be 'RollingUpdate' or 'OnDelete'"
-        errs.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, printed, text))
 
 
 def _template(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
     value = spec.get("selector")
     template = spec.get("template") or {}
     if not selectors.is_valid(value):
-        shown = gosyntax.label_selector(value)
-        errs.append(errors.invalid_value("spec.selector", shown, ""))
+        printed = gosyntax.label_selector(value)
+        errs.append(errors.invalid_value("spec.selector", printed, ""))
     else:
         workload.template_labels(value, template, "spec.template", errs)
         validation.validate_template(_with_claims(spec, template), "spec.template", errs)

@@ -130,8 +130,8 @@ def _target(target: Part, path: str, errs: list[FieldError]) -> None:
     for field in ("value", "averageValue"):
         amount = target.get(field)
         if amount is not None and resources.nano(amount) <= 0:
-            shown = resources.quantity_text(amount)
-            errs.append(errors.invalid_value(f"{path}.{field}", shown, "must be positive"))
+            printed = resources.quantity_text(amount)
+            errs.append(errors.invalid_value(f"{path}.{field}", printed, "must be positive"))
     percent = target.get("averageUtilization")
     if percent is not None and percent < 1:
         at = f"{path}.averageUtilization"

@@ -112,9 +112,9 @@ class CronJobStrategy(Strategy):
         path = "spec.jobTemplate.spec"
         rules.validate(inside, path, errs)
         if inside.get("selector") is not None:
-            shown = gosyntax.label_selector(inside["selector"])
+            printed = gosyntax.label_selector(inside["selector"])
             text = "`selector` will be auto-generated"
-            errs.append(errors.invalid_value(f"{path}.selector", shown, text))
+            errs.append(errors.invalid_value(f"{path}.selector", printed, text))
         if inside.get("manualSelector"):
             allowed = ("nil", "false")
             errs.append(errors.not_supported(f"{path}.manualSelector", True, allowed))

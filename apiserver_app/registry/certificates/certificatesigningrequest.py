@@ -120,10 +120,10 @@ class CertificateSigningRequestStrategy(Strategy):
         if then:
             text = "updates may not modify existing certificate content"
             errs.append(errors.forbidden_value("status.certificate", text))
-        wrong = pemblocks.certificate_error(_text_of(now))
-        if wrong:
-            path, shown = "status.certificate", "<certificate data>"
-            errs.append(errors.invalid_value(path, shown, wrong))
+        message = pemblocks.certificate_error(_text_of(now))
+        if message:
+            path, printed = "status.certificate", "<certificate data>"
+            errs.append(errors.invalid_value(path, printed, message))
         return errs
 
 
@@ -198,5 +198,5 @@ def _pem(request: str, errs: list[FieldError]) -> None:
     if _BEGIN not in data or _END not in data:
         text = "PEM block type must be CERTIFICATE REQUEST"
         inner = ", ".join(hex(byte) for byte in data[:64])
-        shown = errors.GoText(f"[]byte{{{inner}}}")
-        errs.append(errors.invalid_value("spec.request", shown, text))
+        printed = errors.GoText(f"[]byte{{{inner}}}")
+        errs.append(errors.invalid_value("spec.request", printed, text))

@@ -97,5 +97,5 @@ def _bundle(text: str, errs: list[FieldError]) -> None:
     if names.size(text) > pemblocks.BUNDLE_SIZE:
         errs.append(errors.too_long(path, "", pemblocks.BUNDLE_SIZE))
         return
-    for why in pemblocks.bundle_errors(text):
-        errs.append(errors.invalid_value(path, _OMITTED, why))
+    for message in pemblocks.bundle_errors(text):
+        errs.append(errors.invalid_value(path, _OMITTED, message))

@@ -44,8 +44,8 @@ class LeaseCandidateStrategy(Strategy):
             if not text and field == "binaryVersion":
                 errs.append(errors.required(f"spec.{field}"))
             elif text and match is None:
-                why = "must be a valid semantic version"
-                errs.append(errors.invalid_value(f"spec.{field}", text, why))
+                message = "must be a valid semantic version"
+                errs.append(errors.invalid_value(f"spec.{field}", text, message))
         given = spec.get("binaryVersion") and spec.get("emulationVersion")
         if given and numbers["binaryVersion"] < numbers["emulationVersion"]:
             text = "must be greater than or equal to `emulationVersion`"

@@ -55,12 +55,12 @@ def validate(
         checks.named(namespace, at, names.dns1123_label_errors, errs)
     if source is None or reference is None:
         return
-    shown = errors.GoText(f"{path}.dataSource")  # a path prints itself
+    printed = errors.GoText(f"{path}.dataSource")  # a path prints itself
     if namespace:
         text = "may not be specified when dataSourceRef.namespace is specified"
-        errs.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, printed, text))
     elif any(source.get(part) != reference.get(part) for part in _PARTS):
-        errs.append(errors.invalid_value(path, shown, "must match dataSourceRef"))
+        errs.append(errors.invalid_value(path, printed, "must match dataSourceRef"))
 
 
 # -- inside -------------------------------------------------------------------------------------

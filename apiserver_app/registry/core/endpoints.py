@@ -39,11 +39,11 @@ class EndpointsStrategy(Strategy):
                 text = "must specify `addresses` or `notReadyAddresses`"
                 errs.append(errors.required(path, text))
             for field in ("addresses", "notReadyAddresses"):
-                for place, address in enumerate(subset.get(field) or ()):
-                    _address(address, f"{path}.{field}[{place}]", errs)
+                for position, address in enumerate(subset.get(field) or ()):
+                    _address(address, f"{path}.{field}[{position}]", errs)
             ports = subset.get("ports") or ()
-            for place, port in enumerate(ports):
-                _port(port, len(ports) > 1, f"{path}.ports[{place}]", errs)
+            for position, port in enumerate(ports):
+                _port(port, len(ports) > 1, f"{path}.ports[{position}]", errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -56,8 +56,8 @@ class EndpointsStrategy(Strategy):
         managed = (obj["metadata"].get("labels") or {}).get(_MANAGED_BY)
         for index, subset in enumerate(obj.get("subsets") or () if not managed else ()):
             for field in ("addresses", "notReadyAddresses"):
-                for place, address in enumerate(subset.get(field) or ()):
-                    at = f"subsets[{index}].{field}[{place}].ip"
+                for position, address in enumerate(subset.get(field) or ()):
+                    at = f"subsets[{index}].{field}[{position}].ip"
                     addresswarnings.ip(address.get("ip") or "", at, warnings)
         return warnings
 

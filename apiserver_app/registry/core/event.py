@@ -184,13 +184,13 @@ def _fixed(event: Object, before: Object, errs: list[FieldError]) -> None:
     for field, path in _FIXED:
         now, then = event.get(field) or None, before.get(field) or None
         if now != then:
-            shown: Any = 0 if field == "count" else ""
+            printed: Any = 0 if field == "count" else ""
             if field in _STRUCTS and now is not None:
                 kind, parts = _STRUCTS[field]
-                shown = gosyntax.of_words(kind, now, parts)
+                printed = gosyntax.of_words(kind, now, parts)
             elif now is not None:
-                shown = now
-            errs.append(errors.invalid_value(path, shown, "field is immutable"))
+                printed = now
+            errs.append(errors.invalid_value(path, printed, "field is immutable"))
 
 
 def _series(event: Object, errs: list[FieldError]) -> None:

@@ -82,10 +82,10 @@ class LimitRangeStrategy(Strategy):
 
 
 def _type(kind: str, path: str, errs: list[FieldError]) -> None:
-    wrong = names.qualified_name_errors(kind)
-    for text in wrong:
+    messages = names.qualified_name_errors(kind)
+    for text in messages:
         errs.append(errors.invalid_value(path, kind, text))
-    if not wrong and "/" not in kind and kind not in _TYPES:
+    if not messages and "/" not in kind and kind not in _TYPES:
         text = "must be a standard limit type or fully qualified"
         errs.append(errors.invalid_value(path, kind, text))
 

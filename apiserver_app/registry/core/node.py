@@ -145,9 +145,9 @@ def _addresses(obj: Object, errs: list[FieldError]) -> None:
     for index, item in enumerate((obj.get("status") or {}).get("addresses") or ()):
         key = (item.get("type") or "", item.get("address") or "")
         if key in seen:
-            shown = errors.GoText(
+            printed = errors.GoText(
                 f"core.NodeAddress{{Type:{errors.go_value(key[0])}, "
                 f"Address:{errors.go_value(key[1])}}}"
             )
-            errs.append(errors.duplicate(f"status.addresses[{index}]", shown))
+            errs.append(errors.duplicate(f"status.addresses[{index}]", printed))
         seen.add(key)

@@ -201,8 +201,8 @@ def _capacity(capacity: Mapping[str, Any], path: str, errs: list[FieldError]) ->
             f"{errors.go_value(name)}:{errors.go_value(resources.quantity_text(capacity[name]))}"
             for name in sorted(capacity)
         )
-        shown = errors.GoText(f"core.ResourceList{{{inner}}}" if capacity else _NO_AMOUNTS)
-        errs.append(errors.not_supported(path, shown, ("storage",)))
+        printed = errors.GoText(f"core.ResourceList{{{inner}}}" if capacity else _NO_AMOUNTS)
+        errs.append(errors.not_supported(path, printed, ("storage",)))
     for name, value in capacity.items():
         resources.basic(value, f"{path}[{name}]", errs)
         resources.positive(value, f"{path}[{name}]", errs)
@@ -244,9 +244,9 @@ def _affinity_change(
     if then is None or _modern(now) == _modern(then):
         return
     pointer = gosyntax.pointer("core.NodeSelector", (now or {}).get("required"))
-    shown = errors.GoText(f"core.VolumeNodeAffinity{{Required:{pointer}}}" if now else '"null"')
+    printed = errors.GoText(f"core.VolumeNodeAffinity{{Required:{pointer}}}" if now else '"null"')
     text = "field is immutable, except for updating from beta label to GA"
-    errs.append(errors.invalid_value("nodeAffinity", shown, text))
+    errs.append(errors.invalid_value("nodeAffinity", printed, text))
 
 
 def _modern(affinity: Mapping[str, Any] | None) -> Any:

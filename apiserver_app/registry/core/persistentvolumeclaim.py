@@ -249,11 +249,11 @@ def _moves_from_note(
 
 
 def _resource_key(name: str, path: str, errs: list[FieldError]) -> None:
-    wrong = names.qualified_name_errors(name)
-    for text in wrong:
+    messages = names.qualified_name_errors(name)
+    for text in messages:
         errs.append(errors.invalid_value(path, name, text))
     native = "/" not in name or "kubernetes.io/" in name
-    if not wrong and native and name != "storage":
+    if not messages and native and name != "storage":
         errs.append(errors.not_supported(path, name, ("storage",)))
 
 

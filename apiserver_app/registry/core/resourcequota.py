@@ -53,8 +53,8 @@ class ResourceQuotaStrategy(Strategy):
         errs = self.validate(ctx, obj)
         scopes = obj["spec"].get("scopes") or ()
         if set(scopes) != set(old["spec"].get("scopes") or ()):
-            shown = _scopes_text(scopes)
-            errs.append(errors.invalid_value("spec.scopes", shown, "field is immutable"))
+            printed = _scopes_text(scopes)
+            errs.append(errors.invalid_value("spec.scopes", printed, "field is immutable"))
         return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -74,18 +74,18 @@ def _scopes(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
     scopes = spec.get("scopes") or ()
     if not scopes:
         return
-    shown = _scopes_text(scopes)
+    printed = _scopes_text(scopes)
     for scope in scopes:
         if scope not in _SCOPES:
-            errs.append(errors.invalid_value("spec.scopes", shown, "unsupported scope"))
-        _applied(scope, spec, "spec.scopes", shown, errs)
+            errs.append(errors.invalid_value("spec.scopes", printed, "unsupported scope"))
+        _applied(scope, spec, "spec.scopes", printed, errs)
     for one, other in _CONFLICTS:
         if one in scopes and other in scopes:
-            errs.append(errors.invalid_value("spec.scopes", shown, "conflicting scopes"))
+            errs.append(errors.invalid_value("spec.scopes", printed, "conflicting scopes"))
 
 
 def _applied(
-    scope: str, spec: Mapping[str, Any], path: str, shown: Any, errs: list[FieldError]
+    scope: str, spec: Mapping[str, Any], path: str, printed: Any, errs: list[FieldError]
 ) -> None:
     """Most scopes are of pods, and count what pods use."""
     if scope not in _SCOPES or scope == "VolumeAttributesClass":
@@ -94,19 +94,19 @@ def _applied(
     for name in sorted(spec.get("hard") or ()):
         if resources.is_standard_quota(name) and name not in allowed:
             text = "unsupported scope applied to resource"
-            errs.append(errors.invalid_value(path, shown, text))
+            errs.append(errors.invalid_value(path, printed, text))
 
 
 def _selector(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     rules = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     if not rules:
         return
-    shown = errors.GoText(f"core.ScopeSelector{{MatchExpressions:{_rules_text(rules)}}}")
+    printed = errors.GoText(f"core.ScopeSelector{{MatchExpressions:{_rules_text(rules)}}}")
     for rule in rules:
         scope = rule.get("scopeName") or ""
         if scope not in _SCOPES:
             errs.append(errors.invalid_value(f"{path}.scopeName", scope, "unsupported scope"))
-        _applied(scope, spec, path, shown, errs)
+        _applied(scope, spec, path, printed, errs)
         _rule(rule, path, errs)
     scopes = {rule.get("scopeName") for rule in rules}
     for one, other in _CONFLICTS:

@@ -126,10 +126,10 @@ def fraction_warning(amounts: Mapping[str, Any], name: str, path: str, warnings:
 
 
 def resource_name(name: str, path: str, errs: list[FieldError]) -> None:
-    wrong = names.qualified_name_errors(name)
-    for text in wrong:
+    messages = names.qualified_name_errors(name)
+    for text in messages:
         errs.append(errors.invalid_value(path, name, text))
-    if not wrong and "/" not in name and name not in _STANDARD and not _is_prefixed(name):
+    if not messages and "/" not in name and name not in _STANDARD and not _is_prefixed(name):
         text = "must be a standard resource type or fully qualified"
         errs.append(errors.invalid_value(path, name, text))
 

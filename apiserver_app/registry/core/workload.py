@@ -131,12 +131,12 @@ def is_new_generation(obj: Object, old: Object) -> bool:
 def name_warnings(obj: Object, old: Object | None) -> list[str]:
     """A name that its pods cannot have as a host name. Said once, at creation."""
     name = obj["metadata"].get("name") or ""
-    wrong = names.dns1123_label_errors(name) if name and old is None else []
-    if not wrong:
+    messages = names.dns1123_label_errors(name) if name and old is None else []
+    if not messages:
         return []
     return [
         "metadata.name: this is used in Pod names and hostnames, which can result in "
-        f"surprising behavior; a DNS label is recommended: [{' '.join(wrong)}]"
+        f"surprising behavior; a DNS label is recommended: [{' '.join(messages)}]"
     ]
 
 
@@ -178,8 +178,8 @@ def template_labels(
     labels = (inside.get("metadata") or {}).get("labels")
     if not selectors.matches(value, labels):
         text = "`selector` does not match template `labels`"
-        shown = gosyntax.string_map(labels)
-        errs.append(errors.invalid_value(f"{path}.metadata.labels", shown, text))
+        printed = gosyntax.string_map(labels)
+        errs.append(errors.invalid_value(f"{path}.metadata.labels", printed, text))
 
 
 def always(inside: Mapping[str, Any], path: str, word: str, errs: list[FieldError]) -> None:
@@ -197,5 +197,5 @@ def always(inside: Mapping[str, Any], path: str, word: str, errs: list[FieldErro
 def immutable_selector(obj: Object, old: Object, errs: list[FieldError]) -> None:
     after, before = obj["spec"].get("selector"), old["spec"].get("selector")
     if after != before:
-        shown = gosyntax.label_selector(after)
-        errs.append(errors.invalid_value("spec.selector", shown, "field is immutable"))
+        printed = gosyntax.label_selector(after)
+        errs.append(errors.invalid_value("spec.selector", printed, "field is immutable"))

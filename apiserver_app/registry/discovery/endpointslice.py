@@ -86,8 +86,8 @@ class EndpointSliceStrategy(Strategy):
         if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) in _MANAGERS:
             return warnings
         for index, endpoint in enumerate(obj.get("endpoints") or ()):
-            for place, address in enumerate(endpoint.get("addresses") or ()):
-                addresswarnings.ip(address, f"endpoints[{index}].addresses[{place}]", warnings)
+            for position, address in enumerate(endpoint.get("addresses") or ()):
+                addresswarnings.ip(address, f"endpoints[{index}].addresses[{position}]", warnings)
         return warnings
 
 
@@ -143,10 +143,10 @@ def _full_name(value: str, path: str, errs: list[FieldError]) -> None:
     if not value:
         errs.append(errors.required(path))
         return
-    wrong = names.dns1123_subdomain_errors(value)
-    for text in wrong:
+    messages = names.dns1123_subdomain_errors(value)
+    for text in messages:
         errs.append(errors.invalid_value(path, value, text))
-    if not wrong and "." not in value:
+    if not messages and "." not in value:
         text = "should be a domain with at least two segments separated by dots"
         errs.append(errors.invalid_value(path, value, text))
 

@@ -62,8 +62,8 @@ class FlowSchemaStrategy(Strategy):
         method = spec.get("distinguisherMethod")
         if method is not None and method.get("type") not in _METHODS:
             kind = errors.go_value(method.get("type") or "")
-            shown = errors.GoText(f"flowcontrol.FlowDistinguisherMethod{{Type:{kind}}}")
-            errs.append(errors.not_supported("spec.distinguisherMethod.type", shown, _METHODS))
+            printed = errors.GoText(f"flowcontrol.FlowDistinguisherMethod{{Type:{kind}}}")
+            errs.append(errors.not_supported("spec.distinguisherMethod.type", printed, _METHODS))
         level = (spec.get("priorityLevelConfiguration") or {}).get("name") or ""
         path = "spec.priorityLevelConfiguration.name"
         if not level:
@@ -73,9 +73,9 @@ class FlowSchemaStrategy(Strategy):
         for index, rule in enumerate(spec.get("rules") or ()):
             _rule(rule, f"spec.rules[{index}]", errs)
         if name_of(obj) in _OWN_SCHEMAS and not _is_own_schema(spec, _OWN_SCHEMAS[name_of(obj)]):
-            shown = errors.GoText("flowcontrol.FlowSchemaSpec{...}")
+            printed = errors.GoText("flowcontrol.FlowSchemaSpec{...}")
             text = f"spec of '{name_of(obj)}' must equal the fixed value"
-            errs.append(errors.invalid_value("spec", shown, text))
+            errs.append(errors.invalid_value("spec", printed, text))
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -135,9 +135,9 @@ class PriorityLevelStrategy(Strategy):
                 _limited(limited, "spec.limited", errs)
         is_old = "assuredConcurrencyShares" in (limited or {})
         if name == CATCH_ALL and limited != _CATCH_ALL_LIMITS and not is_old:
-            shown = errors.GoText("flowcontrol.PriorityLevelConfigurationSpec{...}")
+            printed = errors.GoText("flowcontrol.PriorityLevelConfigurationSpec{...}")
             text = f"spec of '{name}' must equal the fixed value"
-            errs.append(errors.invalid_value("spec", shown, text))
+            errs.append(errors.invalid_value("spec", printed, text))
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:

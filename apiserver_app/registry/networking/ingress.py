@@ -80,16 +80,16 @@ class IngressStrategy(Strategy):
     def _spec(self, spec: Mapping[str, Any], errs: list[FieldError]) -> None:
         rules, fallback = spec.get("rules"), spec.get("defaultBackend")
         if not rules and fallback is None:
-            shown = errors.GoText("[]networking.IngressRule(nil)")
+            printed = errors.GoText("[]networking.IngressRule(nil)")
             text = "either `defaultBackend` or `rules` must be specified"
-            errs.append(errors.invalid_value("spec", shown, text))
+            errs.append(errors.invalid_value("spec", printed, text))
         if fallback is not None:
             _backend(fallback, "spec.defaultBackend", errs)
         for index, rule in enumerate(rules or ()):
             _rule(rule, f"spec.rules[{index}]", errs)
         for index, entry in enumerate(spec.get("tls") or ()):
-            for place, host in enumerate(entry.get("hosts") or ()):
-                _host(host, f"spec.tls[{index}].hosts[{place}]", errs)
+            for position, host in enumerate(entry.get("hosts") or ()):
+                _host(host, f"spec.tls[{index}].hosts[{position}]", errs)
             if entry.get("secretName"):
                 path = f"spec.tls[{index}].secretName"
                 checks.named(entry["secretName"], path, names.dns1123_subdomain_errors, errs)

@@ -46,16 +46,16 @@ class NetworkPolicyStrategy(Strategy):
         for direction, side in (("ingress", "from"), ("egress", "to")):
             for index, rule in enumerate(spec.get(direction) or ()):
                 path = f"spec.{direction}[{index}]"
-                for place, port in enumerate(rule.get("ports") or ()):
-                    _port(port, f"{path}.ports[{place}]", errs)
-                for place, peer in enumerate(rule.get(side) or ()):
-                    _peer(peer, f"{path}.{side}[{place}]", errs)
+                for position, port in enumerate(rule.get("ports") or ()):
+                    _port(port, f"{path}.ports[{position}]", errs)
+                for position, peer in enumerate(rule.get(side) or ()):
+                    _peer(peer, f"{path}.{side}[{position}]", errs)
         types = spec.get("policyTypes") or ()
         if len(types) > 2:
             text = "may not specify more than two policyTypes"
             words = ", ".join(map(errors.go_value, types))
-            shown = errors.GoText(f"[]networking.PolicyType{{{words}}}")
-            errs.append(errors.invalid_value("spec.policyTypes", shown, text))
+            printed = errors.GoText(f"[]networking.PolicyType{{{words}}}")
+            errs.append(errors.invalid_value("spec.policyTypes", printed, text))
             return errs
         for index, kind in enumerate(types):
             if kind not in ("Ingress", "Egress"):
@@ -70,8 +70,8 @@ class NetworkPolicyStrategy(Strategy):
         warnings: list[str] = []
         for direction, side in (("ingress", "from"), ("egress", "to")):
             for index, rule in enumerate(obj["spec"].get(direction) or ()):
-                for place, peer in enumerate(rule.get(side) or ()):
-                    path = f"spec.{direction}[{index}].{side}[{place}].ipBlock"
+                for position, peer in enumerate(rule.get(side) or ()):
+                    path = f"spec.{direction}[{index}].{side}[{position}].ipBlock"
                     block = peer.get("ipBlock") or {}
                     addresswarnings.cidr(block.get("cidr") or "", f"{path}.cidr", warnings)
                     for number, part in enumerate(block.get("except") or ()):

@@ -98,8 +98,8 @@ class IPAddressStrategy(Strategy):
             f"{name}:{errors.go_value((parent or {}).get(name.lower()) or '')}"
             for name in ("Group", "Resource", "Namespace", "Name")
         )
-        shown = errors.GoText(f"networking.ParentReference{{{words}}}") if parent else None
-        return [errors.invalid_value("spec.parentRef", shown, _IMMUTABLE)]
+        printed = errors.GoText(f"networking.ParentReference{{{words}}}") if parent else None
+        return [errors.invalid_value("spec.parentRef", printed, _IMMUTABLE)]
 
 
 def _ranges(values: Sequence[str], errs: list[FieldError]) -> None:
@@ -108,8 +108,8 @@ def _ranges(values: Sequence[str], errs: list[FieldError]) -> None:
         return
     if len(values) > 2:
         words = ", ".join(map(errors.go_value, values))
-        shown = errors.GoText(f"networking.ServiceCIDRSpec{{CIDRs:[]string{{{words}}}}}")
-        errs.append(errors.invalid_value(_PATH, shown, "may only hold up to 2 values"))
+        printed = errors.GoText(f"networking.ServiceCIDRSpec{{CIDRs:[]string{{{words}}}}}")
+        errs.append(errors.invalid_value(_PATH, printed, "may only hold up to 2 values"))
         return
     families = []
     for index, value in enumerate(values):

@@ -45,8 +45,8 @@ class RuntimeClassStrategy(Strategy):
             for index, item in enumerate(tolerations):
                 key = json.dumps([item.get(name) for name in _LIST_KEYS])
                 if key in seen:
-                    shown = errors.GoText(_toleration(item))
-                    errs.append(errors.duplicate(f"{at}[{index}]", shown))
+                    printed = errors.GoText(_toleration(item))
+                    errs.append(errors.duplicate(f"{at}[{index}]", printed))
                 seen.add(key)
         return errs
 

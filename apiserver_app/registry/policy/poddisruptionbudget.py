@@ -40,7 +40,7 @@ class PodDisruptionBudgetStrategy(Strategy):
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and most is not None:
             chosen = spec.get("unhealthyPodEvictionPolicy")
-            shown = errors.GoText(
+            printed = errors.GoText(
                 f"policy.PodDisruptionBudgetSpec{{"
                 f"MinAvailable:{gosyntax.pointer('intstr.IntOrString', least)}, "
                 f"Selector:{gosyntax.pointer('v1.LabelSelector', spec.get('selector'))}, "
@@ -49,7 +49,7 @@ class PodDisruptionBudgetStrategy(Strategy):
                 f"{gosyntax.pointer('policy.UnhealthyPodEvictionPolicyType', chosen)}}}"
             )
             text = "minAvailable and maxUnavailable cannot be both set"
-            errs.append(errors.invalid_value("spec", shown, text))
+            errs.append(errors.invalid_value("spec", printed, text))
         for field, value in (("minAvailable", least), ("maxUnavailable", most)):
             if value is not None:
                 checks.int_or_percent(value, f"spec.{field}", errs)

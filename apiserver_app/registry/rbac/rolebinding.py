@@ -64,8 +64,8 @@ class RoleBindingStrategy(Strategy):
                 f"{title}:{errors.go_value(role.get(field) or '')}"
                 for title, field in (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
             )
-            shown = errors.GoText(f"rbac.RoleRef{{{parts}}}")
-            errs.append(errors.invalid_value("roleRef", shown, "cannot change roleRef"))
+            printed = errors.GoText(f"rbac.RoleRef{{{parts}}}")
+            errs.append(errors.invalid_value("roleRef", printed, "cannot change roleRef"))
         return errs
 
 

@@ -108,8 +108,8 @@ def selectors(
         text = value["cel"].get("expression") or ""
         if names.size(text) > EXPRESSION_MAX:
             errs.append(errors.too_long(f"{at}.expression", "", EXPRESSION_MAX))
-        elif wrong := _wrong(text, version):
-            errs.append(errors.invalid_value(f"{at}.expression", text, wrong))
+        elif message := _wrong(text, version):
+            errs.append(errors.invalid_value(f"{at}.expression", text, message))
 
 
 @functools.lru_cache(maxsize=256)

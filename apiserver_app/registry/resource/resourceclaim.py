@@ -76,8 +76,8 @@ class ResourceClaimStrategy(Strategy):
             errs.append(errors.forbidden_value("status.reservedFor", text))
         then = before.get("allocation")
         if allocation is not None and then is not None:
-            shown = errors.GoText("resource.AllocationResult{...}")
-            objectmeta.immutable(allocation, then, "status.allocation", errs, shown)
+            printed = errors.GoText("resource.AllocationResult{...}")
+            objectmeta.immutable(allocation, then, "status.allocation", errs, printed)
         elif allocation is not None:
             _allocation(allocation, "status.allocation", known, errs)
         return errs
@@ -142,8 +142,8 @@ def _drop(spec: dict[str, Any], version: Release) -> None:
 
 def _fixed(obj: Object, old: Object, kind: str) -> list[FieldError]:
     errs: list[FieldError] = []
-    shown = errors.GoText(f"{kind}{{...}}")
-    objectmeta.immutable(obj.get("spec"), old.get("spec"), "spec", errs, shown)
+    printed = errors.GoText(f"{kind}{{...}}")
+    objectmeta.immutable(obj.get("spec"), old.get("spec"), "spec", errs, printed)
     return errs
 
 
@@ -282,6 +282,6 @@ def _devices(devices: Sequence[Part], allocation: Part | None, errs: list[FieldE
         _device(device, path, errs)
         words = tuple(device.get(part) for part in parts)
         if words not in allocated:
-            shown = errors.GoText("/".join(str(word or "") for word in words))
+            printed = errors.GoText("/".join(str(word or "") for word in words))
             text = "must be an allocated device in the claim"
-            errs.append(errors.invalid_value(path, shown, text))
+            errs.append(errors.invalid_value(path, printed, text))

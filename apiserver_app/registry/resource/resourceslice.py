@@ -130,8 +130,8 @@ def _where(spec: Part, path: str, errs: list[FieldError]) -> None:
         if len(terms) != 1:
             at, text = f"{path}.nodeSelector.nodeSelectorTerms", "must have exactly one node " \
                        "selector term"  # fmt: skip
-            shown = errors.GoText("[]core.NodeSelectorTerm{...}")
-            errs.append(errors.invalid_value(at, shown, text))
+            printed = errors.GoText("[]core.NodeSelectorTerm{...}")
+            errs.append(errors.invalid_value(at, printed, text))
     for field in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(field):
             given.append(field)
@@ -169,11 +169,11 @@ def _attribute(value: Part, path: str, errs: list[FieldError]) -> None:
     if version is not None:
         at = f"{path}.version"
         if not _is_version(version):
-            why = "must be a string compatible with semver.org spec 2.0.0"
-            errs.append(errors.invalid_value(at, version, why))
+            message = "must be a string compatible with semver.org spec 2.0.0"
+            errs.append(errors.invalid_value(at, version, message))
         if names.size(version) > VALUE_MAX:
             errs.append(errors.too_long(at, "", VALUE_MAX))
     given = [kind for kind in _VALUES if value.get(kind) is not None]
     if len(given) != 1:
-        shown: Any = errors.GoText("resource.DeviceAttribute{...}") if given else ""
-        errs.append(errors.invalid_value(path, shown, "exactly one value must be specified"))
+        printed: Any = errors.GoText("resource.DeviceAttribute{...}") if given else ""
+        errs.append(errors.invalid_value(path, printed, "exactly one value must be specified"))

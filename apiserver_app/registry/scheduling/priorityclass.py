@@ -35,11 +35,11 @@ class PriorityClassStrategy(Strategy):
         name, value = name_of(obj), obj.get("value") or 0
         if name.startswith("system-"):
             if name not in SYSTEM_CLASSES:
-                why = f"{name} is not a known system priority class"
-                errs.append(errors.forbidden_value("metadata.name", _RESERVED + why))
+                message = f"{name} is not a known system priority class"
+                errs.append(errors.forbidden_value("metadata.name", _RESERVED + message))
             elif SYSTEM_CLASSES[name] != value:
-                why = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
-                errs.append(errors.forbidden_value("metadata.name", _RESERVED + why))
+                message = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
+                errs.append(errors.forbidden_value("metadata.name", _RESERVED + message))
         elif value > HIGHEST_USER_PRIORITY:
             text = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
             errs.append(errors.forbidden_value("value", text))

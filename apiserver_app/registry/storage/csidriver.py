@@ -77,8 +77,8 @@ class CSIDriverStrategy(Strategy):
         modes = spec.get("volumeLifecycleModes") or []
         if modes != before.get("volumeLifecycleModes"):
             words = ", ".join(map(errors.go_value, modes))
-            shown = errors.GoText(f"[]storage.VolumeLifecycleMode{{{words}}}")
-            errs.append(errors.invalid_value("spec.volumeLifecycleModes", shown, text))
+            printed = errors.GoText(f"[]storage.VolumeLifecycleMode{{{words}}}")
+            errs.append(errors.invalid_value("spec.volumeLifecycleModes", printed, text))
         return errs
 
 

@@ -69,8 +69,8 @@ class StorageClassStrategy(Strategy):
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         warnings: list[str] = []
         for index, term in enumerate(obj.get("allowedTopologies") or ()):
-            for place, rule in enumerate(term.get("matchLabelExpressions") or ()):
-                path = f"allowedTopologies[{index}].matchLabelExpressions[{place}]"
+            for position, rule in enumerate(term.get("matchLabelExpressions") or ()):
+                path = f"allowedTopologies[{index}].matchLabelExpressions[{position}]"
                 nodewarnings.unnamed((rule.get("key") or "",), path, warnings)
         return warnings
 
@@ -119,9 +119,9 @@ def _topology(rules: Sequence[Mapping[str, Any]], path: str, errs: list[FieldErr
         if not values:
             errs.append(errors.required(f"{at}.values"))
         seen: set[str] = set()
-        for place, value in enumerate(values):
+        for position, value in enumerate(values):
             if value in seen:
-                errs.append(errors.duplicate(f"{at}.values[{place}]", value))
+                errs.append(errors.duplicate(f"{at}.values[{position}]", value))
             seen.add(value)
         checks.named(key, f"{at}.key", names.qualified_name_errors, errs)
         if key in taken:

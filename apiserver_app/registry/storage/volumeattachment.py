@@ -89,8 +89,8 @@ class VolumeAttachmentStrategy(Strategy):
                 f"NodeName:{errors.go_value(spec.get('nodeName') or '')}",
             )
         )
-        shown = errors.GoText(f"storage.VolumeAttachmentSpec{{{parts}}}")
-        return [*self.validate(ctx, obj), errors.invalid_value("spec", shown, _IMMUTABLE)]
+        printed = errors.GoText(f"storage.VolumeAttachmentSpec{{{parts}}}")
+        return [*self.validate(ctx, obj), errors.invalid_value("spec", printed, _IMMUTABLE)]
 
 
 class CSINodeStrategy(Strategy):
@@ -119,8 +119,8 @@ class CSINodeStrategy(Strategy):
         for before in old["spec"].get("drivers") or ():
             after = now.get(before.get("name"))
             if after is not None and any(after.get(name) != before.get(name) for name in fixed):
-                shown = errors.GoText(_driver_text(after))
-                errs.append(errors.invalid_value("spec.drivers", shown, _IMMUTABLE))
+                printed = errors.GoText(_driver_text(after))
+                errs.append(errors.invalid_value("spec.drivers", printed, _IMMUTABLE))
         return errs
 
 
@@ -134,15 +134,15 @@ class CSIStorageCapacityStrategy(Strategy):
         checks.named(value, "storageClassName", names.dns1123_subdomain_errors, errs)
         capacity = obj.get("capacity")
         if capacity is not None and amounts.nano(capacity) < 0:
-            shown = amounts.canonical(capacity)
-            errs.append(errors.invalid_value("capacity", shown, checks.NOT_NEGATIVE))
+            printed = amounts.canonical(capacity)
+            errs.append(errors.invalid_value("capacity", printed, checks.NOT_NEGATIVE))
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         if obj.get("nodeTopology") != old.get("nodeTopology"):
-            shown = gosyntax.label_selector(obj.get("nodeTopology"))
-            errs.append(errors.invalid_value("nodeTopology", shown, _IMMUTABLE))
+            printed = gosyntax.label_selector(obj.get("nodeTopology"))
+            errs.append(errors.invalid_value("nodeTopology", printed, _IMMUTABLE))
         value = obj.get("storageClassName") or ""
         if value != (old.get("storageClassName") or ""):
             errs.append(errors.invalid_value("storageClassName", value, _IMMUTABLE))

@@ -246,7 +246,7 @@ def special_ip(value: str, path: str, errs: list[FieldError]) -> None:
 
 
 def ip_list(
-    values: Sequence[str], path: str, what: str, shown: Any, errs: list[FieldError]
+    values: Sequence[str], path: str, what: str, printed: Any, errs: list[FieldError]
 ) -> None:
     """At most one of each family, none twice; `what` is `IP` or `CIDR`."""
     if len(values) < 2:
@@ -254,7 +254,7 @@ def ip_list(
     families = {6 if ":" in value else 4 for value in values}
     if len(families) != 2 or len(values) > 2:
         text = f"may specify no more than one {what} for each IP family"
-        errs.append(errors.invalid_value(path, shown, text))
+        errs.append(errors.invalid_value(path, printed, text))
 
 
 def local_path(value: str, path: str, errs: list[FieldError]) -> None:

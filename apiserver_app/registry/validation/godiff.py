@@ -171,8 +171,8 @@ class _Report:
                     break
                 out = self.format(child, mode, inner_types, level - 1)
                 records.append(Record(" ", self._key(node, key), out))
-        shown = types == "auto" and mode != "="
-        return Text("", f"{_go_name(node.type)}{{" if shown else "{", records)
+        has_type = types == "auto" and mode != "="
+        return Text("", f"{_go_name(node.type)}{{" if has_type else "{", records)
 
     def _differences(self, node: Node, types: str, level: int) -> list[Record]:
         names = {"struct": "field", "map": "entry", "slice": "element"}
@@ -234,8 +234,8 @@ class _Report:
             sub_types = "auto" if kind == "struct" else "none"
             out = self._value(item, sub, sub_kind, mode, sub_types, level - 1)
             records.append(Record(" ", key, out))
-        shown = types == "auto" and mode != "="
-        return Text("", f"{_go_name(full)}{{" if shown else "{", records)
+        has_type = types == "auto" and mode != "="
+        return Text("", f"{_go_name(full)}{{" if has_type else "{", records)
 
     def _items(self, value: Any, full: str, kind: str) -> list[tuple[str, str, Any]]:
         if kind == "struct":

@@ -20,10 +20,10 @@ def label_selector(value: Mapping[str, Any] | None) -> errors.GoText:
     labels = errors.go_value(string_map(value.get("matchLabels")))
     expressions = value.get("matchExpressions")
     if not expressions:
-        shown = "[]v1.LabelSelectorRequirement(nil)"
+        printed = "[]v1.LabelSelectorRequirement(nil)"
     else:
-        shown = f"[]v1.LabelSelectorRequirement{{{', '.join(map(_requirement, expressions))}}}"
-    return errors.GoText(f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:{shown}}}")
+        printed = f"[]v1.LabelSelectorRequirement{{{', '.join(map(_requirement, expressions))}}}"
+    return errors.GoText(f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:{printed}}}")
 
 
 def strings(value: Sequence[str] | None) -> Any:

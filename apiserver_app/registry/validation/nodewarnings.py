@@ -53,9 +53,9 @@ def term(value: Mapping[str, Any], path: str, warnings: list[str], *, values: bo
     for index, rule in enumerate(value.get("matchExpressions") or ()):
         at = f"{path}.matchExpressions[{index}]"
         key(rule.get("key") or "", f"{at}.key", warnings)
-        for place, word in enumerate(rule.get("values") or () if values else ()):
+        for position, word in enumerate(rule.get("values") or () if values else ()):
             for text in names.label_value_errors(word):
-                warnings.append(f"{at}.values[{place}]: {word} is invalid, {text}")
+                warnings.append(f"{at}.values[{position}]: {word} is invalid, {text}")
 
 
 def selector(value: Mapping[str, Any] | None, path: str, warnings: list[str]) -> None:

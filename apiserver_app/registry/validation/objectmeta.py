@@ -109,8 +109,8 @@ def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
     for field in _IMMUTABLE_FIELDS:
         value = after.get(field)
         if value != before.get(field):
-            shown = value if value is not None else _zero(field)
-            errs.append(errors.invalid_value(f"metadata.{field}", shown, IMMUTABLE))
+            printed = value if value is not None else _zero(field)
+            errs.append(errors.invalid_value(f"metadata.{field}", printed, IMMUTABLE))
     changed = {
         key: value
         for key, value in after.items()
@@ -148,10 +148,10 @@ def annotation_errors(annotations: Mapping[str, str], path: str, errs: list[Fiel
         errs.append(errors.too_long(path, "", ANNOTATIONS_SIZE))
 
 
-def immutable(new: Any, old: Any, path: str, errs: list[FieldError], shown: Any = None) -> None:
+def immutable(new: Any, old: Any, path: str, errs: list[FieldError], printed: Any = None) -> None:
     """`shown` is the new value as upstream prints it, where that is not the value itself."""
     if new is not old and new != old:
-        errs.append(errors.invalid_value(path, new if shown is None else shown, IMMUTABLE))
+        errs.append(errors.invalid_value(path, new if printed is None else printed, IMMUTABLE))
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _common(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
 
 
 def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
-    controller, shown = "", errors.GoText()
+    controller, printed = "", errors.GoText()
     for index, owner in enumerate(owners):
         if errors.has_enough(errs):
             return
@@ -212,11 +212,11 @@ def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
             )
         if owner.get("controller"):
             if controller:
-                shown = shown or _owners_text(owners)
+                printed = printed or _owners_text(owners)
                 errs.append(
                     errors.invalid_value(
                         "metadata.ownerReferences",
-                        shown,
+                        printed,
                         "Only one reference can have Controller set to true. Found "
                         f'"true" in references for {controller} and {kind}/{name}',
                     )

@@ -60,35 +60,37 @@ def authorities_error(text: str) -> str:
     """Why nobody can be trusted by this text; empty when there is a certificate in it.
 
     Models kubernetes staging/src/k8s.io/client-go/transport/transport.go."""
-    found = list(blocks(text))
-    plain = [one.data for one in found if one.kind == "CERTIFICATE" and not one.headers]
+    all_blocks = list(blocks(text))
+    plain = [
+        block.data for block in all_blocks if block.kind == "CERTIFICATE" and not block.headers
+    ]
     if any(_is_authority(data) is not None for data in plain):
         return ""
-    why = "no valid certificate authority data seen"
+    message = "no valid certificate authority data seen"
     if plain:
-        why = "failed to parse certificate: x509: malformed certificate"
-    elif not found:
-        why = "unable to parse bytes as PEM block"
-    return f"unable to load root certificates: {why}"
+        message = "failed to parse certificate: x509: malformed certificate"
+    elif not all_blocks:
+        message = "unable to parse bytes as PEM block"
+    return f"unable to load root certificates: {message}"
 
 
 def bundle_errors(text: str) -> list[str]:
     """What is wrong with a bundle of authorities, entry by entry."""
-    found: list[str] = []
+    messages: list[str] = []
     places: dict[bytes, list[int]] = {}
     for index, block in enumerate(blocks(text)):
         if block.kind != "CERTIFICATE":
-            found.append(f"entry {index} has bad block type: {block.kind}")
+            messages.append(f"entry {index} has bad block type: {block.kind}")
         elif block.headers:
-            found.append(f"entry {index} has PEM block headers")
+            messages.append(f"entry {index} has PEM block headers")
         elif (authority := _is_authority(block.data)) is None:
-            found.append(f"entry {index} does not parse as X.509")
+            messages.append(f"entry {index} does not parse as X.509")
         elif not authority:
-            found.append(f"entry {index} does not have the CA bit set")
+            messages.append(f"entry {index} does not have the CA bit set")
         else:
             places.setdefault(block.data, []).append(index)
-    if found:
-        return found
+    if messages:
+        return messages
     if not places:
         return ["at least one trust anchor must be provided"]
     return [

@@ -59,8 +59,10 @@ def success(spec: Spec, path: str, errs: list[FieldError]) -> None:
     rules = policy.get("rules") or ()
     if spec.get("completionMode") != "Indexed":
         inner = ", ".join("batch.SuccessPolicyRule{...}" for _ in rules)
-        shown = errors.GoText(f"batch.SuccessPolicy{{Rules:[]batch.SuccessPolicyRule{{{inner}}}}}")
-        errs.append(errors.invalid_value(path, shown, "requires indexed completion mode"))
+        printed = errors.GoText(
+            f"batch.SuccessPolicy{{Rules:[]batch.SuccessPolicyRule{{{inner}}}}}"
+        )
+        errs.append(errors.invalid_value(path, printed, "requires indexed completion mode"))
         return
     if not rules:
         text = "at least one rules must be specified when the successPolicy is specified"
@@ -76,11 +78,11 @@ def indexes_error(text: str, completions: int) -> tuple[int, str]:
     last: int | None = None
     total = 0
     for interval in text.split(",") if text else ():
-        low, high, wrong = _interval(interval, completions)
-        if not wrong and last is not None and last >= low:
-            wrong = f"non-increasing order, previous: {last}, current: {low}"
-        if wrong:
-            return 0, wrong
+        low, high, message = _interval(interval, completions)
+        if not message and last is not None and last >= low:
+            message = f"non-increasing order, previous: {last}, current: {low}"
+        if message:
+            return 0, message
         total += high - low + 1
         last = high
     return total, ""
@@ -139,8 +141,8 @@ def _exit_codes(codes: Spec, containers: set[Any], path: str, errs: list[FieldEr
         errs.append(errors.invalid_value(f"{path}.containerName", name, text))
     values, at = codes.get("values") or [], f"{path}.values"
     if not values:
-        shown = errors.GoText("[]int32{}" if codes.get("values") is not None else "[]int32(nil)")
-        errs.append(errors.invalid_value(at, shown, "at least one value is required"))
+        printed = errors.GoText("[]int32{}" if codes.get("values") is not None else "[]int32(nil)")
+        errs.append(errors.invalid_value(at, printed, "at least one value is required"))
     elif len(values) > EXIT_CODES_MAX:
         errs.append(errors.too_many(at, len(values), EXIT_CODES_MAX))
     seen: set[int] = set()
@@ -152,8 +154,8 @@ def _exit_codes(codes: Spec, containers: set[Any], path: str, errs: list[FieldEr
             errs.append(errors.duplicate(f"{at}[{index}]", value))
         seen.add(value)
     if any(before > after for before, after in itertools.pairwise(values)):
-        shown = errors.GoText(f"[]int32{{{', '.join(map(str, values))}}}")
-        errs.append(errors.invalid_value(at, shown, "must be ordered"))
+        printed = errors.GoText(f"[]int32{{{', '.join(map(str, values))}}}")
+        errs.append(errors.invalid_value(at, printed, "must be ordered"))
 
 
 def _success_rule(rule: Spec, completions: int, path: str, errs: list[FieldError]) -> None:
@@ -166,9 +168,9 @@ def _success_rule(rule: Spec, completions: int, path: str, errs: list[FieldError
         at = f"{path}.succeededIndexes"
         if names.size(indexes) > INDEXES_SIZE:
             errs.append(errors.too_long(at, indexes, INDEXES_SIZE))
-        total, wrong = indexes_error(indexes, completions)
-        if wrong:
-            text = f"error parsing succeededIndexes: {wrong}"
+        total, message = indexes_error(indexes, completions)
+        if message:
+            text = f"error parsing succeededIndexes: {message}"
             errs.append(errors.invalid_value(at, indexes, text))
     if count is None:
         return
@@ -198,15 +200,15 @@ def _interval(text: str, completions: int) -> tuple[int, int, str]:
         )
     values = []
     for end in ends:
-        value, wrong = _number(end)
-        if not wrong and value >= completions:
-            wrong = f"too large index: {json.dumps(end)}"
-        if wrong:
-            return 0, 0, wrong
+        value, message = _number(end)
+        if not message and value >= completions:
+            message = f"too large index: {json.dumps(end)}"
+        if message:
+            return 0, 0, message
         values.append(value)
     if len(values) == 2 and values[0] >= values[1]:
-        wrong = f"non-increasing order, previous: {values[0]}, current: {values[1]}"
-        return 0, 0, wrong
+        message = f"non-increasing order, previous: {values[0]}, current: {values[1]}"
+        return 0, 0, message
     return values[0], values[-1], ""
 
 

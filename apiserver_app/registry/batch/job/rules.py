@@ -120,8 +120,8 @@ def _many(parallelism: int, most: int | None, path: str, errs: list[FieldError])
         "and used with backoff limit per index"
     )
     if most is None:
-        why = f"must be specified when completions is above {_MANY}"
-        errs.append(errors.required(f"{path}.maxFailedIndexes", why))
+        message = f"must be specified when completions is above {_MANY}"
+        errs.append(errors.required(f"{path}.maxFailedIndexes", message))
     if parallelism > _MANY_PARALLEL:
         errs.append(errors.invalid_value(f"{path}.parallelism", parallelism, text))
     if most is not None and most > _MANY_PARALLEL:

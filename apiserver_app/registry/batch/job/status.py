@@ -119,12 +119,12 @@ def _finished(now: Status, changed: set[str], errs: list[FieldError]) -> None:
     pods = now.get("uncountedTerminatedPods") or {}
     left = pods.get("failed") or pods.get("succeeded")
     if changed & {"finished", "uncountedTerminatedPods"} and left:
-        shown = errors.GoText(
+        printed = errors.GoText(
             f"batch.UncountedTerminatedPods{{Succeeded:{_uids(pods.get('succeeded'))}, "
             f"Failed:{_uids(pods.get('failed'))}}}"
         )
         text = "uncountedTerminatedPods needs to be empty for finished job"
-        errs.append(errors.invalid_value("status.uncountedTerminatedPods", shown, text))
+        errs.append(errors.invalid_value("status.uncountedTerminatedPods", printed, text))
     ending = now.get("terminating") or 0
     if changed & {"finished", "terminating"} and ending > 0:
         text = "terminating>0 is invalid for finished job"
@@ -142,14 +142,14 @@ def _indexes(spec: Status, now: Status, changed: set[str], errs: list[FieldError
     per_index = spec.get("backoffLimitPerIndex") is not None
     at, failed = "status.failedIndexes", now.get("failedIndexes")
     if "completedIndexes" in changed and count is not None:
-        _, wrong = policies.indexes_error(done, count)
-        if wrong:
-            text = f"error parsing completedIndexes: {wrong}"
+        _, message = policies.indexes_error(done, count)
+        if message:
+            text = f"error parsing completedIndexes: {message}"
             errs.append(errors.invalid_value("status.completedIndexes", done, text))
     if "failedIndexes" in changed and count is not None and per_index and failed is not None:
-        _, wrong = policies.indexes_error(failed, count)
-        if wrong:
-            text = f"error parsing failedIndexes: {wrong}"
+        _, message = policies.indexes_error(failed, count)
+        if message:
+            text = f"error parsing failedIndexes: {message}"
             errs.append(errors.invalid_value(at, failed, text))
     if "completedIndexes" in changed and done and spec.get("completionMode") != "Indexed":
         text = "cannot set non-empty completedIndexes when non-indexed completion mode"
@@ -158,9 +158,9 @@ def _indexes(spec: Status, now: Status, changed: set[str], errs: list[FieldError
         text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
         errs.append(errors.invalid_value(at, failed, text))
     if changed & {"failedIndexes", "completedIndexes"} and count is not None and failed is not None:
-        wrong = policies.overlap_error(done, failed, count)
-        if wrong:
-            errs.append(errors.invalid_value(at, failed, wrong))
+        message = policies.overlap_error(done, failed, count)
+        if message:
+            errs.append(errors.invalid_value(at, failed, message))
 
 
 def _criteria(spec: Status, now: Status, errs: list[FieldError]) -> None:

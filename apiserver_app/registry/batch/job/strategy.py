@@ -62,9 +62,9 @@ class JobStrategy(workload.WorkloadStrategy):
         _completions(spec, before, errs)
         workload.immutable_selector(obj, old, errs)
         if _settled(spec, old) != _settled(before, old):
-            shown = errors.GoText("core.PodTemplateSpec{...}")
+            printed = errors.GoText("core.PodTemplateSpec{...}")
             text = "field is immutable"
-            errs.append(errors.invalid_value("spec.template", shown, text))
+            errs.append(errors.invalid_value("spec.template", printed, text))
         for field in _FIXED:
             if spec.get(field) != before.get(field):
                 value = spec.get(field)
@@ -77,8 +77,8 @@ class JobStrategy(workload.WorkloadStrategy):
         return errs
 
     def field_refusal(self, path: str) -> str:
-        why = super().field_refusal(path)
-        return f"field label {errors.go_value(path)} not supported for Job" if why else ""
+        message = super().field_refusal(path)
+        return f"field label {errors.go_value(path)} not supported for Job" if message else ""
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         warnings = rules.warnings(obj["spec"], "spec")
@@ -146,9 +146,9 @@ def _generated(obj: Object, errs: list[FieldError]) -> None:
             errs.append(errors.invalid_value(path, dict(labels), text))
     selector = obj["spec"].get("selector")
     if selectors.is_valid(selector) and not selectors.matches(selector, made):
-        shown = gosyntax.label_selector(selector)
+        printed = gosyntax.label_selector(selector)
         text = "`selector` not auto-generated"
-        errs.append(errors.invalid_value("spec.selector", shown, text))
+        errs.append(errors.invalid_value("spec.selector", printed, text))
 
 
 def _pod_names(obj: Object, errs: list[FieldError]) -> None:

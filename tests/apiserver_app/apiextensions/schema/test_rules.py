@@ -113,5 +113,5 @@ def test_a_field_or_a_text_that_is_called_old_self_is_no_old_value() -> None:
         "x-kubernetes-validations": [{"rule": "self.oldSelf != 'oldSelf'"}],
     }  # fmt: skip
     asked = rules.Rules(structural.build(schema), Release(33))
-    assert asked.check({"oldSelf": "other"}, None).found == []
-    assert len(asked.check({"oldSelf": "oldSelf"}, None).found) == 1
+    assert asked.check({"oldSelf": "other"}, None).errs == []
+    assert len(asked.check({"oldSelf": "oldSelf"}, None).errs) == 1
