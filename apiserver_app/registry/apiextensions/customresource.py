@@ -1,4 +1,4 @@
-"""Custom resources: what their definition's schema says, at every write.
+"""The strategy of custom resources: applies their definition's schema at every write.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{strategy,
 status_strategy,validator}.go.
@@ -102,8 +102,8 @@ class CustomResourceStrategy(Strategy):
         return out
 
     def field_refusal(self, path: str) -> str:
-        message = super().field_refusal(path)
-        return f"field label not supported: {path}" if message else ""
+        refusal = super().field_refusal(path)
+        return f"field label not supported: {path}" if refusal else ""
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         where = self.custom.selectable.get(path)
@@ -118,25 +118,25 @@ class CustomResourceStrategy(Strategy):
     # -- inside ---------------------------------------------------------------------------------
 
     def _new_duplicates(self, obj: Object, old: Object) -> list[FieldError]:
-        """What is twice in a list now, unless something was before."""
+        """The duplicates in lists, unless the old object had duplicates too."""
         errs = listtypes.validate(obj, self.custom.node)
         return errs if errs and not listtypes.validate(old, self.custom.node) else []
 
     def _rules(
         self, ctx: Context, obj: Object, old: Object | None, before: Sequence[FieldError]
     ) -> list[FieldError]:
-        """The findings of the schema's rules, which are asked of what is otherwise right."""
+        """The errors of the schema's CEL rules, which run only if no blocking error came before."""
         if not self.custom.has_rules:
             return []
-        if any(one.type in _BLOCKING for one in before):
+        if any(err.type in _BLOCKING for err in before):
             return [errors.invalid_value("<nil>", None, _UNCHECKED)]
         return self.custom.check_rules(ctx.version, obj, old)[0]
 
-    def _scale(self, obj: Object, wanted: Sequence[str]) -> list[FieldError]:
-        """The scale subresource must be able to read what it shows."""
+    def _scale(self, obj: Object, names: Sequence[str]) -> list[FieldError]:
+        """Validates the values at the paths of the scale subresource."""
         errs: list[FieldError] = []
         scale = self.custom.scale or {}
-        for name in wanted if scale else ():
+        for name in names if scale else ():
             path = scale[name]
             value, message = nested(obj, path, int)
             if message:
@@ -156,23 +156,23 @@ class CustomResourceStrategy(Strategy):
 
 
 def nested(obj: Object, path: str, kind: type) -> tuple[Any, str]:
-    """(the value at a path, why it cannot be had): None and no reason when it is not there."""
+    """(value at the path, error): None and no error if the path does not exist."""
     steps = path.removeprefix(".").split(".")
-    at: Any = obj
+    value: Any = obj
     for number, step in enumerate(steps):
-        if not isinstance(at, dict):
+        if not isinstance(value, dict):
             printed = ".".join(["", *steps[: number + 1]])
-            word = f"{_go_word(at)}, expected map[string]interface{{}}"
-            return None, f"{printed} accessor error: {_shown(at)} is of the type {word}"
-        if step not in at:
+            word = f"{_go_word(value)}, expected map[string]interface{{}}"
+            return None, f"{printed} accessor error: {_shown(value)} is of the type {word}"
+        if step not in value:
             return None, ""
-        at = at[step]
-    if isinstance(at, bool) or not isinstance(at, kind):
+        value = value[step]
+    if isinstance(value, bool) or not isinstance(value, kind):
         word = "int64" if kind is int else "string"
         path = ".".join(["", *steps])
-        type_ = f"{_go_word(at)}, expected {word}"
-        return None, f"{path} accessor error: {_shown(at)} is of the type {type_}"
-    return at, ""
+        type_ = f"{_go_word(value)}, expected {word}"
+        return None, f"{path} accessor error: {_shown(value)} is of the type {type_}"
+    return value, ""
 
 
 def _go_word(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: names, versions, and which of them is stored.
+"""The strategy of CustomResourceDefinitions: names, versions, the storage version.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go,
 validation/validation.go and pkg/registry/customresourcedefinition/strategy.go.
@@ -57,12 +57,12 @@ class CustomResourceDefinitionStrategy(Strategy):
         super().prepare_for_update(ctx, obj, old)
         status = obj.get("status") or {}
         known = list(status.get("storedVersions") or ())
-        added = [one["name"] for one in _stored(obj) if one.get("name") not in known]
+        added = [version["name"] for version in _stored(obj) if version.get("name") not in known]
         if added:
             obj["status"] = {**status, "storedVersions": [*known, *added]}
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
-        """The spec stays; metadata may change, which is how its finalizer is taken off."""
+        """Keeps the spec; metadata may change, so that the finalizer can be removed."""
         obj["spec"] = old["spec"]
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
@@ -109,15 +109,15 @@ def _spec(
     checks.one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), errs)
     versions = spec.get("versions") or ()
     before = (old or {}).get("spec", {}).get("versions") or ()
-    schemas = {one.get("name"): one.get("schema") for one in before}
+    schemas = {version.get("name"): version.get("schema") for version in before}
     unchanged = {
-        one["name"] for one in versions
-        if one.get("name") in schemas and schemas[one["name"]] == one.get("schema")
+        version["name"] for version in versions
+        if version.get("name") in schemas and schemas[version["name"]] == version.get("schema")
     }  # fmt: skip
     shared = versionrules.Shared(versions, ctx.version, unchanged)
     shared.missing(errs)
     keeps = bool(spec.get("preserveUnknownFields"))
-    if keeps and any(versionrules.has_default(one) for one in versions):
+    if keeps and any(versionrules.has_default(version) for version in versions):
         text = "must be false in order to use defaults in the schema"
         errs.append(errors.invalid_value("spec.preserveUnknownFields", True, text))
     _versions(versions, shared, errs)
@@ -126,16 +126,16 @@ def _spec(
             errs.append(errors.required(f"spec.names.{field}"))
     _names(spec["names"], "spec.names", errs)
     shared.whole(errs)
-    given = spec.get("conversion") or {}
-    strategy = given.get("strategy") or ""
+    conversion = spec.get("conversion") or {}
+    strategy = conversion.get("strategy") or ""
     if keeps and strategy != "None":
         text = "must be None if spec.preserveUnknownFields is true"
         errs.append(errors.invalid_value("spec.conversion.strategy", strategy, text))
-    definitionconversion.validate(given, old, "spec.conversion", errs)
+    definitionconversion.validate(conversion, old, "spec.conversion", errs)
 
 
 def _status(obj: Object, errs: list[FieldError]) -> None:
-    """What was ever stored stays among the versions until the status says it is gone."""
+    """A version may be removed only after status.storedVersions no longer lists it."""
     path = "status.storedVersions"
     stored = list((obj.get("status") or {}).get("storedVersions") or ())
     if not stored:
@@ -168,7 +168,7 @@ def _preserve(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
 
 
 def _stored(obj: Object) -> list[Mapping[str, Any]]:
-    return [one for one in obj["spec"].get("versions") or () if one.get("storage")]
+    return [version for version in obj["spec"].get("versions") or () if version.get("storage")]
 
 
 def _at(spec: Mapping[str, Any], path: Sequence[str]) -> Any:
@@ -244,7 +244,7 @@ def _labels(called: Mapping[str, Any], field: str, path: str, errs: list[FieldEr
 
 
 def _approval(obj: Object, old: Object | None, errs: list[FieldError]) -> None:
-    """Groups of the community need a link to their review, or a reason why there is none."""
+    """Protected groups need the approval annotation: a link to the API review, or a reason."""
     if not customresources.is_protected_group(obj["spec"].get("group") or ""):
         return
     state, message = customresources.approval(obj)

@@ -1,4 +1,4 @@
-"""How a definition's versions are converted: not at all, or by a webhook that is named.
+"""Validation of a definition's conversion: none, or by a webhook.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/
 validation.go (validateCustomResourceConversion).
@@ -22,13 +22,13 @@ _REVIEWS = ("v1", "v1beta1")
 
 
 def validate(
-    given: Mapping[str, Any], old: Object | None, path: str, errs: list[FieldError]
+    conversion: Mapping[str, Any], old: Object | None, path: str, errs: list[FieldError]
 ) -> None:
-    """`old` is the definition that is there already."""
-    webhook = given.get("webhook") or {}
+    """`old` is the stored definition, if any."""
+    webhook = conversion.get("webhook") or {}
     config, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or ()
-    checks.one_of(given.get("strategy"), f"{path}.strategy", ("None", "Webhook"), errs)
-    if given.get("strategy") != "Webhook":
+    checks.one_of(conversion.get("strategy"), f"{path}.strategy", ("None", "Webhook"), errs)
+    if conversion.get("strategy") != "Webhook":
         message = "should not be set when strategy is not set to Webhook"
         if config is not None:
             errs.append(errors.forbidden_value(f"{path}.webhookClientConfig", message))
@@ -47,7 +47,7 @@ def validate(
 def _bundle(
     config: Mapping[str, Any], old: Object | None, path: str, errs: list[FieldError]
 ) -> None:
-    """A definition that serves needs certificates, unless it had none that are any."""
+    """Refuses an invalid CA bundle, unless the stored definition already has an invalid one."""
     if old is None or not customresources.is_true(old, "Established"):
         return
     webhook = (old["spec"].get("conversion") or {}).get("webhook") or {}
@@ -69,11 +69,11 @@ def _reviews(versions: Sequence[str], path: str, errs: list[FieldError]) -> None
     if not versions:
         errs.append(errors.required(path))
         return
-    for index, one in enumerate(versions):
-        if one in versions[:index]:
-            errs.append(errors.invalid_value(f"{path}[{index}]", one, "duplicate version"))
+    for index, version in enumerate(versions):
+        if version in versions[:index]:
+            errs.append(errors.invalid_value(f"{path}[{index}]", version, "duplicate version"))
             continue
-        checks.named(one, f"{path}[{index}]", names.dns1035_label_errors, errs)
-    if not any(one in _REVIEWS for one in versions):
+        checks.named(version, f"{path}[{index}]", names.dns1035_label_errors, errs)
+    if not any(version in _REVIEWS for version in versions):
         message = f"must include at least one of {', '.join(_REVIEWS)}"
         errs.append(errors.invalid_value(path, list(versions), message))

@@ -1,4 +1,4 @@
-"""Validation of resources inside of custom resources: their kind, version and metadata.
+"""Validation of resources embedded in custom resources: kind, apiVersion and metadata.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/
 validation.go.
@@ -20,7 +20,7 @@ _EMPTY = "must not be empty"
 
 
 def validate(value: Any, node: Node | None, path: str = "") -> list[FieldError]:
-    """What is wrong with the resources embedded in a value."""
+    """The errors of the resources embedded in a value."""
     errs: list[FieldError] = []
     if node is not None:
         _validate(value, node, path, errs)
@@ -56,7 +56,7 @@ def _resource(value: dict[str, Any], path: str, errs: list[FieldError]) -> None:
     if isinstance(metadata, dict):
         named = {**metadata, "name": metadata.get("name") or "fakename"}
         namespaced = bool(metadata.get("namespace"))
-        for one in objectmeta.validate_object_meta(
+        for err in objectmeta.validate_object_meta(
             {"metadata": named}, namespaced, objectmeta.path_segment
         ):
-            errs.append(dataclasses.replace(one, field=paths.child(path, one.field)))
+            errs.append(dataclasses.replace(err, field=paths.child(path, err.field)))

@@ -1,8 +1,8 @@
-"""Which custom resources are served: it follows the definitions and keeps everything that knows
-kinds in line with them: resources, types, strategies, watch cache.
+"""Serves custom resources: follows the definitions and keeps the resources, types, strategies and
+the watch cache in line with them.
 
-Definitions that are stored are read before the first request. A watch of a resource whose
-definition changes ends, as its schema is another one; its client lists again.
+Stored definitions are read before the first request. When a definition's schema changes, the
+watches of its resource end and their clients list again.
 
 Models kubernetes staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/
 customresource_handler.go (createCustomResourceDefinition, getOrCreateServingInfoFor).
@@ -42,11 +42,11 @@ class Definitions:
         self._strategies = strategies
         self._cache = cache
         self._served: dict[str, dict[str, CustomType]] = {}
-        # told when the first definition is there
+        # called when the first definition appears
         self.on_first: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Serve what is stored, and follow the definitions from here."""
+        """Serves the stored definitions and follows their changes from here on."""
         info = self._resources.by_key.get(customresources.DEFINITIONS)
         if info is None:
             return
@@ -56,7 +56,7 @@ class Definitions:
         self._cache.subscribe(watch, None)
 
     def __len__(self) -> int:
-        """How many definitions there are, served or not."""
+        """The number of definitions, served or not."""
         return len(self._cache.list(customresources.DEFINITIONS))
 
     def types(self, name: str) -> dict[str, CustomType]:
@@ -76,8 +76,8 @@ class Definitions:
         name = meta.name_of(definition)
         known = self._served.get(name)
         if known and _same(next(iter(known.values())).definition, definition):
-            for one in known.values():
-                one.refresh(definition)
+            for custom in known.values():
+                custom.refresh(definition)
             self._resources.generation += 1
             return
         built: tuple[ResourceInfo, ...] = ()
@@ -99,12 +99,12 @@ class Definitions:
         self._resources.serve(name, tuple(infos))
 
     def _compiled(self, definition: Object) -> dict[str, CustomType]:
-        """All versions, also those that are stored but not served."""
+        """Compiles all versions, also stored ones that are not served."""
         types: dict[str, CustomType] = {}
-        asked = definition["spec"].get("conversion") or {}
+        conversion_spec = definition["spec"].get("conversion") or {}
         webhook = None
-        if asked.get("strategy") == "Webhook":
-            webhook = conversion.Webhook(asked.get("webhook") or {})
+        if conversion_spec.get("strategy") == "Webhook":
+            webhook = conversion.Webhook(conversion_spec.get("webhook") or {})
         for version in customresources.versions(definition):
             info = customresources.resource(definition, version)
             custom = CustomType(definition, version, info, self._types.metadata, types)
@@ -132,14 +132,16 @@ class Definitions:
             self._resources.serve(name, ())
 
     def _overlaps(self, definition: Object) -> bool:
-        """Group versions that the server itself serves are never asked of definitions."""
+        """Whether the server itself serves a group version of the definition."""
         group = definition["spec"]["group"]
         own = {(info.group, info.version) for info in self._resources.built_in}
-        return any((group, one["name"]) in own for one in customresources.versions(definition))
+        return any(
+            (group, version["name"]) in own for version in customresources.versions(definition)
+        )
 
 
 def _same(old: Object, new: Object) -> bool:
-    """Whether what is compiled of it stays as it is."""
+    """Whether nothing that is compiled differs."""
     names = "acceptedNames"
     return bool(
         old["spec"] == new["spec"]

@@ -1,4 +1,4 @@
-"""DaemonSets: a pod on every node, replaced one by one by default.
+"""The strategy of DaemonSets: defaults and validation.
 
 Models kubernetes pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation/validation.go and
 pkg/registry/apps/daemonset/strategy.go.
@@ -96,7 +96,7 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:
-    """apps/v1 keeps the old field spec.templateGeneration as an annotation."""
+    """Keeps the former field spec.templateGeneration as an annotation, as apps/v1 does."""
     notes = obj["metadata"].get("annotations") or {}
     if notes.get(_TEMPLATE_GENERATION) != str(generation):
         obj["metadata"]["annotations"] = {**notes, _TEMPLATE_GENERATION: str(generation)}

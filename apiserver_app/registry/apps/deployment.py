@@ -1,4 +1,4 @@
-"""Deployments: rollout defaults, and rules of a rollout's numbers.
+"""The strategy of Deployments: defaults, and validation of the rollout's numbers.
 
 Models kubernetes pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation/validation.go and
 pkg/registry/apps/deployment/strategy.go.
@@ -19,7 +19,7 @@ from apiserver_app.registry.strategy import Context
 from apiserver_app.registry.validation import checks, gosyntax
 
 _DEFAULT_SHARE = "25%"
-# metadata as Go orders it, so far as annotations have a place in it
+# the fields of metadata in Go's order, up to annotations
 
 
 class DeploymentStrategy(workload.WorkloadStrategy):
@@ -80,7 +80,7 @@ class DeploymentStrategy(workload.WorkloadStrategy):
         return errs
 
     def spec_changed(self, obj: Object, old: Object) -> bool:
-        """Annotations count too: the history of a rollout is written there."""
+        """Annotations count too: a rollout's history is kept there."""
         return bool(
             obj["spec"] != old["spec"]
             or (obj["metadata"].get("annotations") or {})
@@ -88,7 +88,7 @@ class DeploymentStrategy(workload.WorkloadStrategy):
         )
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
-        """Annotations are taken too: the controller notes the revision with the status."""
+        """Takes the annotations too: the controller writes the revision with the status."""
         annotations = obj["metadata"].get("annotations")
         super().prepare_for_status_update(ctx, obj, old)
         metadata = obj["metadata"]

@@ -1,4 +1,4 @@
-"""ReplicaSets: one replica by default, labels from the template.
+"""The strategy of ReplicaSets: one replica by default, labels from the template.
 
 Models kubernetes pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation/validation.go and
 pkg/registry/apps/replicaset/strategy.go.

@@ -1,4 +1,4 @@
-"""StatefulSets: ordered pods with claims of their own; little of the spec may change.
+"""The strategy of StatefulSets: defaults and validation; few fields of the spec may change.
 
 Models kubernetes pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation/validation.go and
 pkg/registry/apps/statefulset/strategy.go.
@@ -169,7 +169,7 @@ def _template(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
 
 
 def _with_claims(spec: Mapping[str, Any], template: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The template as its pods will be: claims are volumes, names come from the controller."""
+    """The template as its pods will look: with the claims as volumes."""
     inside = dict(template.get("spec") or {})
     inside.pop("hostname", None)
     inside.pop("subdomain", None)

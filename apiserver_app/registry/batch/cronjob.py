@@ -1,7 +1,7 @@
-"""CronJobs: the schedule, and a job's template under the job's own rules.
+"""The strategy of CronJobs: the schedule, and the job template under the rules of a job's spec.
 
-Models kubernetes pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation/validation.go;
-what a schedule may say is in machinery/cron.py.
+Models kubernetes pkg/apis/batch/v1/defaults.go and pkg/apis/batch/validation/validation.go. The
+syntax of schedules is in `apis.cron`.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class CronJobStrategy(Strategy):
 def _schedule(
     schedule: str, zone: str | None, before: Mapping[str, Any] | None, errs: list[FieldError]
 ) -> None:
-    """A zone in the schedule itself is only kept where it always was."""
+    """Validates the schedule. A time zone in it is allowed only if the old schedule had one."""
     text = schedule_error(schedule)
     if text:
         errs.append(errors.invalid_value("spec.schedule", schedule, text))
@@ -140,7 +140,7 @@ def _schedule(
 
 
 def _zone_error(zone: str) -> str:
-    """What is wrong with the name of a time zone; empty when nothing is."""
+    """The error of a time zone's name; empty if it is valid."""
     if not zone:
         return "timeZone must be nil or non-empty string"
     for part in zone.split("/"):
@@ -158,7 +158,7 @@ def _zone_error(zone: str) -> str:
 
 
 def schedule_error(schedule: str) -> str:
-    """What the cron parser says of a schedule; empty when it can read it."""
+    """The cron parser's error for a schedule; empty if it parses."""
     try:
         cron.parse(schedule)
     except cron.ScheduleError as error:

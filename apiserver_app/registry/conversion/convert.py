@@ -1,9 +1,9 @@
-"""Kinds that are served in more versions than they are stored in: there and back.
+"""Conversion between the served versions of a kind and its storage version.
 
-Custom resources go by their definition. What has the same fields in both versions only changes its
-apiVersion.
+Custom resources convert as their definition says. Kinds with the same fields in both versions only
+change their apiVersion.
 Events are stored as core/v1 whichever API wrote them; horizontal pod autoscalers as autoscaling/v2.
-An object of the stored version comes back as it is.
+An object already in the requested version is returned unchanged.
 
 Models kubernetes pkg/apis/events/v1/conversion.go and pkg/apis/autoscaling/v1/conversion.go.
 """
@@ -36,7 +36,7 @@ def to_stored(info: ResourceInfo, obj: Object) -> Object:
 
 
 def to_served(info: ResourceInfo, obj: Object) -> Object:
-    """The object in the version of `info`, from whichever it is stored in."""
+    """Converts a stored object to the version of `info`."""
     if info.custom is not None:
         return info.custom.to_served(obj)
     if obj.get("apiVersion") == info.api_version:
@@ -53,7 +53,7 @@ def is_converted(info: ResourceInfo) -> bool:
     return bool(info.stored_as) or info.custom is not None or (info.api_version, info.kind) in _FROM
 
 
-# what autoscaling/v1 has no field for travels in annotations, as JSON
+# autoscaling/v1 keeps fields that it does not have as JSON in annotations
 _METRICS = horizontalpodautoscaler.METRICS
 _FOUR_FIFTHS = {"type": "Utilization", "averageUtilization": 80}
 _BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
@@ -65,31 +65,33 @@ def _hpa_to_v2(obj: Object) -> Object:
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     out = {**obj, "apiVersion": "autoscaling/v2", "spec": spec, "status": status}
     target = spec.pop("targetCPUUtilizationPercentage", None)
-    kept = {}
+    from_annotations = {}
     annotations = obj["metadata"].get("annotations") or {}
     for name in (_METRICS, _BEHAVIOR, _CURRENT, _CONDITIONS):
         if name in annotations:
-            kept[name] = _json(annotations[name])
-    if kept:
-        rest = {name: value for name, value in annotations.items() if name not in kept}
+            from_annotations[name] = _json(annotations[name])
+    if from_annotations:
+        rest = {name: value for name, value in annotations.items() if name not in from_annotations}
         out["metadata"] = {**obj["metadata"], "annotations": rest}
         if not rest:
             del out["metadata"]["annotations"]
-    metrics = [_metric_to_v2(one) for one in kept.get(_METRICS) or ()]
+    metrics = [_metric_to_v2(metric) for metric in from_annotations.get(_METRICS) or ()]
     if target is not None:
         metrics.insert(0, _cpu({"target": {"type": "Utilization", "averageUtilization": target}}))
-    # v1 always meant this when it said nothing
+    # v1's default
     spec["metrics"] = metrics or [_cpu({"target": dict(_FOUR_FIFTHS)})]
-    if kept.get(_BEHAVIOR):
-        spec["behavior"] = kept[_BEHAVIOR]
+    if from_annotations.get(_BEHAVIOR):
+        spec["behavior"] = from_annotations[_BEHAVIOR]
     current = status.pop("currentCPUUtilizationPercentage", None)
-    found = [_metric_to_v2(one, "current") for one in kept.get(_CURRENT) or ()]
+    current_metrics = [
+        _metric_to_v2(metric, "current") for metric in from_annotations.get(_CURRENT) or ()
+    ]
     if current is not None:
-        found.insert(0, _cpu({"current": {"averageUtilization": current}}))
-    if found:
-        status["currentMetrics"] = found
-    if kept.get(_CONDITIONS):
-        status["conditions"] = kept[_CONDITIONS]
+        current_metrics.insert(0, _cpu({"current": {"averageUtilization": current}}))
+    if current_metrics:
+        status["currentMetrics"] = current_metrics
+    if from_annotations.get(_CONDITIONS):
+        status["conditions"] = from_annotations[_CONDITIONS]
     return out
 
 
@@ -99,13 +101,13 @@ def _hpa_to_v1(obj: Object) -> Object:
     target, metrics = _split_cpu(spec.pop("metrics", None) or (), "target")
     if target is not None:
         spec["targetCPUUtilizationPercentage"] = target
-    current, found = _split_cpu(status.pop("currentMetrics", None) or (), "current")
+    current, current_metrics = _split_cpu(status.pop("currentMetrics", None) or (), "current")
     if current is not None:
         status["currentCPUUtilizationPercentage"] = current
     for name, value in (
-        (_METRICS, [_metric_to_v1(one, "target") for one in metrics]),
+        (_METRICS, [_metric_to_v1(metric, "target") for metric in metrics]),
         (_BEHAVIOR, spec.pop("behavior", None)),
-        (_CURRENT, [_metric_to_v1(one, "current") for one in found]),
+        (_CURRENT, [_metric_to_v1(metric, "current") for metric in current_metrics]),
         (_CONDITIONS, status.pop("conditions", None)),
     ):
         if value:
@@ -117,7 +119,7 @@ def _hpa_to_v1(obj: Object) -> Object:
 
 
 def _split_cpu(metrics: Iterable[Object], side: str) -> tuple[int | None, list[Object]]:
-    """The use of the CPU in percent, for which v1 has a field, and what else is measured."""
+    """The CPU utilization in percent, for which v1 has a field, and the other metrics."""
     percent: int | None = None
     others = []
     for metric in metrics:
@@ -134,7 +136,7 @@ def _cpu(source: Object) -> Object:
     return {"type": "Resource", "resource": {"name": "cpu", **source}}
 
 
-# field of a metric source -> (v1's word for its value as a target, as what is measured)
+# field of a metric source -> (v1's field for its target value, for its current value)
 _V1_NAMES = {
     "averageUtilization": ("targetAverageUtilization", "currentAverageUtilization"),
     "averageValue": ("targetAverageValue", "currentAverageValue"),
@@ -143,7 +145,7 @@ _V1_NAMES = {
 
 
 def _metric_to_v1(metric: Object, side: str) -> Object:
-    """A metric in the shape of v1, whose sources have no `target` of their own."""
+    """Converts a metric to v1, whose sources have no `target`."""
     out = {}
     for name, source in metric.items():
         if isinstance(source, dict):
@@ -173,7 +175,7 @@ def _metric_to_v2(metric: Object, side: str = "target") -> Object:
 
 
 def _json(text: str) -> Any:
-    """What an annotation holds; nothing when it is no JSON, as upstream ignores it then."""
+    """The value of an annotation; None if it is not valid JSON, which upstream ignores."""
     try:
         return orjson.loads(text)
     except ValueError:

@@ -1,5 +1,5 @@
-"""The behaviour of a kind in a version that had other fields: that of what it is stored as, on
-objects that are converted there and back.
+"""The strategy of a kind in an old version with other fields: the storage version's strategy,
+applied to converted objects.
 
 Models apimachinery pkg/runtime/scheme.go: defaults belong to a version, all else to the internal
 type, which is what the version that components use stands for here.
@@ -14,7 +14,7 @@ from apiserver_app.registry.strategy import Context, Strategy
 
 
 class OldStrategy(Strategy):
-    """`inner` decides; `info` is of the old version."""
+    """Delegates to `inner`, the strategy of the storage version; `info` is of the old version."""
 
     def __init__(self, info: ResourceInfo, inner: Strategy) -> None:
         super().__init__(info)
@@ -63,7 +63,7 @@ class OldStrategy(Strategy):
         return convert.to_stored(self.info, obj)
 
     def _back(self, obj: Object, hub: Object) -> None:
-        """What was made of it, in its own fields."""
+        """Converts the result back into `obj`, in place."""
         made = convert.to_served(self.info, hub)
         obj.clear()
         obj.update(made)

@@ -1,7 +1,7 @@
-"""What etcd's encoding leaves of an empty list: nothing, so that it reads back as null.
+"""Drops empty lists, as etcd's protobuf encoding does: they read back as null.
 
-Built-in kinds are kept as protobuf messages, which cannot tell a list without elements from none.
-Custom resources, their definitions and APIServices are kept as JSON, and unknown parts as bytes.
+Built-in kinds are stored as protobuf, which cannot tell an empty list from a missing one. Custom
+resources, their definitions and APIServices are stored as JSON.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/runtime/serializer/protobuf.
 """
@@ -19,7 +19,7 @@ _RAW = ("parameters",)
 
 
 def without(info: ResourceInfo, obj: Object) -> Object:
-    """The object as it will be read, whose bytes have the MARK. Never changes the one given."""
+    """The object as it reads back, if its bytes contain MARK. Never changes its argument."""
     if info.custom is not None or info.group in _AS_JSON or info.kind == "ControllerRevision":
         return obj
     return {name: _without(name, value) for name, value in obj.items()}
@@ -31,5 +31,5 @@ def _without(name: str, value: Any) -> Any:
             return value
         return {key: _without(key, inside) for key, inside in value.items()}
     if isinstance(value, list):
-        return [_without("", one) for one in value] or None
+        return [_without("", item) for item in value] or None
     return value

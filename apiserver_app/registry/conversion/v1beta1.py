@@ -1,6 +1,6 @@
-"""Kinds whose versions from before 1.25 had other fields or other defaults: there and back.
+"""Conversion of versions removed in 1.25 or earlier that had other fields or other defaults.
 
-An object that was written in an old version keeps what that version meant by leaving a field out.
+An object that was written in an old version keeps that version's defaults.
 
 Models kubernetes pkg/apis/{extensions,apps}/v1beta1/{defaults,conversion}.go,
 pkg/apis/networking/v1beta1/conversion.go, pkg/apis/certificates/v1beta1/defaults.go,
@@ -30,7 +30,7 @@ def _as(api_version: str, obj: Object, **changed: Any) -> Object:
 
 
 def _with_selector(obj: Object) -> Object:
-    """The spec, with the labels of the template where it selects nothing by itself."""
+    """The spec, with the template's labels as selector if it has none."""
     spec = dict(obj.get("spec") or {})
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if not spec.get("selector") and labels:
@@ -39,7 +39,7 @@ def _with_selector(obj: Object) -> Object:
 
 
 def _workload(**defaults: Any) -> Convert:
-    """apps/v1 of a workload whose old version had these defaults."""
+    """A conversion to apps/v1 for a workload whose old version had these defaults."""
 
     def convert(obj: Object) -> Object:
         spec = _with_selector(obj)
@@ -125,7 +125,7 @@ def _each_path(rule: Object, change: Convert) -> Object:
 
 
 def _definition_to_v1(obj: Object) -> Object:
-    """What held for all versions at once is said for each."""
+    """Copies top-level fields into each version."""
     spec = dict(obj.get("spec") or {})
     common = {
         "schema": spec.pop("validation", None), "subresources": spec.pop("subresources", None),
@@ -134,7 +134,7 @@ def _definition_to_v1(obj: Object) -> Object:
     single = spec.pop("version", "")
     keeps = spec.pop("preserveUnknownFields", None) is not False
     versions = spec.get("versions") or [{"name": single, "served": True, "storage": True}]
-    spec["versions"] = [_version_to_v1(one, common, keeps) for one in versions]
+    spec["versions"] = [_version_to_v1(version, common, keeps) for version in versions]
     conversion = spec.get("conversion")
     if conversion:
         webhook = {
@@ -148,40 +148,40 @@ def _definition_to_v1(obj: Object) -> Object:
 
 
 def _version_to_v1(version: Object, common: Object, keeps: bool) -> Object:
-    """`keeps`: unknown fields stay, which a schema must say since v1."""
+    """`keeps`: preserves unknown fields, which in v1 the schema has to say."""
     out = {**{name: value for name, value in common.items() if value}, **version}
     if keeps:
         schema = (out.get("schema") or {}).get("openAPIV3Schema") or {}
         out["schema"] = {"openAPIV3Schema": {"type": "object", **schema, _KEEP: True}}
     if out.get("additionalPrinterColumns"):
         out["additionalPrinterColumns"] = [
-            _renamed(one, "JSONPath", "jsonPath") for one in out["additionalPrinterColumns"]
+            _renamed(column, "JSONPath", "jsonPath") for column in out["additionalPrinterColumns"]
         ]
     return out
 
 
 def _definition_from_v1(obj: Object) -> Object:
-    """What all versions say alike is said once."""
+    """Hoists fields that are equal in all versions to the top level."""
     spec = dict(obj.get("spec") or {})
-    versions = [dict(one) for one in spec.get("versions") or ()]
+    versions = [dict(version) for version in spec.get("versions") or ()]
     if not spec.get("preserveUnknownFields"):
-        kept = [_keeps_no_more(one) for one in versions]
+        kept = [_keeps_no_more(version) for version in versions]
         spec["preserveUnknownFields"] = any(kept)
-    for one in versions:
-        if one.get("additionalPrinterColumns"):
-            one["additionalPrinterColumns"] = [
+    for version in versions:
+        if version.get("additionalPrinterColumns"):
+            version["additionalPrinterColumns"] = [
                 _renamed(column, "jsonPath", "JSONPath")
-                for column in one["additionalPrinterColumns"]
+                for column in version["additionalPrinterColumns"]
             ]
     for name, above in (
         ("schema", "validation"), ("subresources", "subresources"),
         ("additionalPrinterColumns", "additionalPrinterColumns"),
     ):  # fmt: skip
-        values = [one.get(name) for one in versions]
+        values = [version.get(name) for version in versions]
         if values and values[0] and all(value == values[0] for value in values):
             spec[above] = values[0]
-            for one in versions:
-                del one[name]
+            for version in versions:
+                del version[name]
     spec["versions"] = versions
     if versions:
         spec["version"] = versions[0]["name"]
@@ -198,7 +198,7 @@ def _definition_from_v1(obj: Object) -> Object:
 
 
 def _keeps_no_more(version: Object) -> bool:
-    """Take the word that unknown fields stay from its schema; whether it was there."""
+    """Removes x-kubernetes-preserve-unknown-fields from the schema; returns whether it was set."""
     schema = dict((version.get("schema") or {}).get("openAPIV3Schema") or {})
     if not schema.pop(_KEEP, False):
         return False
@@ -217,14 +217,14 @@ def _renamed(obj: Object, old: str, new: str) -> Object:
 
 
 def _webhooks(obj: Object) -> Object:
-    """Before v1, a webhook that said nothing was asked leniently."""
+    """Sets the defaults of v1beta1, which are more lenient than those of v1."""
     defaults = {
         "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown",
         "timeoutSeconds": 30, "admissionReviewVersions": ["v1beta1"],
     }  # fmt: skip
     hooks = [
-        {**defaults, **{name: value for name, value in one.items() if value is not None}}
-        for one in obj.get("webhooks") or ()
+        {**defaults, **{name: value for name, value in webhook.items() if value is not None}}
+        for webhook in obj.get("webhooks") or ()
     ]
     return _as("admissionregistration.k8s.io/v1", obj, **({"webhooks": hooks} if hooks else {}))
 

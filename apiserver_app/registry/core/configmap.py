@@ -1,4 +1,4 @@
-"""ConfigMaps: keys, size, and that an immutable one stays as it is.
+"""The strategy of ConfigMaps: keys, size, immutability.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidateConfigMap) and
 pkg/registry/core/configmap/strategy.go.

@@ -1,7 +1,7 @@
-"""Events, of the core group and of events.k8s.io: two ways to write the same stored thing.
+"""The strategy of Events: of the core group and of events.k8s.io, which share their storage.
 
-What is stored has the core group's field names. A client of events.k8s.io is given, and may send,
-the other names: `from_events` and `to_events` translate.
+Stored events have the core group's field names; `from_events` and `to_events` convert from and to
+those of events.k8s.io.
 
 Models kubernetes pkg/registry/core/event/strategy.go, pkg/apis/core/validation/events.go and
 pkg/apis/events/v1/conversion.go.
@@ -42,7 +42,7 @@ _ALWAYS: Mapping[str, Any] = {
     "reportingInstance": "",
 }
 WORD_SIZE, NOTE_SIZE = 128, 1024
-# what an update through events.k8s.io leaves alone: field, and what upstream calls it
+# immutable fields of events.k8s.io: the field, and its name in upstream's errors
 _FIXED = (
     ("involvedObject", "involvedObject"), ("reason", "reason"), ("message", "message"),
     ("source", "source"), ("firstTimestamp", "firstTimestamp"),
@@ -130,7 +130,7 @@ def from_events(obj: Object) -> Object:
 
 
 def to_events(obj: Object) -> Object:
-    """A stored event as events.k8s.io/v1 shows it."""
+    """A stored event under the names of events.k8s.io/v1."""
     out = {_FROM_CORE.get(field, field): value for field, value in obj.items()}
     out["apiVersion"] = "events.k8s.io/v1"
     for field in ("reportingController", "reportingInstance"):  # omitempty here alone
@@ -144,7 +144,7 @@ def to_events(obj: Object) -> Object:
 
 
 def _legacy(event: Object, errs: list[FieldError]) -> None:
-    """What holds whichever API wrote it."""
+    """Validates what both APIs require."""
     namespace = event["metadata"].get("namespace") or ""
     about = (event.get("involvedObject") or {}).get("namespace") or ""
     if not event.get("eventTime"):
@@ -161,7 +161,7 @@ def _legacy(event: Object, errs: list[FieldError]) -> None:
 
 
 def _strict(event: Object, errs: list[FieldError]) -> None:
-    """What may be created through events.k8s.io."""
+    """Validates a create through events.k8s.io."""
     _series(event, errs)
     if not event.get("eventTime"):
         errs.append(errors.required("eventTime"))
@@ -178,7 +178,7 @@ def _strict(event: Object, errs: list[FieldError]) -> None:
 
 
 def _fixed(event: Object, before: Object, errs: list[FieldError]) -> None:
-    """An event goes on as a series; nothing else of it changes."""
+    """Refuses changes of anything but the series."""
     if event.get("series") != before.get("series"):
         _series(event, errs)
     for field, path in _FIXED:

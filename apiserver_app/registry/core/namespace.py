@@ -1,7 +1,7 @@
-"""Namespaces: the finalizer that empties them, their label, and how they end.
+"""The strategy of Namespaces: the finalizer, the name label, and deletion.
 
-A namespace is deleted in two steps: it becomes Terminating while spec.finalizers has entries; the
-namespace controller takes them away through `/finalize`, and then it is gone.
+A namespace is deleted in two steps: it is Terminating while spec.finalizers has entries; it is
+removed once the namespace controller has emptied them through `/finalize`.
 
 Models kubernetes pkg/registry/core/namespace/strategy.go and storage/storage.go.
 """
@@ -50,7 +50,7 @@ class NamespaceStrategy(Strategy):
         return errs
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
-        """Only the metadata changes here; through `/finalize` only the finalizers do."""
+        """An update changes only the metadata, `/finalize` only spec.finalizers."""
         obj["status"] = old.get("status") or {}
         if ctx.subresource == "finalize":
             obj["metadata"] = {

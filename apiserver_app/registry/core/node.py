@@ -1,4 +1,4 @@
-"""Nodes: what stays once it was set, taints, amounts, and allocatable from capacity.
+"""The strategy of Nodes: immutable fields, taints, resources, and allocatable from capacity.
 
 Models kubernetes pkg/registry/core/node/strategy.go and
 pkg/apis/core/validation/validation.go (ValidateNode, ValidateNodeUpdate).
@@ -57,7 +57,7 @@ class NodeStrategy(Strategy):
             _drop_source(obj["spec"], old.get("spec") or {})
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
-        """All of it may be set, status too."""
+        """A create may set every field, including the status."""
         _drop_source(obj["spec"], {})
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
@@ -76,10 +76,10 @@ class NodeStrategy(Strategy):
         spec, before = obj["spec"], old.get("spec") or {}
         if spec is before:
             return errs
-        kept = before.get("podCIDRs")
-        if spec.get("podCIDRs") != kept:
+        old_ranges = before.get("podCIDRs")
+        if spec.get("podCIDRs") != old_ranges:
             _ranges(spec.get("podCIDRs") or (), errs)
-        if kept and kept != spec.get("podCIDRs"):
+        if old_ranges and old_ranges != spec.get("podCIDRs"):
             text = 'node updates may not change podCIDR except from "" to valid'
             errs.append(errors.forbidden_value("spec.podCIDRs", text))
         provider = before.get("providerID")
@@ -119,7 +119,7 @@ class NodeStrategy(Strategy):
 
 
 def _drop_source(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """Where a kubelet's configuration was, before that feature went."""
+    """Drops spec.configSource of the removed feature DynamicKubeletConfig."""
     if before.get("configSource") is None:
         spec.pop("configSource", None)
 

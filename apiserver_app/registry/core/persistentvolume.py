@@ -1,4 +1,4 @@
-"""PersistentVolumes: a source, a size, and what it is bound to. The source never changes.
+"""The strategy of PersistentVolumes: source, size and claim reference. The source is immutable.
 
 Models kubernetes pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go and
 pkg/registry/core/persistentvolume/strategy.go.
@@ -92,8 +92,8 @@ class PersistentVolumeStrategy(Strategy):
         # the secret for growing may be named later
         grows = (source.get("csi") or {}).get("controllerExpandSecretRef")
         if grows is None and "csi" in source and new.get("csi"):
-            kept = {k: v for k, v in new["csi"].items() if k != "controllerExpandSecretRef"}
-            new["csi"] = kept
+            csi = {k: v for k, v in new["csi"].items() if k != "controllerExpandSecretRef"}
+            new["csi"] = csi
         if new != source:
             text = "spec.persistentvolumesource is immutable after creation\n" + godiff.of(
                 source, new, "core.PersistentVolumeSource", ctx.version
@@ -129,7 +129,7 @@ class PersistentVolumeStrategy(Strategy):
 def validate_spec(
     spec: Mapping[str, Any], name: str, path: str, errs: list[FieldError], *, inline: bool = False
 ) -> None:
-    """Of the volume `name`; `inline` in an attachment, which has little more than a driver."""
+    """Validates the spec of volume `name`; `inline`: in a VolumeAttachment, with fewer fields."""
     if inline:
         _inline(spec, path, errs)
     modes = spec.get("accessModes") or ()
@@ -240,7 +240,7 @@ def _attributes(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> N
 def _affinity_change(
     now: Mapping[str, Any] | None, then: Mapping[str, Any] | None, errs: list[FieldError]
 ) -> None:
-    """It is set once; old labels of zones may be replaced by their successors."""
+    """Node affinity is set once; deprecated zone labels may be replaced by their successors."""
     if then is None or _modern(now) == _modern(then):
         return
     pointer = gosyntax.pointer("core.NodeSelector", (now or {}).get("required"))

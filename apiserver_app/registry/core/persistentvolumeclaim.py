@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims: what is asked of a volume; fixed once asked, but for its size.
+"""The strategy of PersistentVolumeClaims: the spec is immutable except for its size.
 
 Models kubernetes pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go and
 pkg/registry/core/persistentvolumeclaim/strategy.go.
@@ -102,7 +102,7 @@ class PersistentVolumeClaimStrategy(Strategy):
 
 
 def warn_of_fractions(spec: Mapping[str, Any], path: str, warnings: list[str]) -> None:
-    """Of what a claim asks for, its own or that of a template."""
+    """Warns of fractional byte counts in the requests of a claim or of a claim template."""
     amounts = spec.get("resources") or {}
     for kind in ("requests", "limits"):
         at = f"{path}.resources.{kind}"
@@ -110,7 +110,7 @@ def warn_of_fractions(spec: Mapping[str, Any], path: str, warnings: list[str]) -
 
 
 def default(obj: Object) -> None:
-    """Also for the templates in a StatefulSet."""
+    """Sets the defaults, also in a StatefulSet's claim templates."""
     spec: dict[str, Any] = obj.get("spec") or {}
     obj["spec"] = spec
     if not spec.get("volumeMode"):
@@ -153,13 +153,13 @@ def validate_spec(
 
 
 def validate_template(template: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
-    """Of a pod's ephemeral volume: labels, annotations and a spec, nothing else."""
+    """Validates a pod's ephemeral volume: labels, annotations and a spec, nothing else."""
     template_metadata(template.get("metadata") or {}, path, errs)
     validate_spec(template.get("spec") or {}, f"{path}.spec", errs)
 
 
 def template_metadata(metadata: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
-    """Of anything made from a template: labels and annotations."""
+    """Validates the metadata of a template: labels and annotations only."""
     objectmeta.annotation_errors(
         metadata.get("annotations") or {}, f"{path}.metadata.annotations", errs
     )
@@ -191,8 +191,8 @@ def attributes_change(
     *,
     empty: bool = False,
 ) -> None:
-    """A class of attributes is exchanged, not taken away; a claim's is not emptied either."""
-    now, then = (one.get("volumeAttributesClassName") for one in (spec, before))
+    """A VolumeAttributesClass may be replaced but not removed; a claim's may not be emptied."""
+    now, then = (holder.get("volumeAttributesClassName") for holder in (spec, before))
     path = "spec.volumeAttributesClassName"
     if then is None or now == then:
         return
@@ -215,7 +215,7 @@ def _prepare(ctx: Context, spec: dict[str, Any], before: Mapping[str, Any]) -> N
 
 
 def _as_before(obj: Object, before: Mapping[str, Any], noted: str) -> dict[str, Any]:
-    """The new spec with all that may change put back."""
+    """The new spec with every mutable field reset to its old value."""
     spec = dict(obj["spec"])
     if not before.get("volumeName"):
         spec.pop("volumeName", None)
@@ -239,7 +239,7 @@ def _moves_from_note(
     notes: Mapping[str, str],
     noted: Mapping[str, str],
 ) -> bool:
-    """The class that an annotation named becomes a field."""
+    """Whether the update moves the storage class from the annotation to the field."""
     return (
         CLASS_NOTE in noted
         and before.get("storageClassName") is None

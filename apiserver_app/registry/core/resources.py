@@ -1,7 +1,7 @@
-"""Amounts of resources: names, quantities, requests against limits, quality of service.
+"""Resource requirements: names, quantities, requests against limits, QoS class.
 
-Quantities are compared exactly, in billionths. Results are remembered, since a cluster uses few
-different amounts.
+Quantities are compared exactly, in billionths. Results are cached, since a cluster uses few
+different quantities.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidateResourceRequirements),
 pkg/apis/core/helper/helpers.go and pkg/apis/core/helper/qos/qos.go.
@@ -36,12 +36,12 @@ _INTEGER = {
 }  # fmt: skip
 _NANO = -9
 _MILLI = -3
-_WHOLE = 10**9  # of the billionths that `nano` counts
+_UNIT = 10**9  # a unit in the billionths of `nano`
 
 
 @functools.lru_cache(4096)
 def nano(text: str | float) -> int:
-    """A quantity in billionths, rounded up. Decoding has refused what is none."""
+    """A quantity in billionths, rounded up. Decoding has refused invalid ones."""
     return quantities.parse(quantities.canonical(text)).scaled(_NANO)
 
 
@@ -90,7 +90,7 @@ def quantity(name: str, value: Any, path: str, errs: list[FieldError]) -> None:
     amount = nano(value)
     if amount < 0:
         errs.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
-    if (name in _INTEGER or is_extended(name)) and amount % _WHOLE:
+    if (name in _INTEGER or is_extended(name)) and amount % _UNIT:
         errs.append(errors.invalid_value(path, quantity_text(value), NOT_INTEGER))
 
 
@@ -111,10 +111,10 @@ def positive(value: Any, path: str, errs: list[FieldError]) -> None:
 
 
 def basic(value: Any, path: str, errs: list[FieldError]) -> None:
-    """An amount that is not negative, as upstream says it of volumes."""
-    if nano(value) <= -_WHOLE:
+    """Validates that an amount is not negative, with upstream's message for volumes."""
+    if nano(value) <= -_UNIT:
         text = "must be a valid resource quantity"
-        errs.append(errors.invalid_value(path, -(-nano(value) // _WHOLE), text))
+        errs.append(errors.invalid_value(path, -(-nano(value) // _UNIT), text))
 
 
 def fraction_warning(amounts: Mapping[str, Any], name: str, path: str, warnings: list[str]) -> None:
@@ -220,11 +220,11 @@ def _against_limit(name: str, value: Any, limit: Any, path: str, errs: list[Fiel
         return
     if value == limit:
         return
-    asked, allowed = nano(value), nano(limit)
-    if asked != allowed and not may_overcommit(name):
+    requested, allowed = nano(value), nano(limit)
+    if requested != allowed and not may_overcommit(name):
         text = f"must be equal to {name} limit of {canonical(limit)}"
         errs.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
-    elif asked > allowed:
+    elif requested > allowed:
         text = f"must be less than or equal to {name} limit of {canonical(limit)}"
         errs.append(errors.invalid_value(f"{path}.requests", canonical(value), text))
 

@@ -1,6 +1,6 @@
-"""Secrets: types with their required keys, size, and that an immutable one stays as it is.
+"""The strategy of Secrets: required keys by type, size, immutability.
 
-Data is base64 in JSON; what stringData brings is written into data when it is decoded.
+Data is base64 in JSON; stringData is merged into data when the object is decoded.
 
 Models kubernetes pkg/apis/core/validation/validation.go (ValidateSecret),
 pkg/apis/core/v1/conversion.go and pkg/registry/core/secret/strategy.go.
@@ -70,7 +70,7 @@ class SecretStrategy(Strategy):
         return errs
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
-        """The type is kept when the client left it out."""
+        """Keeps the type if the client left it out."""
         if not obj.get("type"):
             obj["type"] = old.get("type")
 
@@ -85,7 +85,7 @@ class SecretStrategy(Strategy):
 
 
 def immutable(obj: Object, old: Object, fields: Sequence[str], errs: list[FieldError]) -> None:
-    """Once `immutable` is set, neither it nor the fields change."""
+    """Once `immutable` is set, neither it nor the fields may change."""
     if not old.get("immutable"):
         return
     if not obj.get("immutable"):
@@ -96,7 +96,7 @@ def immutable(obj: Object, old: Object, fields: Sequence[str], errs: list[FieldE
 
 
 def decoded_size(value: str | None) -> int:
-    """How many bytes a base64 text stands for."""
+    """The size in bytes of base64 data."""
     if not value:
         return 0
     return len(value) * 3 // 4 - value.endswith("=") - value.endswith("==")

@@ -1,6 +1,6 @@
-"""What the kinds that make pods from a template share: defaults of the template, status, counts.
+"""The base strategy of the kinds that create pods from a template: its defaults, and the status.
 
-Not a kind itself. A subclass names its status fields and adds its own spec's rules.
+A subclass names its status fields and adds the rules of its own spec.
 
 Models kubernetes pkg/registry/apps/*/strategy.go and pkg/apis/apps/validation/validation.go.
 """
@@ -54,7 +54,7 @@ class WorkloadStrategy(Strategy):
             obj["status"] = dict(self.status_zero)
 
     def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
-        """The kind's own defaults, beside the template's."""
+        """Sets the kind's own defaults, in addition to the template's."""
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["metadata"]["generation"] = 1
@@ -68,7 +68,7 @@ class WorkloadStrategy(Strategy):
         obj["metadata"]["generation"] = generation
 
     def spec_changed(self, obj: Object, old: Object) -> bool:
-        """Whether the update counts as a new generation."""
+        """Whether the update increments the generation."""
         return obj["spec"] is not old["spec"] and bool(obj["spec"] != old["spec"])
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
@@ -101,7 +101,7 @@ class WorkloadStrategy(Strategy):
 
 
 class ReplicaStrategy(WorkloadStrategy):
-    """What ReplicaSets and ReplicationControllers share."""
+    """The base strategy of ReplicaSets and ReplicationControllers."""
 
     selectable = ("status.replicas",)
     status_zero: ClassVar[Mapping[str, Any]] = {"replicas": 0}
@@ -129,7 +129,7 @@ def is_new_generation(obj: Object, old: Object) -> bool:
 
 
 def name_warnings(obj: Object, old: Object | None) -> list[str]:
-    """A name that its pods cannot have as a host name. Said once, at creation."""
+    """Warns at creation of a name that pods cannot use as a host name."""
     name = obj["metadata"].get("name") or ""
     messages = names.dns1123_label_errors(name) if name and old is None else []
     if not messages:
@@ -141,7 +141,7 @@ def name_warnings(obj: Object, old: Object | None) -> list[str]:
 
 
 def selector(spec: Mapping[str, Any], path: str, word: str, errs: list[FieldError]) -> None:
-    """A selector that must be there and not be empty; `word` is what upstream calls the kind."""
+    """Validates a required selector that must not be empty. `word` is upstream's name."""
     value = spec.get("selector")
     if value is None:
         errs.append(errors.required(f"{path}.selector"))
@@ -155,8 +155,8 @@ def selector(spec: Mapping[str, Any], path: str, word: str, errs: list[FieldErro
 def template(
     spec: Mapping[str, Any], path: str, word: str, errs: list[FieldError], refused: str = ""
 ) -> None:
-    """The template: selected by the selector, valid, restarting always. `word` is the kind's name,
-    `refused` what is said of an unreadable selector."""
+    """Validates the template: the selector matches it and its pods always restart. `word` is the
+    kind's name, `refused` the error for an invalid selector."""
     value, at = spec.get("selector"), f"{path}.template"
     if not selectors.is_valid(value):
         errs.append(
@@ -183,7 +183,7 @@ def template_labels(
 
 
 def always(inside: Mapping[str, Any], path: str, word: str, errs: list[FieldError]) -> None:
-    """Pods of a controller that keeps them running have no end of their own."""
+    """Refuses templates whose pods end by themselves."""
     spec = inside.get("spec") or {}
     policy = spec.get("restartPolicy") or ""
     if policy != "Always":

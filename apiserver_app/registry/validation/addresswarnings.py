@@ -1,6 +1,6 @@
-"""What upstream warns of in addresses: forms that are accepted today and read in two ways.
+"""Warnings about addresses in ambiguous forms, which are still accepted.
 
-Only for fields that were validated before; an address that is none says nothing here.
+Only for validated fields; invalid addresses cause no warning here.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go.
 """
@@ -57,6 +57,6 @@ def cidr(value: str, path: str, warnings: list[str]) -> None:
 def _unmapped(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address that an IPv6 address wraps; another is answered itself."""
+    """Unwraps an IPv4-mapped IPv6 address; returns any other address unchanged."""
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return address if mapped is None else mapped

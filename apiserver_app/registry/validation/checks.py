@@ -1,7 +1,7 @@
 """Small checks that many kinds share: numbers, ports, addresses, keys, choices.
 
-Each appends its findings to a list and answers nothing, or answers a list of texts. Values that
-are fine cost a comparison or one compiled pattern.
+Each appends its field errors to a list, or returns a list of messages. A valid value costs a
+comparison or one compiled pattern.
 
 Models kubernetes pkg/apis/core/validation/validation.go and
 staging/src/k8s.io/apimachinery/pkg/util/validation/{validation,ip}.go.
@@ -60,7 +60,7 @@ def not_negative(value: int | None, path: str, errs: list[FieldError]) -> None:
 def not_negatives(
     obj: dict[str, Any], path: str, fields: Sequence[str], errs: list[FieldError]
 ) -> None:
-    """The same for several fields of one object."""
+    """Checks several fields of an object."""
     for field in fields:
         value = obj.get(field)
         if value is not None and value < 0:
@@ -68,7 +68,7 @@ def not_negatives(
 
 
 def one_of(value: Any, path: str, allowed: Sequence[str], errs: list[FieldError]) -> None:
-    """Required, and one of the words, in the order upstream lists them."""
+    """Requires one of the allowed values, which are in upstream's order."""
     if value in allowed:
         return
     if not value:
@@ -78,13 +78,13 @@ def one_of(value: Any, path: str, allowed: Sequence[str], errs: list[FieldError]
 
 
 def named(value: str, path: str, rule: Callable[[str], list[str]], errs: list[FieldError]) -> None:
-    """`rule` is one of machinery.names."""
+    """Appends the messages of `rule`, a function of machinery.syntax.names."""
     for text in rule(value):
         errs.append(errors.invalid_value(path, value, text))
 
 
 def label_name(value: str, path: str, errs: list[FieldError]) -> None:
-    """A DNS label that must be there."""
+    """Requires a DNS label."""
     if not value:
         errs.append(errors.required(path))
     else:
@@ -98,18 +98,18 @@ def port_number(value: Any, path: str, errs: list[FieldError]) -> None:
 
 def port_name_errors(value: str) -> list[str]:
     """An IANA service name."""
-    found = []
+    messages = []
     if names.size(value) > 15:
-        found.append(names.too_long(15))
+        messages.append(names.too_long(15))
     if not _is_port_name(value):
-        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        messages.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not _is_letter(value):
-        found.append("must contain at least one letter (a-z)")
+        messages.append("must contain at least one letter (a-z)")
     if "--" in value:
-        found.append("must not contain consecutive hyphens")
+        messages.append("must not contain consecutive hyphens")
     if value and "-" in (value[0], value[-1]):
-        found.append("must not begin or end with a hyphen")
-    return found
+        messages.append("must not begin or end with a hyphen")
+    return messages
 
 
 def port(value: Any, path: str, errs: list[FieldError]) -> None:
@@ -122,16 +122,16 @@ def port(value: Any, path: str, errs: list[FieldError]) -> None:
 
 def config_key_errors(value: str) -> list[str]:
     """A key of a ConfigMap or Secret."""
-    found = []
+    messages = []
     if names.size(value) > names.SUBDOMAIN_LENGTH:
-        found.append(names.too_long(names.SUBDOMAIN_LENGTH))
+        messages.append(names.too_long(names.SUBDOMAIN_LENGTH))
     if not _is_config_key(value):
-        found.append(_CONFIG_KEY_TEXT)
+        messages.append(_CONFIG_KEY_TEXT)
     if value in (".", ".."):
-        found.append(f"must not be '{value}'")
+        messages.append(f"must not be '{value}'")
     elif value.startswith(".."):
-        found.append("must not start with '..'")
-    return found
+        messages.append("must not start with '..'")
+    return messages
 
 
 def env_name_errors(value: str) -> list[str]:
@@ -218,7 +218,7 @@ def strict_subnet(part: str, whole: str) -> bool:
 
 
 def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Leading zeros are allowed, as upstream's sloppy parser does."""
+    """Parses an address; allows leading zeros, as upstream's sloppy parser does."""
     try:
         return ipaddress.ip_address(_plain(value))
     except ValueError:
@@ -226,7 +226,7 @@ def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None
 
 
 def special_ip(value: str, path: str, errs: list[FieldError]) -> None:
-    """Addresses that make no sense as an endpoint."""
+    """Refuses addresses that cannot be an endpoint."""
     address = parse_ip(value)
     if address is None:
         errs.append(errors.invalid_value(path, value, "must be a valid IP address"))
@@ -248,7 +248,7 @@ def special_ip(value: str, path: str, errs: list[FieldError]) -> None:
 def ip_list(
     values: Sequence[str], path: str, what: str, printed: Any, errs: list[FieldError]
 ) -> None:
-    """At most one of each family, none twice; `what` is `IP` or `CIDR`."""
+    """Allows at most one of each family and no duplicates; `what` is `IP` or `CIDR`."""
     if len(values) < 2:
         return
     families = {6 if ":" in value else 4 for value in values}
@@ -258,7 +258,7 @@ def ip_list(
 
 
 def local_path(value: str, path: str, errs: list[FieldError]) -> None:
-    """Relative, and never upwards."""
+    """Requires a relative path without `..`."""
     if value.startswith("/"):
         errs.append(errors.invalid_value(path, value, "must be a relative path"))
     no_backsteps(value, path, errs)
@@ -286,7 +286,7 @@ def csi_driver_name(value: str, path: str, errs: list[FieldError]) -> None:
 
 
 def domain_prefixed_path(value: str, path: str, errs: list[FieldError]) -> None:
-    """`acme.io/foo`."""
+    """Requires a path with a domain prefix, such as `acme.io/foo`."""
     if not value:
         errs.append(errors.required(path))
         return

@@ -1,4 +1,4 @@
-"""Conditions of the common form, metav1.Condition: what each must say.
+"""Validation of metav1.Condition.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go
 (ValidateConditions).

@@ -1,4 +1,4 @@
-"""What upstream warns of wherever labels of nodes are named: labels that have a successor.
+"""Warnings about deprecated node labels.
 
 Models kubernetes pkg/api/node/util.go and pkg/api/storage/util.go.
 """
@@ -31,35 +31,35 @@ _OLD_LABELS = {
 
 
 def keys(labels: Iterable[str], path: str, warnings: list[str]) -> None:
-    """A map of labels, such as a node selector."""
+    """Warns of deprecated keys in a map of labels, such as a node selector."""
     for key in labels:
         if key in _OLD_LABELS:
             warnings.append(f"{path}[{key}]: {_OLD_LABELS[key]}")
 
 
 def unnamed(labels: Iterable[str], path: str, warnings: list[str]) -> None:
-    """The same where upstream does not say which key it was."""
+    """The same, where upstream's warning does not name the key."""
     warnings.extend(f"{path}: {_OLD_LABELS[key]}" for key in labels if key in _OLD_LABELS)
 
 
 def key(label: str, path: str, warnings: list[str]) -> None:
-    """A field that is a label's key."""
+    """Warns of a field that holds a deprecated label key."""
     if label in _OLD_LABELS:
         warnings.append(f"{path}: {label} is {_OLD_LABELS[label]}")
 
 
 def term(value: Mapping[str, Any], path: str, warnings: list[str], *, values: bool = False) -> None:
-    """One term of a node selector; preferences may have values that no label has."""
+    """Checks a term of a node selector, and with `values` also its label values."""
     for index, rule in enumerate(value.get("matchExpressions") or ()):
         at = f"{path}.matchExpressions[{index}]"
         key(rule.get("key") or "", f"{at}.key", warnings)
-        for position, word in enumerate(rule.get("values") or () if values else ()):
-            for text in names.label_value_errors(word):
-                warnings.append(f"{at}.values[{position}]: {word} is invalid, {text}")
+        for position, label_value in enumerate(rule.get("values") or () if values else ()):
+            for text in names.label_value_errors(label_value):
+                warnings.append(f"{at}.values[{position}]: {label_value} is invalid, {text}")
 
 
 def selector(value: Mapping[str, Any] | None, path: str, warnings: list[str]) -> None:
-    """A label selector over nodes."""
+    """Checks a label selector over nodes."""
     if value:
         term(value, path, warnings)
         for label in value.get("matchLabels") or ():

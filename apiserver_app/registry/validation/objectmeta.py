@@ -1,7 +1,7 @@
-"""Validation of metadata, the same for every kind: names, labels, owners, finalizers, immutability.
+"""Validation of ObjectMeta for every kind: names, labels, owners, finalizers, immutability.
 
-The pipeline calls it before the strategy's own validation; strategies only say by `name_rule` how
-their objects may be called. Nothing here changes an object.
+Runs before the strategy's own validation; a strategy provides only the `name_rule`. Nothing here
+changes an object.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go and
 pkg/apis/meta/v1/validation/validation.go.
@@ -18,7 +18,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 
-# (name, whether something will be appended to it) -> findings
+# (name, whether it is a prefix) -> messages
 NameRule = Callable[[str, bool], list[str]]
 
 IMMUTABLE = "field is immutable"
@@ -35,14 +35,14 @@ _IMMUTABLE_FIELDS = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )
-# what nearly every key looks like; a key that does not match is looked at in full
+# matches nearly every key; a key that does not match is validated in full
 _is_plain_key = re.compile(
     r"(?:[a-z0-9]+(?:[-.][a-z0-9]+){0,20}/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 ).fullmatch
 
 
 def dns_subdomain(name: str, prefix: bool) -> list[str]:
-    """The rule of most kinds."""
+    """The name rule of most kinds."""
     return names.dns1123_subdomain_errors(_masked(name) if prefix else name)
 
 
@@ -55,14 +55,14 @@ def dns1035_label(name: str, prefix: bool) -> list[str]:
 
 
 def path_segment(name: str, prefix: bool) -> list[str]:
-    """What roles and bindings are called: anything that can stand in a URL's path."""
+    """The name rule of roles and bindings: any valid segment of a URL path."""
     if not prefix and name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{mark}'" for mark in ("/", "%") if mark in name]
 
 
 def validate_object_meta(obj: Object, namespaced: bool, name_rule: NameRule) -> list[FieldError]:
-    """Everything a create must satisfy."""
+    """Validates the metadata of a create."""
     metadata = obj["metadata"]
     errs: list[FieldError] = []
     generate = metadata.get("generateName")
@@ -92,7 +92,7 @@ def validate_object_meta(obj: Object, namespaced: bool, name_rule: NameRule) -> 
 
 
 def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
-    """Everything an update must satisfy. Parts that are the old ones are not looked at again."""
+    """Validates the metadata of an update; skips parts that are identical to the old ones."""
     after, before = new["metadata"], old["metadata"]
     errs: list[FieldError] = []
     if before.get("deletionTimestamp"):
@@ -124,7 +124,7 @@ def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def label_errors(labels: Mapping[str, str], path: str, errs: list[FieldError]) -> None:
-    """Keys are qualified names, values label values; both are told of at the map's path."""
+    """Validates keys and values; errors name the path of the map."""
     for key, value in labels.items():
         if errors.has_enough(errs):
             return
@@ -167,7 +167,7 @@ _CHECKED = {
 
 
 def _masked(name: str) -> str:
-    """A prefix may end in a dash, since something follows it."""
+    """Masks a trailing dash, which a prefix may have."""
     return f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name
 
 

@@ -1,7 +1,7 @@
 """PEM text as Go's decoder sees it: the blocks, and what certificates in them may not be.
 
-Text between blocks is passed over; a block that is damaged is none. X.509 itself is read by
-`cryptography`, which is loaded with the first certificate.
+Text between blocks and damaged blocks are skipped. `cryptography` parses the certificates; it is
+loaded with the first one.
 
 Models Go encoding/pem and kubernetes pkg/apis/certificates/validation/validation.go.
 """
@@ -41,7 +41,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def certificate_error(text: str) -> str:
-    """Why this is no chain of certificates; empty when it is one, or nothing at all."""
+    """The error of an invalid certificate chain; empty if it is valid or empty."""
     if not text:
         return ""
     count = 0
@@ -57,7 +57,7 @@ def certificate_error(text: str) -> str:
 
 
 def authorities_error(text: str) -> str:
-    """Why nobody can be trusted by this text; empty when there is a certificate in it.
+    """The error of a CA bundle without any certificate; empty if it has one.
 
     Models kubernetes staging/src/k8s.io/client-go/transport/transport.go."""
     all_blocks = list(blocks(text))
@@ -75,7 +75,7 @@ def authorities_error(text: str) -> str:
 
 
 def bundle_errors(text: str) -> list[str]:
-    """What is wrong with a bundle of authorities, entry by entry."""
+    """The errors of a trust bundle, entry by entry."""
     messages: list[str] = []
     places: dict[bytes, list[int]] = {}
     for index, block in enumerate(blocks(text)):
@@ -101,7 +101,7 @@ def bundle_errors(text: str) -> list[str]:
 
 
 def _is_authority(data: bytes) -> bool | None:
-    """Whether a certificate may sign others; None when it is no certificate."""
+    """Whether a certificate is a CA; None if it does not parse."""
     from cryptography import x509
 
     try:

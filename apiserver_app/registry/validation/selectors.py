@@ -46,7 +46,7 @@ def matches(selector: Selector | None, labels: Mapping[str, str] | None) -> bool
 
 
 def is_valid(selector: Selector | None) -> bool:
-    """Whether upstream could compile it; if not, the labels are not compared."""
+    """Whether the selector is valid; the labels are compared only if it is."""
     errs: list[FieldError] = []
     validate(selector, "", errs)
     return not errs

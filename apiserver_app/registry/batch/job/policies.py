@@ -1,4 +1,4 @@
-"""When a job fails or succeeds before its time: podFailurePolicy and successPolicy.
+"""Validation of a job's podFailurePolicy and successPolicy.
 
 Models kubernetes pkg/apis/batch/validation/validation.go (validatePodFailurePolicy,
 validateSuccessPolicy, validateIndexesFormat).
@@ -74,7 +74,7 @@ def success(spec: Spec, path: str, errs: list[FieldError]) -> None:
 
 
 def indexes_error(text: str, completions: int) -> tuple[int, str]:
-    """How many indexes `1,3-5` names, and what is wrong with it (empty when nothing is)."""
+    """The number of indexes in a list such as `1,3-5`, and its error (empty if it is valid)."""
     last: int | None = None
     total = 0
     for interval in text.split(",") if text else ():
@@ -89,7 +89,7 @@ def indexes_error(text: str, completions: int) -> tuple[int, str]:
 
 
 def overlap_error(completed: str, failed: str, completions: int) -> str:
-    """Whether an index has both failed and completed. What cannot be read is told elsewhere."""
+    """The error for an index that both failed and completed. Ignores lists that do not parse."""
     spans = []
     for text in (completed, failed):
         if not text or indexes_error(text, completions)[1]:
@@ -98,8 +98,8 @@ def overlap_error(completed: str, failed: str, completions: int) -> str:
     for low, high in spans[0]:
         for begin, end in spans[1]:
             if max(low, begin) <= min(high, end):
-                at = max(low, begin)
-                return f"failedIndexes and completedIndexes overlap at index: {at}"
+                index = max(low, begin)
+                return f"failedIndexes and completedIndexes overlap at index: {index}"
     return ""
 
 
@@ -188,8 +188,8 @@ def _success_rule(rule: Spec, completions: int, path: str, errs: list[FieldError
 
 
 def _interval(text: str, completions: int) -> tuple[int, int, str]:
-    ends = text.split("-")
-    if len(ends) > 2:
+    bounds = text.split("-")
+    if len(bounds) > 2:
         return (
             0,
             0,
@@ -199,10 +199,10 @@ def _interval(text: str, completions: int) -> tuple[int, int, str]:
             ),
         )
     values = []
-    for end in ends:
-        value, message = _number(end)
+    for bound in bounds:
+        value, message = _number(bound)
         if not message and value >= completions:
-            message = f"too large index: {json.dumps(end)}"
+            message = f"too large index: {json.dumps(bound)}"
         if message:
             return 0, 0, message
         values.append(value)
@@ -219,5 +219,5 @@ def _number(text: str) -> tuple[int, str]:
 
 
 def _quoted(words: Sequence[str]) -> str:
-    """Words as %q prints a list of them."""
+    """A list of strings as %q prints it."""
     return f"[{' '.join(map(errors.go_value, words))}]"

@@ -1,4 +1,4 @@
-"""Rules of a job's spec, for Jobs and for the template inside a CronJob.
+"""Validation of a job's spec, in Jobs and in the template of a CronJob.
 
 Models kubernetes pkg/apis/batch/validation/validation.go.
 """
@@ -20,7 +20,7 @@ Spec = Mapping[str, Any]
 
 MANAGED_BY_LENGTH = 63
 _PARALLELISM_LIMIT = 100_000
-_MANY = 100_000  # completions, above which indexes are kept fewer
+_MANY = 100_000  # completions above which per-index limits are stricter
 _MANY_PARALLEL = 10_000
 _NUMBERS = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
@@ -29,7 +29,7 @@ _NUMBERS = (
 
 
 def with_selector(spec: Spec, path: str, errs: list[FieldError]) -> None:
-    """A Job's spec."""
+    """Validates the spec of a Job."""
     validate(spec, path, errs)
     selector = spec.get("selector")
     if selector is None:
@@ -42,7 +42,7 @@ def with_selector(spec: Spec, path: str, errs: list[FieldError]) -> None:
 
 
 def validate(spec: Spec, path: str, errs: list[FieldError]) -> None:
-    """What a Job and a CronJob's template share."""
+    """Validates what a Job and a CronJob's template share."""
     checks.not_negatives(dict(spec), path, _NUMBERS, errs)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         text = "when maxFailedIndexes is specified"
@@ -64,7 +64,7 @@ def validate(spec: Spec, path: str, errs: list[FieldError]) -> None:
 
 
 def warnings(spec: Spec, path: str) -> list[str]:
-    """What a job's spec says that is legal and will hurt."""
+    """Warnings about valid values that will cause trouble."""
     if (
         spec.get("completionMode") == "Indexed"
         and (spec.get("completions") or 0) > _MANY
@@ -114,7 +114,7 @@ def _mode(spec: Spec, path: str, errs: list[FieldError]) -> None:
 
 
 def _many(parallelism: int, most: int | None, path: str, errs: list[FieldError]) -> None:
-    """Of a job with very many indexes and a limit for each."""
+    """Validates a job with very many indexes and a backoff limit for each."""
     text = (
         f"must be less than or equal to {_MANY_PARALLEL} when completions are above {_MANY} "
         "and used with backoff limit per index"

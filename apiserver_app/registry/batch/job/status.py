@@ -1,7 +1,7 @@
-"""What a job's status may say, and become: a finished job stays so, and its numbers agree.
+"""Validation of a job's status: a finished job stays finished, and its numbers agree.
 
-A rule is asked only when what it is about has changed: a status that was wrong before may go on,
-and the controller is given the time to follow a change of the spec.
+A rule applies only when its fields changed: a status that was already invalid may stay, and the
+controller has time to follow a change of the spec.
 
 Models kubernetes pkg/apis/batch/validation/validation.go (validateJobStatus,
 ValidateJobStatusUpdate) and pkg/registry/batch/job/strategy.go (getStatusValidationOptions).
@@ -63,7 +63,7 @@ def _condition(text: str, errs: list[FieldError]) -> None:
 
 
 def _uncounted(pods: Status, errs: list[FieldError]) -> None:
-    """Pods that ended and are not counted yet, each by its uid, once."""
+    """Validates the uids of terminated pods that are not counted yet."""
     path, seen = "status.uncountedTerminatedPods", set()
     for field in ("succeeded", "failed"):
         for index, uid in enumerate(pods.get(field) or ()):
@@ -117,8 +117,8 @@ def _finished(now: Status, changed: set[str], errs: list[FieldError]) -> None:
         text = "startTime is required for finished job"
         errs.append(errors.required("status.startTime", text))
     pods = now.get("uncountedTerminatedPods") or {}
-    left = pods.get("failed") or pods.get("succeeded")
-    if changed & {"finished", "uncountedTerminatedPods"} and left:
+    uncounted = pods.get("failed") or pods.get("succeeded")
+    if changed & {"finished", "uncountedTerminatedPods"} and uncounted:
         printed = errors.GoText(
             f"batch.UncountedTerminatedPods{{Succeeded:{_uids(pods.get('succeeded'))}, "
             f"Failed:{_uids(pods.get('failed'))}}}"
@@ -164,7 +164,7 @@ def _indexes(spec: Status, now: Status, changed: set[str], errs: list[FieldError
 
 
 def _criteria(spec: Status, now: Status, errs: list[FieldError]) -> None:
-    """That a job has done enough goes with neither failure."""
+    """Refuses SuccessCriteriaMet together with Failed or FailureTarget."""
     if not conditions.is_true(now, "SuccessCriteriaMet"):
         if spec.get("successPolicy") is not None and conditions.is_true(now, "Complete"):
             text = (

@@ -1,4 +1,4 @@
-"""Jobs: selector and labels made from the job's own uid, and what may change while it runs.
+"""The strategy of Jobs: the generated selector and labels, validation, and allowed updates.
 
 Models kubernetes pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation/validation.go and
 pkg/registry/batch/job/strategy.go.
@@ -77,8 +77,8 @@ class JobStrategy(workload.WorkloadStrategy):
         return errs
 
     def field_refusal(self, path: str) -> str:
-        message = super().field_refusal(path)
-        return f"field label {errors.go_value(path)} not supported for Job" if message else ""
+        refusal = super().field_refusal(path)
+        return f"field label {errors.go_value(path)} not supported for Job" if refusal else ""
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         warnings = rules.warnings(obj["spec"], "spec")
@@ -91,7 +91,7 @@ class JobStrategy(workload.WorkloadStrategy):
 
 
 def default_job_spec(spec: dict[str, Any]) -> None:
-    """What a Job and the template of a CronJob share."""
+    """Sets the defaults that a Job and the template of a CronJob share."""
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
     if spec.get("parallelism") is None:
@@ -132,17 +132,17 @@ def _generate_selector(obj: Object) -> None:
 
 
 def _generated(obj: Object, errs: list[FieldError]) -> None:
-    """What the server made must still be there, unless the client makes it itself: a manifest
-    that was copied from another job's still has that one's."""
+    """Validates the generated labels and selector. A manifest copied from another job still
+    carries that job's."""
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
     metadata = obj["metadata"]
     uid, name = metadata.get("uid") or "", metadata.get("name") or ""
     made = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABEL: uid, _NAME_LABEL: name}
-    for key, wanted in made.items():
-        text, path = f"must be '{wanted}'", f"spec.template.metadata.labels[{key}]"
+    for key, expected in made.items():
+        text, path = f"must be '{expected}'", f"spec.template.metadata.labels[{key}]"
         if key not in labels:
             errs.append(errors.required(path, text))
-        elif labels[key] != wanted:
+        elif labels[key] != expected:
             errs.append(errors.invalid_value(path, dict(labels), text))
     selector = obj["spec"].get("selector")
     if selectors.is_valid(selector) and not selectors.matches(selector, made):
@@ -177,7 +177,7 @@ def _completions(
 
 
 def _settled(spec: Mapping[str, Any], old: Object) -> Any:
-    """The template without what may change while the job is suspended and has not started."""
+    """The template without the fields that may change while a suspended job has not started."""
     template = spec.get("template") or {}
     free = old["spec"].get("suspend") and not (old.get("status") or {}).get("startTime")
     if not free:
