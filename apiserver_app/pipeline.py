@@ -139,7 +139,7 @@ class Pipeline:
             obj = self._answered(request, outcome) if event.wants_response else outcome.obj
             told = event.complete(now, code=outcome.code, obj=obj, annotations=request.annotations)
         if told is not None:
-            about = auditor.told(event.finding, request.audit_id)
+            about = auditor.detail(event.finding, request.audit_id)
             detail = {**about, "word": "logged", "event": told}
             await self.probe.hop("gate", "audit", "allow", detail)
         if log is not None and log.blocks:

@@ -1,1 +1,1 @@
-"""The outermost of the three servers: who answers for a group version, and the way there."""
+"""The outermost of the three servers: which server answers for a group version, and the proxy."""

@@ -1,8 +1,8 @@
-"""Keeps the condition Available of every remote APIService, and what its server says it serves.
+"""Sets the condition Available of every remote APIService, and caches its server's discovery.
 
-A service, its port and a ready endpoint must be there, then the server must answer at its group
-version. It looks when one of these changes, again after a failure (soon, then ever later), and
-every thirty seconds.
+A service, its port and a ready endpoint must exist, then the server must answer at its group
+version. It is checked when one of these changes, after a failure (with growing delays), and every
+30 seconds.
 
 Models kubernetes staging/src/k8s.io/kube-aggregator/pkg/controllers/status/remote/
 remote_available_controller.go and pkg/apiserver/handler_discovery.go.
@@ -42,8 +42,8 @@ Verdict = tuple[str, str, str]  # status, reason, message
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What the controller is given."""
+class Dependencies:
+    """What the controller depends on."""
 
     client: Client
     reader: Reader
@@ -55,19 +55,19 @@ class World:
 
 
 class Availability:
-    """One reconcile at a time; whoever changed is in `_due` with the revision that did it."""
+    """Reconciles one service at a time; `_due` maps changed services to their revisions."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
         self._due: dict[str, int] = {}
         self._failures: dict[str, int] = {}
         self._specs: dict[str, Object] = {}
-        self._signal = Signal(world.kernel)
+        self._signal = Signal(dependencies.kernel)
 
     def start(self) -> None:
-        """Follow what decides; runs for as long as the kernel does."""
-        kernel = self._world.kernel
-        self._world.probe.tell("component", NAME, "starting", {}, span=0)
+        """Follows the watched resources; runs for as long as the kernel does."""
+        kernel = self._dependencies.kernel
+        self._dependencies.probe.tell("component", NAME, "starting", {}, span=0)
         for resource, concerned in (
             (KEY, self._changed), (SERVICES, self._of_service), (SLICES, self._of_slice),
         ):  # fmt: skip
@@ -76,7 +76,7 @@ class Availability:
         kernel.spawn(NAME, self._work(), span=0, background=True)
 
     async def _follow(self, resource: str, concerned: Callable[[Object], list[str]]) -> None:
-        watch = await self._world.client.watch(resource)
+        watch = await self._dependencies.client.watch(resource)
         for remote in self._remotes():
             self._add(remote.name, 0)
         while (event := await watch.next()) is not None:
@@ -89,27 +89,29 @@ class Availability:
         self._signal.set()
 
     def _remotes(self) -> list[Remote]:
-        known = self._world.services.remote
-        return [known[one] for one in sorted(known)]
+        known = self._dependencies.services.remote
+        return [known[name] for name in sorted(known)]
 
     def _changed(self, service: Object) -> list[str]:
-        """Its own status is no reason to look again."""
+        """Ignores changes of its own status."""
         name, spec = meta.name_of(service), service.get("spec") or {}
         if spec.get("service") is None or self._specs.get(name) == spec:
             return []
         return [name]
 
     def _of_service(self, service: Object) -> list[str]:
-        return self._aimed_at(meta.namespace_of(service), meta.name_of(service))
+        return self._with_target(meta.namespace_of(service), meta.name_of(service))
 
-    def _of_slice(self, one: Object) -> list[str]:
-        return self._aimed_at(meta.namespace_of(one), meta.labels_of(one).get(SERVICE_NAME, ""))
+    def _of_slice(self, endpoint_slice: Object) -> list[str]:
+        return self._with_target(
+            meta.namespace_of(endpoint_slice), meta.labels_of(endpoint_slice).get(SERVICE_NAME, "")
+        )
 
-    def _aimed_at(self, namespace: str, name: str) -> list[str]:
+    def _with_target(self, namespace: str, name: str) -> list[str]:
         return [
-            one.name
-            for one in self._remotes()
-            if (one.target.namespace, one.target.name) == (namespace, name)
+            remote.name
+            for remote in self._remotes()
+            if (remote.target.namespace, remote.target.name) == (namespace, name)
         ]
 
     # -- the work -------------------------------------------------------------------------------
@@ -117,33 +119,33 @@ class Availability:
     async def _work(self) -> None:
         while True:
             if not await self._signal.wait(self._patience()):
-                again = self._failures or {one.name: 0 for one in self._remotes()}
-                self._due.update(dict.fromkeys(again, 0))
+                due = self._failures or {remote.name: 0 for remote in self._remotes()}
+                self._due.update(dict.fromkeys(due, 0))
             self._signal.clear()
             while self._due:
                 name = next(iter(self._due))
                 await self._reconcile(name, self._due.pop(name))
 
     def _patience(self) -> float:
-        """How long to wait for a change before looking all the same."""
+        """Returns how long to wait for a change before the next check."""
         if not self._failures:
             return RESYNC_SECONDS
         least = min(self._failures.values())
         return float(min(BACKOFF_SECONDS * 2.0 ** min(least, 16), BACKOFF_SECONDS_MAX))
 
     async def _reconcile(self, name: str, revision: int) -> None:
-        world = self._world
-        remote = next((one for one in self._remotes() if one.name == name), None)
-        service = world.reader.get(KEY, "", name)
+        dependencies = self._dependencies
+        remote = next((item for item in self._remotes() if item.name == name), None)
+        service = dependencies.reader.get(KEY, "", name)
         if remote is None or service is None:
             self._failures.pop(name, None)
             self._specs.pop(name, None)
             return
         self._specs[name] = service["spec"]
-        task = world.kernel.current
+        task = dependencies.kernel.current
         assert task is not None
         revisions = [revision] if revision else []
-        task.span = await world.probe.hop("work", NAME, name, revisions)
+        task.span = await dependencies.probe.hop("work", NAME, name, revisions)
         try:
             status, reason, message = await self._verdict(remote)
             await self._publish(service, status, reason, message)
@@ -152,46 +154,48 @@ class Availability:
                 self._failures[name] = self._failures.get(name, 0) + 1
             else:
                 self._failures.pop(name, None)
-            said = f"{reason}: {message}"
-            await world.probe.hop("done", "retry" if failed else "ok", said, 0.0)
+            verdict = f"{reason}: {message}"
+            await dependencies.probe.hop("done", "retry" if failed else "ok", verdict, 0.0)
         finally:
             task.span = 0
 
     async def _verdict(self, remote: Remote) -> Verdict:
-        reader, target = self._world.reader, remote.target
+        reader, target = self._dependencies.reader, remote.target
         where = f'service/{target.name} in "{target.namespace}"'
         service = reader.get(SERVICES, target.namespace, target.name)
         if service is None:
             return "False", "ServiceNotFound", f"{where} is not present"
         spec = service.get("spec") or {}
         if spec.get("type", "ClusterIP") == "ClusterIP":
-            ports = [one for one in spec.get("ports") or () if one.get("port") == target.port]
+            ports = [port for port in spec.get("ports") or () if port.get("port") == target.port]
             if not ports:
-                said = f"{where} is not listening on port {target.port}"
-                return "False", "ServicePortError", said
-            port = ports[0].get("name") or ""
+                message = f"{where} is not listening on port {target.port}"
+                return "False", "ServicePortError", message
+            port_name = ports[0].get("name") or ""
             slices = [
-                one
-                for one in reader.list(SLICES, target.namespace)
-                if meta.labels_of(one).get(SERVICE_NAME) == target.name
+                item
+                for item in reader.list(SLICES, target.namespace)
+                if meta.labels_of(item).get(SERVICE_NAME) == target.name
             ]
             if not slices:
                 return "False", "EndpointsNotFound", f"cannot find endpointslices for {where}"
-            if not any(_has_endpoint(one, port) for one in slices):
-                said = f'endpointslices for {where} have no addresses with port name "{port}"'
-                return "False", "MissingEndpoints", said
-        why = await self._check(remote, spec)
-        if why:
-            return "False", "FailedDiscoveryCheck", why
+            if not any(_has_endpoint(item, port_name) for item in slices):
+                message = (
+                    f'endpointslices for {where} have no addresses with port name "{port_name}"'
+                )
+                return "False", "MissingEndpoints", message
+        failure = await self._check(remote, spec)
+        if failure:
+            return "False", "FailedDiscoveryCheck", failure
         return "True", "Passed", "all checks passed"
 
     async def _check(self, remote: Remote, spec: Object) -> str:
-        """Ask the server for what it serves; why that failed, or nothing."""
-        world = self._world
+        """Fetches the server's discovery; returns why that failed, or ""."""
+        dependencies = self._dependencies
         address = spec.get("clusterIP") or remote.target.name
         url = f"https://{address}:{remote.target.port}{remote.path}"
         try:
-            answer = await world.outbound.call(self._get(remote, remote.path))
+            answer = await dependencies.outbound.call(self._get(remote, remote.path))
         except out.CallFailed as error:
             cause = error.__cause__ or error
             return f'failing or missing response from {url}: Get "{url}": {cause}'
@@ -199,22 +203,24 @@ class Availability:
             bad = f"bad status from {url}: {answer.status}"
             return f"failing or missing response from {url}: {bad}"
         resources = _resources(answer.body)
-        world.services.keep(remote.name, Found(resources, await self._openapi(remote)))
+        dependencies.services.keep(remote.name, Found(resources, await self._openapi(remote)))
         return ""
 
     async def _openapi(self, remote: Remote) -> bytes:
-        known = self._world.services.found.get(remote.name)
+        known = self._dependencies.services.found.get(remote.name)
         if known is not None and known.openapi:
             return known.openapi
         try:
-            answer = await self._world.outbound.call(self._get(remote, f"/openapi/v3{remote.path}"))
+            answer = await self._dependencies.outbound.call(
+                self._get(remote, f"/openapi/v3{remote.path}")
+            )
         except out.CallFailed:
             return b""
         return answer.body if answer.status == 200 else b""
 
     def _get(self, remote: Remote, path: str) -> out.Call:
         claims = tuple(identity.headers(identity.AGGREGATOR, releases.DEFAULT))
-        certificate, key = self._world.front_proxy
+        certificate, key = self._dependencies.front_proxy
         return out.Call(
             remote.target, "GET", path, headers={"accept": "application/json"}, insecure=True,
             client_cert_pem=certificate, client_key_pem=key,
@@ -222,40 +228,43 @@ class Availability:
         )  # fmt: skip
 
     async def _publish(self, service: Object, status: str, reason: str, message: str) -> None:
-        had = condition_of(service)
-        wanted = {"status": status, "reason": reason, "message": message}
-        if all(had.get(name) == value for name, value in wanted.items()):
+        current = condition_of(service)
+        desired = {"status": status, "reason": reason, "message": message}
+        if all(current.get(name) == value for name, value in desired.items()):
             return
-        moment = had.get("lastTransitionTime")
-        if had.get("status") != status or not moment:
-            moment = meta.rfc3339(self._world.kernel.now)
+        transition = current.get("lastTransitionTime")
+        if current.get("status") != status or not transition:
+            transition = meta.rfc3339(self._dependencies.kernel.now)
         condition = {
-            "type": "Available", "status": status, "lastTransitionTime": moment,
+            "type": "Available", "status": status, "lastTransitionTime": transition,
             "reason": reason, "message": message,
         }  # fmt: skip
         changed = {**service, "status": {"conditions": [condition]}}
         with errors.ignoring("Conflict", "NotFound"):
-            await self._world.client.update(
+            await self._dependencies.client.update(
                 KEY, "", meta.name_of(service), changed, subresource="status"
             )
             return
-        self._specs.pop(meta.name_of(service), None)  # its change comes by the watch
+        self._specs.pop(meta.name_of(service), None)  # the watch brings its change
 
 
-def _has_endpoint(one: Object, port: str) -> bool:
+def _has_endpoint(endpoint_slice: Object, port: str) -> bool:
     ready = any(
         (endpoint.get("conditions") or {}).get("ready") is not False
-        for endpoint in one.get("endpoints") or ()
+        for endpoint in endpoint_slice.get("endpoints") or ()
     )
     return ready and any(
-        (known.get("name") or "") == port and known.get("port") for known in one.get("ports") or ()
+        (known.get("name") or "") == port and known.get("port")
+        for known in endpoint_slice.get("ports") or ()
     )
 
 
 def _resources(body: bytes) -> tuple[Object, ...]:
     try:
-        found = orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
         return ()
-    listed = found.get("resources") if isinstance(found, dict) else None
-    return tuple(one for one in listed or () if isinstance(one, dict) and one.get("name"))
+    listed = document.get("resources") if isinstance(document, dict) else None
+    return tuple(
+        resource for resource in listed or () if isinstance(resource, dict) and resource.get("name")
+    )

@@ -1,4 +1,4 @@
-"""For whom a request is passed on: the headers by which an aggregated server knows its user.
+"""The request headers by which an aggregated server identifies the user.
 
 Models kubernetes staging/src/k8s.io/client-go/transport/round_trippers.go (SetAuthProxyHeaders).
 """
@@ -16,24 +16,24 @@ AGGREGATOR = User("system:kube-aggregator", ("system:masters",))
 
 
 def headers(user: User, version: Release) -> list[tuple[str, str]]:
-    """In order; a name stands as often as it has values."""
+    """Returns the headers in order; one entry per value."""
     out = [(USER, user.name)]
     if user.uid and version.has("RemoteRequestHeaderUID"):
         out.append((UID, user.uid))
     out += [(GROUP, group) for group in user.groups]
     for key, values in user.extra.items():
-        out += [(EXTRA + urllib.parse.quote(key.lower(), safe="!#$&'*+-.^_`|~"), one)
-                for one in values]  # fmt: skip
+        out += [(EXTRA + urllib.parse.quote(key.lower(), safe="!#$&'*+-.^_`|~"), value)
+                for value in values]  # fmt: skip
     return out
 
 
 def is_claim(name: str) -> bool:
-    """Whether a header, in small letters, says whom a request is for: a client's own is dropped."""
+    """Reports whether a lower-case header claims an identity: a client's own is dropped."""
     return name in (USER, UID, GROUP) or name.startswith(EXTRA)
 
 
 def joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """By name; several values as one list, as HTTP reads them."""
+    """Indexes by name; several values are joined as one list, as HTTP reads them."""
     out: dict[str, str] = {}
     for name, value in pairs:
         out[name] = f"{out[name]}, {value}" if name in out else value

@@ -1,8 +1,7 @@
-"""A request for a group version that somebody else serves: passed on, and what comes is the answer.
+"""Proxies requests for the group versions of aggregated servers.
 
-The filters have run already, once, on this server; what the request is about, its own
-authorization and admission are the aggregated server's. What goes on - a watch, a log that is
-followed, another protocol - is passed on as it comes.
+This server's filters have already run; decoding, authorization and admission are the aggregated
+server's. Long-running answers - a watch, a followed log, another protocol - are streamed.
 
 Models kubernetes staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go.
 """
@@ -23,12 +22,12 @@ from apiserver_app.machinery.net import httpwire
 from apiserver_app.registry.apiregistration.apiservices import Remote
 
 SECONDS_MAX = 60.0  # --request-timeout
-_PATH_MAX = 200  # of it, in the trace
+_PATH_MAX = 200  # characters of the path in the trace
 _DROPPED = frozenset((
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
     "transfer-encoding", "upgrade", "content-length", "host", "authorization",
 ))  # fmt: skip
-# of the answer, what this server says itself
+# headers of the answer that this server sets itself
 _OWN = _DROPPED - {"authorization"} | {
     "content-type", "date", "audit-id", "x-kubernetes-pf-flowschema-uid",
     "x-kubernetes-pf-prioritylevel-uid", "traceparent",
@@ -62,8 +61,8 @@ class PassOn(Operation):
         }  # fmt: skip
         sent = _sent(request, remote, path)
         try:
-            if passing.is_upgrade(call) or _goes_on(call):
-                return await _pass_along(request, sent, about)
+            if passing.is_upgrade(call) or _is_streamed(call):
+                return await _stream(request, sent, about)
             answer = await cluster.outbound.call(sent)
         except out.CallFailed as error:
             cause = error.__cause__ or error
@@ -87,28 +86,29 @@ def _detail(remote: Remote) -> Object:
     }
 
 
-def _goes_on(call: Call) -> bool:
+def _is_streamed(call: Call) -> bool:
     return call.verb == "watch" or call.param("follow") in ("true", "1")
 
 
-async def _pass_along(request: Request, wanted: out.Call, about: Object) -> Outcome:
-    """On a connection of its own. Raises CallFailed when it breaks before the answer begins."""
+async def _stream(request: Request, target_call: out.Call, about: Object) -> Outcome:
+    """Streams over a connection of its own. Raises CallFailed when it breaks before the answer
+    begins."""
     call = request.call
-    headers = [*wanted.headers.items(), *wanted.repeated, ("host", _host(wanted))]
+    headers = [*target_call.headers.items(), *target_call.repeated, ("host", _host(target_call))]
     if passing.is_upgrade(call):
         headers = passing.with_upgrade(call, headers)
-    path = f"{wanted.path}?{wanted.query}" if wanted.query else wanted.path
-    sent = httpwire.request(wanted.method, path, headers, wanted.body)
-    connection = await request.cluster.outbound.dial(wanted)
+    path = f"{target_call.path}?{target_call.query}" if target_call.query else target_call.path
+    sent = httpwire.request(target_call.method, path, headers, target_call.body)
+    connection = await request.cluster.outbound.dial(target_call)
     try:
         return await passing.send(request, connection, sent, about)
     except httpwire.Malformed as error:
         raise out.CallFailed(str(error)) from error
 
 
-def _host(wanted: out.Call) -> str:
-    assert isinstance(wanted.to, out.ServiceTarget)
-    return f"{wanted.to.name}.{wanted.to.namespace}.svc:{wanted.to.port}"
+def _host(call: out.Call) -> str:
+    assert isinstance(call.to, out.ServiceTarget)
+    return f"{call.to.name}.{call.to.namespace}.svc:{call.to.port}"
 
 
 def _sent(request: Request, remote: Remote, path: str) -> out.Call:

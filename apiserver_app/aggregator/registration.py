@@ -1,7 +1,6 @@
-"""APIService objects of what this process serves itself: made when it starts, and for definitions
-of custom resources whenever one comes or goes.
+"""Maintains the APIServices of this server's own group versions and of custom resources.
 
-An object that somebody else made, or took over by removing the label, is left alone.
+Objects that users created, or took over by removing the label, are left alone.
 
 Models kubernetes pkg/controlplane/apiserver/aggregator.go (apiServicesToRegister, the priorities),
 staging/src/k8s.io/kube-aggregator/pkg/controllers/autoregister and
@@ -36,7 +35,7 @@ _GROUPS = {
     "flowcontrol.apiserver.k8s.io": 16100, "internal.apiserver.k8s.io": 16000,
     "settings.k8s.io": 16700, "resource.k8s.io": 15900, "storagemigration.k8s.io": 15800,
 }  # fmt: skip
-# where a version's priority is none of the usual ones
+# versions with an unusual priority
 _VERSIONS = {
     ("", "v1"): 1, ("admissionregistration.k8s.io", "v1beta1"): 12,
     ("autoscaling", "v2"): 30, ("autoscaling", "v2beta2"): 1,
@@ -47,28 +46,27 @@ _VERSIONS = {
 
 
 def desired(resources: Resources) -> list[Object]:
-    """The APIServices of the server's own group versions, but that of APIServices themselves."""
+    """Returns the APIServices of the server's own group versions, except its own group's."""
     out = []
-    for group, version in dict.fromkeys((one.group, one.version) for one in resources.built_in):
+    for group, version in dict.fromkeys((info.group, info.version) for info in resources.built_in):
         if group != OWN_GROUP and group in _GROUPS:
             is_stable = "beta" not in version and "alpha" not in version
-            usual = _VERSION_PRIORITY if is_stable else _BETA_PRIORITY
-            priority = _VERSIONS.get((group, version), usual)
+            default = _VERSION_PRIORITY if is_stable else _BETA_PRIORITY
+            priority = _VERSIONS.get((group, version), default)
             out.append(_service(group, version, (_GROUPS[group], priority), ON_START))
     return out
 
 
 async def ensure(client: Client, resources: Resources, reader: Reader) -> None:
-    """Once at the start: make what is missing, put right what is this server's own, and remove
-    what it no longer serves."""
-    wanted = {meta.name_of(one): one for one in desired(resources)}
-    for one in wanted.values():
-        await _put(client, reader, one)
-    await _remove(client, reader, ON_START, wanted)
+    """Reconciles the own APIServices at start-up: creates, repairs and removes them."""
+    services = {meta.name_of(service): service for service in desired(resources)}
+    for service in services.values():
+        await _put(client, reader, service)
+    await _remove(client, reader, ON_START, services)
 
 
 async def follow_definitions(client: Client, reader: Reader) -> None:
-    """Reconcile whenever a definition changes."""
+    """Reconciles whenever a definition changes."""
     watch = await client.watch(customresources.DEFINITIONS)
     await reconcile_definitions(client, reader)
     while await watch.next() is not None:
@@ -76,34 +74,34 @@ async def follow_definitions(client: Client, reader: Reader) -> None:
 
 
 async def reconcile_definitions(client: Client, reader: Reader) -> None:
-    wanted: dict[str, Object] = {}
+    services: dict[str, Object] = {}
     for definition in reader.list(customresources.DEFINITIONS):
         group = definition["spec"]["group"]
         for version in definition["spec"].get("versions") or ():
             if version.get("served"):
-                made = _service(group, version["name"], CUSTOM_PRIORITIES, ALWAYS)
-                wanted[meta.name_of(made)] = made
-    for name in sorted(wanted):
-        await _put(client, reader, wanted[name])
-    await _remove(client, reader, ALWAYS, wanted)
+                service = _service(group, version["name"], CUSTOM_PRIORITIES, ALWAYS)
+                services[meta.name_of(service)] = service
+    for name in sorted(services):
+        await _put(client, reader, services[name])
+    await _remove(client, reader, ALWAYS, services)
 
 
-async def _remove(client: Client, reader: Reader, managed: str, wanted: Container[str]) -> None:
-    for there in list(reader.list(KEY)):
-        name = meta.name_of(there)
-        if meta.labels_of(there).get(LABEL) == managed and name not in wanted:
+async def _remove(client: Client, reader: Reader, managed: str, names: Container[str]) -> None:
+    for service in list(reader.list(KEY)):
+        name = meta.name_of(service)
+        if meta.labels_of(service).get(LABEL) == managed and name not in names:
             with errors.ignoring("NotFound"):
                 await client.delete(KEY, "", name)
 
 
-async def _put(client: Client, reader: Reader, wanted: Object) -> None:
-    name = meta.name_of(wanted)
-    there = reader.get(KEY, "", name)
+async def _put(client: Client, reader: Reader, service: Object) -> None:
+    name = meta.name_of(service)
+    existing = reader.get(KEY, "", name)
     with errors.ignoring("AlreadyExists", "Conflict", "NotFound"):
-        if there is None:
-            await client.create(KEY, "", wanted)
-        elif LABEL in meta.labels_of(there) and there["spec"] != wanted["spec"]:
-            await client.update(KEY, "", name, {**there, "spec": wanted["spec"]})
+        if existing is None:
+            await client.create(KEY, "", service)
+        elif LABEL in meta.labels_of(existing) and existing["spec"] != service["spec"]:
+            await client.update(KEY, "", name, {**existing, "spec": service["spec"]})
 
 
 def _service(group: str, version: str, priorities: tuple[int, int], managed: str) -> Object:

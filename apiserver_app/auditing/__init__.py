@@ -1,1 +1,1 @@
-"""The audit log: which requests are written down, how much of each, and as what."""
+"""The audit log: which requests are logged, at which level, and where."""

@@ -1,4 +1,4 @@
-"""What the audit gate asks: whether a request is logged, and as what; it takes the lines, too."""
+"""Decides whether and how a request is audited, and writes its events to the backends."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from apiserver_app.machinery.meta import Object
 
 
 class Auditor:
-    """Every event goes to every backend."""
+    """Sends every event to every backend."""
 
     def __init__(self, policy: Policy, backends: Sequence[Backend]) -> None:
         self.policy = policy
         self.backends = tuple(backends)
-        self.blocks = any(one.blocks for one in backends)
+        self.blocks = any(backend.blocks for backend in backends)
         self.events = 0
         self.levels: dict[str, int] = {}  # requests, by level
 
     def _write(self, event: Object) -> None:
         self.events += 1
-        for one in self.backends:
-            one.take(event)
+        for backend in self.backends:
+            backend.take(event)
 
     async def settle(self) -> bool:
-        """Wait for backends that requests wait for; False when one of the strict took nothing."""
+        """Waits for blocking backends; False when a strict one failed."""
         took = True
-        for one in self.backends:
-            if one.blocks and not await one.settle():
-                took = took and not getattr(one, "strict", False)
+        for backend in self.backends:
+            if backend.blocks and not await backend.settle():
+                took = took and not getattr(backend, "strict", False)
         return took
 
     def begin(
         self,
-        asked: Attributes,
+        attributes: Attributes,
         *,
         known: bool,
         audit_id: str,
@@ -46,20 +46,20 @@ class Auditor:
         address: str,
         now: int,
     ) -> tuple[Finding, Event | None]:
-        """The rule about a request, and its event unless nothing of it is logged."""
-        finding = self.policy.find(asked if known else None, asked)
+        """Returns the rule for a request, and its event unless the level is None."""
+        finding = self.policy.find(attributes if known else None, attributes)
         self.levels[finding.level] = self.levels.get(finding.level, 0) + 1
         if finding.level == "None":
             return finding, None
         event = Event(
-            finding, asked, self._write, audit_id=audit_id, uri=uri, agent=agent,
+            finding, attributes, self._write, audit_id=audit_id, uri=uri, agent=agent,
             addresses=source_addresses(headers, address), known=known, now=now,
         )  # fmt: skip
         return finding, event
 
 
-def told(finding: Finding, audit_id: str) -> Object:
-    """What the trace is told of it."""
+def detail(finding: Finding, audit_id: str) -> Object:
+    """Returns the trace's detail of a request."""
     detail: Object = {"word": finding.level, "id": audit_id, "level": finding.level}
     if finding.level == "None":
         detail["word"] = "not logged"

@@ -1,4 +1,4 @@
-"""Where events go: as lines to the log, as lists to a webhook. Each cuts what is too big.
+"""Audit backends: lines to the log, lists to a webhook. Each truncates events that are too big.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/server/options/audit.go, pkg/audit/format.go and
 plugin/pkg/audit/{log,truncate}.
@@ -26,39 +26,39 @@ _CUT = ("Request", "RequestResponse")
 
 class Backend(Protocol):
     name: str
-    blocks: bool  # requests wait until it has taken what was told of them
-    errors: int  # events that were lost
+    blocks: bool  # requests wait until their events are written
+    errors: int  # lost events
 
     def take(self, event: Object) -> None: ...
 
     async def settle(self) -> bool:
-        """Let go of what is waiting; whether somebody took it."""
+        """Writes waiting events; reports success."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """The greatest event in bytes; 0 when none is cut."""
+    """The maximum event size in bytes; 0 disables truncation."""
 
     event_bytes_max: int = 0
 
     def encoded(self, event: Object) -> bytes | None:
-        """The event, without its objects when it is too big; None when that does not help."""
+        """Encodes an event, without its objects when too big; None when still too big."""
         data = orjson.dumps(event)
         if not self.event_bytes_max or len(data) <= self.event_bytes_max:
             return data
         if event["level"] in _CUT:
-            kept = {name: value for name, value in event.items() if name not in OBJECTS}
-            kept["annotations"] = {**event.get("annotations", {}), TRUNCATED: "true"}
-            data = orjson.dumps(kept)
+            reduced = {name: value for name, value in event.items() if name not in OBJECTS}
+            reduced["annotations"] = {**event.get("annotations", {}), TRUNCATED: "true"}
+            data = orjson.dumps(reduced)
         return data if len(data) <= self.event_bytes_max else None
 
 
 class Log:
-    """`write` takes lines that leave with the next commit."""
+    """`write` takes lines that are sent with the next commit."""
 
     name = "log"
-    blocks = False  # every line is there when its answer leaves
+    blocks = False  # lines are written before the answer is sent
 
     def __init__(
         self, write: Callable[[bytes], None], format_: str, truncation: Truncation
@@ -80,7 +80,7 @@ class Log:
 
 
 def legacy(event: Object) -> str:
-    """An event in one line of text."""
+    """Formats an event as one line of text."""
     user, other = event.get("user") or {}, event.get("impersonatedUser")
     namespace = (event.get("objectRef") or {}).get("namespace") or "<none>"
     status = event.get("responseStatus")
@@ -101,40 +101,40 @@ def legacy(event: Object) -> str:
         "uri": event["requestURI"],
         "response": "<deferred>" if status is None else str(status.get("code", 0)),
     }
-    words = " ".join(f"{name}={go_value(value)}" for name, value in pairs.items())
-    return f"{_nano(event['requestReceivedTimestamp'])} AUDIT: {words}"
+    text = " ".join(f"{name}={go_value(value)}" for name, value in pairs.items())
+    return f"{_nano(event['requestReceivedTimestamp'])} AUDIT: {text}"
 
 
 def _quoted(groups: list[str]) -> str:
     return ",".join(map(go_value, groups))
 
 
-def _nano(moment: str) -> str:
-    """As RFC3339Nano writes it: without zeros at its end."""
-    whole, _, fraction = moment.rstrip("Z").partition(".")
-    kept = fraction.rstrip("0")
-    return f"{whole}.{kept}Z" if kept else f"{whole}Z"
+def _nano(timestamp: str) -> str:
+    """Formats as RFC3339Nano: without trailing zeros."""
+    whole, _, fraction = timestamp.rstrip("Z").partition(".")
+    digits = fraction.rstrip("0")
+    return f"{whole}.{digits}Z" if digits else f"{whole}Z"
 
 
-def check(given: Flags) -> None:
-    """What cannot be, in upstream's words."""
-    if given.audit_log_path:
-        _check_mode("log", given.audit_log_mode)
-        _check_version(given.audit_log_version)
-        if given.audit_log_format not in FORMATS:
+def check(flags: Flags) -> None:
+    """Refuses invalid audit flags, in upstream's words."""
+    if flags.audit_log_path:
+        _check_mode("log", flags.audit_log_mode)
+        _check_version(flags.audit_log_version)
+        if flags.audit_log_format not in FORMATS:
             raise FlagError(
-                f"invalid audit log format {given.audit_log_format}, allowed formats are "
+                f"invalid audit log format {flags.audit_log_format}, allowed formats are "
                 f"{go_value(','.join(FORMATS))}"
             )
         for name in ("maxage", "maxbackup", "maxsize"):
-            number = getattr(given, f"audit_log_{name}")
+            number = getattr(flags, f"audit_log_{name}")
             if number < 0:
                 raise FlagError(f"--audit-log-{name} {number} can't be a negative number")
-    if given.audit_webhook_config_file:
-        _check_mode("webhook", given.audit_webhook_mode)
-        _check_version(given.audit_webhook_version)
-        if given.audit_webhook_mode == "batch":
-            _check_batch(given)
+    if flags.audit_webhook_config_file:
+        _check_mode("webhook", flags.audit_webhook_mode)
+        _check_version(flags.audit_webhook_version)
+        if flags.audit_webhook_mode == "batch":
+            _check_batch(flags)
 
 
 def _check_mode(plugin: str, mode: str) -> None:
@@ -149,15 +149,15 @@ def _check_version(version: str) -> None:
         raise FlagError(f'invalid group version, allowed versions are ["{API_VERSION}"]')
 
 
-def _check_batch(given: Flags) -> None:
+def _check_batch(flags: Flags) -> None:
     numbers: list[tuple[str, Any]] = [
-        ("buffer size", given.audit_webhook_batch_buffer_size),
-        ("max batch size", given.audit_webhook_batch_max_size),
+        ("buffer size", flags.audit_webhook_batch_buffer_size),
+        ("max batch size", flags.audit_webhook_batch_max_size),
     ]
-    if given.audit_webhook_batch_throttle_enable:
+    if flags.audit_webhook_batch_throttle_enable:
         numbers += [
-            ("throttle QPS", given.audit_webhook_batch_throttle_qps),
-            ("throttle burst", given.audit_webhook_batch_throttle_burst),
+            ("throttle QPS", flags.audit_webhook_batch_throttle_qps),
+            ("throttle burst", flags.audit_webhook_batch_throttle_burst),
         ]
     for name, number in numbers:
         if number <= 0:

@@ -1,5 +1,5 @@
-"""One request in the audit log: an event that grows while the request goes through its gates, and
-is written down at the stages that the policy does not leave out.
+"""The audit event of one request: it grows while the request passes the gates, and is written at
+the stages that the policy does not omit.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/audit/{request,context}.go and
 pkg/endpoints/filters/{audit,authn_audit}.go.
@@ -33,7 +33,7 @@ _ORDER = (
     "responseObject", "requestReceivedTimestamp", "stageTimestamp", "annotations",
 )  # fmt: skip
 OBJECTS = ("requestObject", "responseObject")
-# what a webhook changed is told from this level on
+# webhooks' patches are logged from this level on
 _PATCH = "patch.webhook.admission.k8s.io/"
 
 Write = Callable[[Object], None]
@@ -45,7 +45,7 @@ class Event:
     def __init__(
         self,
         finding: Finding,
-        asked: Attributes,
+        attributes: Attributes,
         write: Write,
         *,
         audit_id: str,
@@ -63,17 +63,17 @@ class Event:
             agent = agent[:AGENT_LENGTH_MAX] + "...TRUNCATED"
         self._event: Object = {
             "kind": "Event", "apiVersion": API_VERSION, "level": finding.level,
-            "auditID": audit_id, "requestURI": uri, "verb": asked.verb,
-            "user": user_info(asked.user) if known else {}, "userAgent": agent,
+            "auditID": audit_id, "requestURI": uri, "verb": attributes.verb,
+            "user": user_info(attributes.user) if known else {}, "userAgent": agent,
             "requestReceivedTimestamp": self._received, "annotations": {},
         }  # fmt: skip
         if addresses:
             self._event["sourceIPs"] = list(addresses)
-        if asked.is_resource:
+        if attributes.is_resource:
             pairs = (
-                ("resource", asked.resource), ("namespace", asked.namespace),
-                ("name", asked.name), ("apiGroup", asked.group), ("apiVersion", asked.version),
-                ("subresource", asked.subresource),
+                ("resource", attributes.resource), ("namespace", attributes.namespace),
+                ("name", attributes.name), ("apiGroup", attributes.group),
+                ("apiVersion", attributes.version), ("subresource", attributes.subresource),
             )  # fmt: skip
             self._event["objectRef"] = {name: value for name, value in pairs if value}
 
@@ -95,7 +95,7 @@ class Event:
         notes[REASON] = reason
 
     def requested(self, obj: Any) -> None:
-        """What was sent, as it was understood; encoded now, because it goes on changing."""
+        """Logs the decoded request object; encoded now, because it changes later."""
         reference = self._event.setdefault("objectRef", {})
         metadata = obj.get("metadata") if isinstance(obj, dict) else None
         for name in ("namespace", "name", "uid", "resourceVersion"):
@@ -105,12 +105,12 @@ class Event:
             self._event["requestObject"] = orjson.Fragment(orjson.dumps(self._plain(obj)))
 
     def patched(self, body: Any) -> None:
-        """A patch, or the options of a deletion: it says nothing of what it is about."""
+        """Logs a patch or delete options, which do not name an object."""
         if self.wants_request and body:
             self._event["requestObject"] = orjson.Fragment(orjson.dumps(body))
 
     def failed_to_authenticate(self, methods: str, now: int) -> None:
-        """A request of nobody: the one event of it."""
+        """Writes the only event of an unauthenticated request."""
         self._event["responseStatus"] = {"metadata": {}, "message": methods, "code": 401}
         self._done = True
         self._put(STARTED, now)
@@ -119,7 +119,7 @@ class Event:
         self._put(RECEIVED, 0)
 
     def started(self, code: int, now: int) -> None:
-        """Of a request that lasts: its answer has begun."""
+        """Writes the ResponseStarted stage of a long-running request."""
         self._event["responseStatus"] = {"metadata": {}, "code": code}
         self._put(STARTED, now)
 
@@ -132,18 +132,19 @@ class Event:
         error: ApiError | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Object | None:
-        """It was answered. What was logged, without the objects; None when nothing was."""
+        """Writes the ResponseComplete stage. Returns the event without objects; None when not
+        logged."""
         if self._done:
             return None
         self._done = True
         status: Object = {"metadata": {}}
         if error is not None:
             status["status"] = "Failure"
-            said = error.status()
+            error_status = error.status()
             for name in ("message", "reason", "details"):
-                if said.get(name):
-                    status[name] = said[name]
-            code, obj = error.code, said
+                if error_status.get(name):
+                    status[name] = error_status[name]
+            code, obj = error.code, error_status
         elif isinstance(obj, dict) and obj.get("kind") == "Status":
             status["status"] = obj.get("status", "Success")
             if obj.get("details"):
@@ -157,13 +158,13 @@ class Event:
             self._event["responseObject"] = self._plain(obj)
         return self._put(COMPLETE, now)
 
-    def panicked(self, why: str, now: int) -> None:
+    def panicked(self, message: str, now: int) -> None:
         if self._done:
             return
         self._done = True
         self._event["responseStatus"] = {
             "metadata": {}, "status": "Failure", "reason": "InternalError", "code": 500,
-            "message": f"APIServer panic'd: {why}",
+            "message": f"APIServer panic'd: {message}",
         }  # fmt: skip
         self._put(PANIC, now)
 
@@ -179,12 +180,12 @@ class Event:
         return {name: value for name, value in line.items() if name not in OBJECTS}
 
     def _plain(self, obj: Any) -> Any:
-        """Without the managers of fields, where the policy wants them left out."""
+        """Removes managedFields where the policy omits them."""
         if not self.finding.without_managers or not isinstance(obj, dict):
             return obj
         out = dict(obj)
         if isinstance(out.get("items"), list):
-            out["items"] = [self._plain(one) for one in out["items"]]
+            out["items"] = [self._plain(item) for item in out["items"]]
         metadata = out.get("metadata")
         if isinstance(metadata, dict) and "managedFields" in metadata:
             out["metadata"] = {key: metadata[key] for key in metadata if key != "managedFields"}
@@ -203,13 +204,13 @@ def user_info(user: User) -> Object:
 
 
 def source_addresses(headers: Mapping[str, str], address: str) -> list[str]:
-    """Who sent it, through whom: as the headers say, then the connection itself."""
-    found = [part.strip() for part in headers.get("x-forwarded-for", "").split(",")]
-    found = [part for part in found if part]
+    """Returns the client's addresses: those in the headers, then the connection's."""
+    addresses = [part.strip() for part in headers.get("x-forwarded-for", "").split(",")]
+    addresses = [part for part in addresses if part]
     real = headers.get("x-real-ip", "").strip()
-    if real and real not in found:
-        found.append(real)
+    if real and real not in addresses:
+        addresses.append(real)
     host = address.rpartition(":")[0].strip("[]") if address.count(":") == 1 else address
-    if host and (not found or found[-1] != host):
-        found.append(host)
-    return found
+    if host and (not addresses or addresses[-1] != host):
+        addresses.append(host)
+    return addresses

@@ -1,4 +1,4 @@
-"""The audit policy: the first rule that is about a request says how much of it is logged.
+"""The audit policy: the first matching rule sets a request's level.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/audit/policy/{checker,reader}.go and
 pkg/apis/audit/validation/validation.go.
@@ -27,7 +27,7 @@ _MIXED = "rules cannot apply to both regular resources and non-resource URLs"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is logged of a request. `rule` counts from 1; 0 when none is about it."""
+    """What to log of a request. `rule` counts from 1; 0 when none matches."""
 
     rule: int
     level: str
@@ -36,7 +36,7 @@ class Finding:
 
 
 class Policy:
-    """One policy file. ValueError, with upstream's sentence, when it is none."""
+    """A parsed policy file. Raises ValueError with upstream's message when invalid."""
 
     def __init__(self, text: str, path: str) -> None:
         try:
@@ -47,74 +47,76 @@ class Policy:
         managers = bool(policy.get("omitManagedFields"))
         self._rules: list[tuple[Object, Finding]] = []
         for number, rule in enumerate(policy["rules"], 1):
-            own = rule.get("omitManagedFields")
-            found = Finding(
+            own_setting = rule.get("omitManagedFields")
+            finding = Finding(
                 number, rule["level"], omitted | frozenset(rule.get("omitStages") or ()),
-                managers if own is None else bool(own),
+                managers if own_setting is None else bool(own_setting),
             )  # fmt: skip
-            self._rules.append((rule, found))
+            self._rules.append((rule, finding))
         self._otherwise = Finding(0, "None", omitted, managers)
 
-    def find(self, attributes: Attributes | None, asked: Attributes) -> Finding:
-        """`attributes` is None while nobody knows who asks."""
-        for rule, found in self._rules:
-            if _matches(rule, attributes is not None, asked):
-                return found
+    def find(self, attributes: Attributes | None, request: Attributes) -> Finding:
+        """Returns the finding for a request; `attributes` is None while the user is unknown."""
+        for rule, finding in self._rules:
+            if _matches(rule, attributes is not None, request):
+                return finding
         return self._otherwise
 
 
-def _matches(rule: Object, known: bool, asked: Attributes) -> bool:
+def _matches(rule: Object, known: bool, request: Attributes) -> bool:
     users, groups = rule.get("users"), rule.get("userGroups")
-    if users and not (known and asked.user.name in users):
+    if users and not (known and request.user.name in users):
         return False
-    if groups and not (known and any(one in groups for one in asked.user.groups)):
+    if groups and not (known and any(group in groups for group in request.user.groups)):
         return False
-    if rule.get("verbs") and asked.verb not in rule["verbs"]:
+    if rule.get("verbs") and request.verb not in rule["verbs"]:
         return False
     if rule.get("namespaces") or rule.get("resources"):
-        return _is_about(rule, asked)
+        return _matches_resources(rule, request)
     if rule.get("nonResourceURLs"):
-        return not asked.is_resource and any(
-            _is_path(asked.path, one) for one in rule["nonResourceURLs"]
+        return not request.is_resource and any(
+            _is_path(request.path, url) for url in rule["nonResourceURLs"]
         )
     return True
 
 
-def _is_path(path: str, wanted: str) -> bool:
-    if wanted in ("*", path):
+def _is_path(path: str, pattern: str) -> bool:
+    if pattern in ("*", path):
         return True
-    return wanted.endswith("*") and path.startswith(wanted.rstrip("*"))
+    return pattern.endswith("*") and path.startswith(pattern.rstrip("*"))
 
 
-def _is_about(rule: Object, asked: Attributes) -> bool:
-    if not asked.is_resource:
+def _matches_resources(rule: Object, request: Attributes) -> bool:
+    if not request.is_resource:
         return False
-    if rule.get("namespaces") and asked.namespace not in rule["namespaces"]:
+    if rule.get("namespaces") and request.namespace not in rule["namespaces"]:
         return False
     resources = rule.get("resources")
-    return not resources or any(_is_resource(one, asked) for one in resources)
+    return not resources or any(_is_resource(entry, request) for entry in resources)
 
 
-def _is_resource(wanted: Object, asked: Attributes) -> bool:
-    if (wanted.get("group") or "") not in (asked.group, "*"):
+def _is_resource(entry: Object, request: Attributes) -> bool:
+    if (entry.get("group") or "") not in (request.group, "*"):
         return False
-    if not wanted.get("resources"):
+    if not entry.get("resources"):
         return True
-    listed = wanted.get("resourceNames")
-    if listed and asked.name not in listed:
+    resource_names = entry.get("resourceNames")
+    if resource_names and request.name not in resource_names:
         return False
-    whole = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-    taken = ["*", whole, f"{asked.resource}/*"]
-    if asked.subresource:
-        taken.append(f"*/{asked.subresource}")
-    return any(one in taken for one in wanted["resources"])
+    combined = (
+        f"{request.resource}/{request.subresource}" if request.subresource else request.resource
+    )
+    accepted = ["*", combined, f"{request.resource}/*"]
+    if request.subresource:
+        accepted.append(f"*/{request.subresource}")
+    return any(pattern in accepted for pattern in entry["resources"])
 
 
 # -- reading -------------------------------------------------------------------------------------
 
 
 def _load(text: str) -> Mapping[str, Any]:
-    import yaml  # only who has a policy needs it
+    import yaml  # only needed with a policy
 
     try:
         policy = yaml.safe_load(text)
@@ -130,51 +132,51 @@ def _load(text: str) -> Mapping[str, Any]:
             '"k8s.io/apiserver/pkg/audit/scheme.go:30"'
         )
     rules = policy.get("rules") or []
-    found = _stages(policy.get("omitStages") or (), "omitStages")
+    problems = _stages(policy.get("omitStages") or (), "omitStages")
     for index, rule in enumerate(rules):
-        found += _rule(rule, f"rules[{index}]")
-    if found:
-        raise ValueError(errors.aggregate([str(one) for one in found]))
+        problems += _rule(rule, f"rules[{index}]")
+    if problems:
+        raise ValueError(errors.aggregate([str(problem) for problem in problems]))
     if not rules:
         raise ValueError("loaded illegal policy with 0 rules")
     return {**policy, "rules": rules}
 
 
 def _rule(rule: Object, path: str) -> list[FieldError]:
-    found: list[FieldError] = []
+    problems: list[FieldError] = []
     level = rule.get("level")
     if not level:
-        found.append(errors.required(f"{path}.level"))
+        problems.append(errors.required(f"{path}.level"))
     elif level not in LEVELS:
-        found.append(errors.not_supported(f"{path}.level", level, LEVELS))
+        problems.append(errors.not_supported(f"{path}.level", level, LEVELS))
     urls = rule.get("nonResourceURLs") or []
     for index, url in enumerate(urls):
         where = f"{path}.nonResourceURLs[{index}]"
         if url != "*" and not url.startswith("/"):
             text = "non-resource URL rules must begin with a '/' character"
-            found.append(errors.invalid_value(where, url, text))
+            problems.append(errors.invalid_value(where, url, text))
         if url != "*" and "*" in url[:-1]:
             text = "non-resource URL wildcards '*' must be the final character of the rule"
-            found.append(errors.invalid_value(where, url, text))
-    for one in rule.get("resources") or ():
-        found += _resource(one, f"{path}.resources")
-    found += _stages(rule.get("omitStages") or (), f"{path}.omitStages")
+            problems.append(errors.invalid_value(where, url, text))
+    for resource in rule.get("resources") or ():
+        problems += _resource(resource, f"{path}.resources")
+    problems += _stages(rule.get("omitStages") or (), f"{path}.omitStages")
     if urls and (rule.get("resources") or rule.get("namespaces")):
-        found.append(errors.invalid_value(f"{path}.nonResourceURLs", list(urls), _MIXED))
-    return found
+        problems.append(errors.invalid_value(f"{path}.nonResourceURLs", list(urls), _MIXED))
+    return problems
 
 
-def _resource(one: Object, path: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    group = one.get("group") or ""
+def _resource(entry: Object, path: str) -> list[FieldError]:
+    problems: list[FieldError] = []
+    group = entry.get("group") or ""
     if group not in ("", "*"):
-        wrong = names.dns1123_subdomain_errors(group)
-        if wrong:
-            found.append(errors.invalid_value(f"{path}.group", group, ",".join(wrong)))
-    if one.get("resourceNames") and not one.get("resources"):
+        messages = names.dns1123_subdomain_errors(group)
+        if messages:
+            problems.append(errors.invalid_value(f"{path}.group", group, ",".join(messages)))
+    if entry.get("resourceNames") and not entry.get("resources"):
         text = "using resourceNames requires at least one resource"
-        found.append(errors.invalid_value(f"{path}.resourceNames", one["resourceNames"], text))
-    return found
+        problems.append(errors.invalid_value(f"{path}.resourceNames", entry["resourceNames"], text))
+    return problems
 
 
 def _stages(listed: Sequence[str], path: str) -> list[FieldError]:

@@ -1,7 +1,7 @@
-"""Events for a service outside: gathered into lists, sent now and then, again when it fails.
+"""The audit webhook: sends events in batches, with retries.
 
-What waits here is lost when the server ends. The service is asked through the way out of the
-cluster, in virtual time; in the modes that block, a request waits for it.
+Queued events are lost when the server ends. Calls leave through egress, in virtual time; in the
+blocking modes a request waits for them.
 
 Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/audit/{webhook,buffered}.
 """
@@ -28,7 +28,7 @@ COMPONENT = "audit-webhook"  # in the trace
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The flags audit-webhook-*."""
+    """The audit-webhook-* flags."""
 
     target: kubeconfigs.Target
     mode: str = "batch"
@@ -42,24 +42,24 @@ class Settings:
     truncation: Truncation = Truncation()  # noqa: RUF009  frozen
 
 
-def settings_of(given: Flags) -> Settings:
-    size = given.audit_webhook_truncate_max_event_size
+def settings_of(flags: Flags) -> Settings:
+    size = flags.audit_webhook_truncate_max_event_size
     return Settings(
-        kubeconfigs.target(given.audit_webhook_config_file),
-        given.audit_webhook_mode,
-        given.audit_webhook_initial_backoff,
-        given.audit_webhook_batch_buffer_size,
-        given.audit_webhook_batch_max_size,
-        given.audit_webhook_batch_max_wait,
-        given.audit_webhook_batch_throttle_enable,
-        given.audit_webhook_batch_throttle_qps,
-        given.audit_webhook_batch_throttle_burst,
-        Truncation(size if given.audit_webhook_truncate_enabled else 0),
+        kubeconfigs.target(flags.audit_webhook_config_file),
+        flags.audit_webhook_mode,
+        flags.audit_webhook_initial_backoff,
+        flags.audit_webhook_batch_buffer_size,
+        flags.audit_webhook_batch_max_size,
+        flags.audit_webhook_batch_max_wait,
+        flags.audit_webhook_batch_throttle_enable,
+        flags.audit_webhook_batch_throttle_qps,
+        flags.audit_webhook_batch_throttle_burst,
+        Truncation(size if flags.audit_webhook_truncate_enabled else 0),
     )
 
 
 class Webhook:
-    """`call` is the way out; every list that was sent is told of."""
+    """`call` is egress; every batch sent is traced."""
 
     name = "webhook"
 
@@ -78,7 +78,7 @@ class Webhook:
         self._kernel = kernel
         self._probe = probe
         self._buffer: list[bytes] = []
-        self._looked = kernel.now  # since when the buffer is being filled
+        self._interval_start = kernel.now  # when the buffer's current interval began
         self._timer = 0
         self._tokens = float(settings.burst)
         self._refilled = kernel.now
@@ -101,21 +101,26 @@ class Webhook:
         return not batch or await self._send(batch)
 
     def _due(self) -> int:
-        """The end of the stretch of time that goes on now; one follows on the other."""
+        """Returns the end of the current interval."""
         stretch = max(1, int(self.settings.wait_seconds * SECOND))
-        return self._looked + ((self._kernel.now - self._looked) // stretch + 1) * stretch
+        return (
+            self._interval_start
+            + ((self._kernel.now - self._interval_start) // stretch + 1) * stretch
+        )
 
     def _flush(self, _argument: object) -> None:
         if self._timer and self._due() > self._kernel.now:
             self._kernel.drop(self._timer)
         self._timer = 0
-        self._looked = self._kernel.now
+        self._interval_start = self._kernel.now
         batch = self._buffer[: self.settings.batch_size]
         self._buffer = self._buffer[self.settings.batch_size :]
         if batch:
-            self._kernel.spawn("audit/webhook", self._later(batch), background=True, span=0)
+            self._kernel.spawn(
+                "audit/webhook", self._send_in_background(batch), background=True, span=0
+            )
 
-    async def _later(self, batch: list[bytes]) -> None:
+    async def _send_in_background(self, batch: list[bytes]) -> None:
         if self.settings.throttle:
             await self._throttle()
         await self._send(batch)
@@ -128,8 +133,8 @@ class Webhook:
             await self._kernel.sleep(-self._tokens / rate, background=True)
 
     async def _send(self, batch: list[bytes]) -> bool:
-        target, pause, why = self.settings.target, self.settings.backoff_seconds, ""
-        items = [orjson.Fragment(one) for one in batch]
+        target, pause, reason = self.settings.target, self.settings.backoff_seconds, ""
+        items = [orjson.Fragment(event) for event in batch]
         body = orjson.dumps({
             "kind": "EventList", "apiVersion": API_VERSION, "metadata": {}, "items": items,
         })  # fmt: skip
@@ -147,17 +152,17 @@ class Webhook:
             try:
                 answer = await self._call(call)
             except outbound.CallFailed as error:
-                why = str(error)
+                reason = str(error)
             else:
                 if 200 <= answer.status < 300:
                     detail |= {"tries": number, "by": answer.by}
                     self._probe.tell("component", COMPONENT, "synced", detail, span=0)
                     return True
-                why = f"the server answered {answer.status}"
+                reason = f"the server answered {answer.status}"
             if number < TRIES_MAX:
                 await self._kernel.sleep(pause, background=not self.blocks)
                 pause *= PAUSE_FACTOR
         self.errors += len(batch)
-        detail |= {"tries": TRIES_MAX, "why": why}
+        detail |= {"tries": TRIES_MAX, "why": reason}
         self._probe.tell("component", COMPONENT, "failed", detail, span=0)
         return False

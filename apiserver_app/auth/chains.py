@@ -101,20 +101,21 @@ class _Search:
     """Every path from a certificate to a root, as Go's buildChains finds them."""
 
     def __init__(
-        self, roots: Sequence[x509.Certificate], between: Sequence[x509.Certificate], now: int
+        self, roots: Sequence[x509.Certificate], intermediates: Sequence[x509.Certificate], now: int
     ) -> None:
         self._roots = roots
-        self._between = between
+        self._intermediates = intermediates
         self._now = now
         self._checks = 0
 
     def paths(self, path: Path) -> list[Path]:
-        """Those that go on from this one. Raises ChainError when there are none."""
+        """Returns the paths that extend this one to a root. Raises ChainError when there are
+        none."""
         child, hint = path[-1], ""
-        found: list[Path] = []
+        complete: list[Path] = []
         refusal: ChainError | None = None
-        candidates = [(one, False) for one in self._roots]
-        candidates += [(one, True) for one in self._between]
+        candidates = [(certificate, False) for certificate in self._roots]
+        candidates += [(certificate, True) for certificate in self._intermediates]
         for candidate, is_intermediate in candidates:
             if candidate.subject != child.issuer or candidate in path:
                 continue
@@ -128,12 +129,12 @@ class _Search:
             try:
                 _check(candidate, path, self._now, is_intermediate=is_intermediate)
                 longer = (*path, candidate)
-                found += self.paths(longer) if is_intermediate else [longer]
+                complete += self.paths(longer) if is_intermediate else [longer]
             except ChainError as error:
                 refusal = error
-        if not found:
+        if not complete:
             raise refusal or ChainError(_UNKNOWN + hint)
-        return found
+        return complete
 
 
 def _hint(candidate: x509.Certificate, problem: str) -> str:
@@ -162,10 +163,10 @@ def _read(chain: Sequence[bytes]) -> list[x509.Certificate]:
     from cryptography import x509
 
     try:
-        found = [x509.load_der_x509_certificate(der) for der in chain[:CHAIN_MAX]]
-        for der in found:
-            der.extensions  # noqa: B018 - read for its refusal
-        return found
+        certificates = [x509.load_der_x509_certificate(der) for der in chain[:CHAIN_MAX]]
+        for certificate in certificates:
+            certificate.extensions  # noqa: B018 - raises when malformed
+        return certificates
     except ValueError as error:
         raise ChainError(f"x509: malformed certificate: {error}") from error
 

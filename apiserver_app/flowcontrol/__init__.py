@@ -1,1 +1,1 @@
-"""API priority and fairness: who a request belongs to, and how many of them are served at once."""
+"""API priority and fairness: classifies requests and limits how many are served at once."""

@@ -1,7 +1,7 @@
-"""What priority levels lend each other: seats go for 10 s to those who had use for them.
+"""Borrowing between priority levels: every 10 s unused seats go to levels with demand.
 
-A level says how many of its nominal seats it would lend, and how many it would borrow. How many it
-can use is measured while requests come and go. Knows no requests and no queues.
+A level configures how many of its nominal seats it lends, and how many it borrows. Its demand is
+measured while requests come and go. Knows no requests and no queues.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/apf_controller.go
 (updateBorrowingLocked), conc_alloc.go and fairqueuing/integrator.go.
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from apiserver_app.machinery.kernel import Kernel
 
 PERIOD_SECONDS = 10
-SMOOTHING = 0.977  # what is left of an old demand after a period: half of it after 5 minutes
+SMOOTHING = 0.977  # the share of old demand that remains after a period: half after 5 minutes
 TARGET_MIN = 0.001
 _TINY = 0.0000001
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Seats by configuration: the level's own, what it keeps, and what it may come to."""
+    """A level's seats by configuration: nominal, minimum (not lent) and maximum."""
 
     nominal: int
     minimum: int
@@ -31,7 +31,7 @@ class Bounds:
 
 
 class Demand:
-    """How many seats are in use or waited for, weighted by how long."""
+    """The seats in use or waited for, weighted by time."""
 
     __slots__ = ("_kernel", "_since", "_squares", "_start", "_sum", "_value", "peak")
 
@@ -53,23 +53,23 @@ class Demand:
             self.peak = value
 
     def reset(self) -> tuple[float, float] | None:
-        """Average and standard deviation since the last reset; None when no time went by."""
+        """Returns average and standard deviation since the last reset; None when no time passed."""
         self.set(self._value)
-        passed = self._since - self._start
-        found: tuple[float, float] | None = None
-        if passed:
-            average = self._sum / passed
-            found = average, math.sqrt(max(0.0, self._squares / passed - average * average))
+        elapsed = self._since - self._start
+        statistics: tuple[float, float] | None = None
+        if elapsed:
+            average = self._sum / elapsed
+            statistics = average, math.sqrt(max(0.0, self._squares / elapsed - average * average))
         self._sum = self._squares = 0.0
         self._start = self._since
-        return found
+        return statistics
 
     def forget_peak(self) -> None:
         self.peak = self._value
 
 
 class Account:
-    """One level's side of it."""
+    """One level's demand and limits."""
 
     def __init__(self, kernel: Kernel, bounds: Bounds, *, exempt: bool) -> None:
         self.demand = Demand(kernel)
@@ -79,69 +79,74 @@ class Account:
         self.high_watermark = 0
         self.average = self.deviation = self.smoothed = self.target = 0.0
 
-    def look(self) -> None:
-        """Take in what was asked for since the last look."""
+    def update(self) -> None:
+        """Updates the demand statistics."""
         self.high_watermark = self.demand.peak
-        found = self.demand.reset()
+        statistics = self.demand.reset()
         self.demand.forget_peak()
-        if found is None:
+        if statistics is None:
             return
-        self.average, self.deviation = found
+        self.average, self.deviation = statistics
         envelope = self.average + self.deviation
         self.smoothed = max(envelope, SMOOTHING * self.smoothed + (1 - SMOOTHING) * envelope)
 
     @property
     def lowest(self) -> int:
-        """What it needs in any case: as much as it used, of what is its own."""
-        wanted = self.high_watermark if self.exempt else min(
+        """Returns the guaranteed seats: the recent peak, at most the nominal seats."""
+        peak = self.high_watermark if self.exempt else min(
             self.bounds.nominal, self.high_watermark
         )  # fmt: skip
-        return max(self.bounds.minimum, wanted)
+        return max(self.bounds.minimum, peak)
 
 
 def adjust(accounts: Mapping[str, Account]) -> float:
-    """Give each level its current limit; the fraction of its target that everybody gets."""
+    """Sets every level's current limit; returns the fraction of its target that each gets."""
     everyone = [accounts[name] for name in sorted(accounts)]
-    for one in everyone:
-        one.look()
-    total = sum(one.bounds.nominal for one in everyone)
+    for account in everyone:
+        account.update()
+    total = sum(account.bounds.nominal for account in everyone)
     remaining = total
     limited: list[Account] = []
-    for one in everyone:
-        if one.exempt:  # takes what it wants; the others get what is left
-            one.current = one.lowest
-            remaining -= one.current
+    for account in everyone:
+        if account.exempt:  # takes its peak; the others share the rest
+            account.current = account.lowest
+            remaining -= account.current
         else:
-            one.target = max(float(one.lowest), one.smoothed)
-            limited.append(one)
-    kept, wanted = sum(one.bounds.minimum for one in limited), sum(one.lowest for one in limited)
-    if remaining <= kept:
-        for one in limited:
-            one.current = one.bounds.minimum
+            account.target = max(float(account.lowest), account.smoothed)
+            limited.append(account)
+    minimum, guaranteed = (
+        sum(account.bounds.minimum for account in limited),
+        sum(account.lowest for account in limited),
+    )
+    if remaining <= minimum:
+        for account in limited:
+            account.current = account.bounds.minimum
         return 0.0
-    if remaining <= wanted:
-        share = (remaining - kept) / (wanted - kept)
-        for one in limited:
-            least = one.bounds.minimum
-            one.current = least + _rounded((one.lowest - least) * share)
+    if remaining <= guaranteed:
+        share = (remaining - minimum) / (guaranteed - minimum)
+        for account in limited:
+            least = account.bounds.minimum
+            account.current = least + _rounded((account.lowest - least) * share)
         return 0.0
-    classes = [(one.target, float(one.lowest), float(one.bounds.maximum)) for one in limited]
-    found = allocate(total, classes)
-    if found is None:  # it does not come out even: everybody keeps what they have
+    classes = [
+        (account.target, float(account.lowest), float(account.bounds.maximum))
+        for account in limited
+    ]
+    allocation = allocate(total, classes)
+    if allocation is None:  # no solution: every level keeps its limit
         return 0.0
-    for one, seats in zip(limited, found[0], strict=True):
-        one.current = _rounded(seats)
-    return found[1]
+    for account, seats in zip(limited, allocation[0], strict=True):
+        account.current = _rounded(seats)
+    return allocation[1]
 
 
 def allocate(
     total: int, classes: Sequence[tuple[float, float, float]]
 ) -> tuple[list[float], float] | None:
-    """Divide `total` among classes of (target, lower bound, upper bound): each gets the same
-    fraction of its target, or a bound when that lies outside. None when there is no such fraction.
-    """
+    """Divides `total` among classes of (target, lower bound, upper bound): each gets the same
+    fraction of its target, clamped to its bounds. None when there is no such fraction."""
     items = [(max(target, TARGET_MIN), low, high) for target, low, high in classes]
-    lows, highs = sum(one[1] for one in items), sum(one[2] for one in items)
+    lows, highs = sum(item[1] for item in items), sum(item[2] for item in items)
     if lows - total > _TINY or total - highs > _TINY:
         return None
     if total == 0:
@@ -154,7 +159,7 @@ def allocate(
     def shares(fraction: float) -> list[float]:
         return [min(max(fraction * target, low), high) for target, low, high in items]
 
-    # the sum grows in straight lines between the fractions at which somebody meets a bound
+    # the sum is linear between the fractions at which a class reaches a bound
     before, sum_before = 0.0, lows
     bends = sorted({bound / target for target, *bounds in items for bound in bounds})
     for bend in bends:
@@ -172,5 +177,5 @@ def percent_of(seats: int, percent: int) -> int:
 
 
 def _rounded(value: float) -> int:
-    """As Go's math.Round: halves go up."""
+    """Rounds as Go's math.Round: halves go up."""
     return math.floor(value + 0.5)

@@ -1,4 +1,4 @@
-"""Which flow schema a request falls under: the first by precedence that is about it.
+"""Classifies a request: the first matching flow schema by precedence.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/rule.go and
 pkg/apis/flowcontrol/bootstrap/default.go (the mandatory ones).
@@ -18,35 +18,37 @@ PRECEDENCE_DEFAULT = 1000
 
 
 class Schemas:
-    """The schemas in use, in their order."""
+    """The schemas in use, by precedence."""
 
     def __init__(self) -> None:
         self._sorted: list[Object] = []
 
     def digest(self, schemas: Iterable[Object], levels: Collection[str]) -> None:
-        """Take those that name a level there is; the mandatory ones are there in any case."""
-        found = [one for one in schemas if level_of(one) in levels]
-        found.sort(key=lambda one: (precedence(one), meta.name_of(one)))
-        named = {meta.name_of(one) for one in found}
-        if "exempt" not in named:
-            found.insert(0, _EXEMPT)
-        if "catch-all" not in named:
-            found.append(_CATCH_ALL)
-        self._sorted = found
+        """Takes the schemas whose level exists; the mandatory ones always exist."""
+        usable = [schema for schema in schemas if level_of(schema) in levels]
+        usable.sort(key=lambda schema: (precedence(schema), meta.name_of(schema)))
+        names = {meta.name_of(schema) for schema in usable}
+        if "exempt" not in names:
+            usable.insert(0, _EXEMPT)
+        if "catch-all" not in names:
+            usable.append(_CATCH_ALL)
+        self._sorted = usable
 
     def match(self, user: User, call: Call) -> Object:
         for schema in self._sorted:
             for rule in schema["spec"].get("rules") or ():
                 subjects = rule.get("subjects") or ()
-                if any(_is_subject(one, user) for one in subjects) and _is_about(rule, call):
+                if any(_is_subject(subject, user) for subject in subjects) and _matches_rule(
+                    rule, call
+                ):
                     return schema
-        return next(one for one in self._sorted if meta.name_of(one) == "catch-all")
+        return next(schema for schema in self._sorted if meta.name_of(schema) == "catch-all")
 
 
 def level_of(schema: Object) -> str:
-    """The level it names; "" when it names none."""
-    wanted = (schema.get("spec") or {}).get("priorityLevelConfiguration") or {}
-    return str(wanted.get("name") or "")
+    """Returns the name of the schema's level, or ""."""
+    ref = (schema.get("spec") or {}).get("priorityLevelConfiguration") or {}
+    return str(ref.get("name") or "")
 
 
 def precedence(schema: Object) -> int:
@@ -97,33 +99,33 @@ def _is_subject(subject: Object, user: User) -> bool:
     return False
 
 
-def _is_about(rule: Object, call: Call) -> bool:
+def _matches_rule(rule: Object, call: Call) -> bool:
     info = call.info
     if info is None:
-        for one in rule.get("nonResourceRules") or ():
-            if _holds(one.get("verbs") or (), call.verb) and any(
+        for entry in rule.get("nonResourceRules") or ():
+            if _contains(entry.get("verbs") or (), call.verb) and any(
                 path == "*"
                 or path == call.path
                 or (path.endswith("*") and call.path.startswith(path[:-1]))
-                for path in one.get("nonResourceURLs") or ()
+                for path in entry.get("nonResourceURLs") or ()
             ):
                 return True
         return False
-    for one in rule.get("resourceRules") or ():
+    for entry in rule.get("resourceRules") or ():
         plural = f"{info.plural}/{call.subresource}" if call.subresource else info.plural
         if not (
-            _holds(one.get("verbs") or (), call.verb)
-            and _holds(one.get("apiGroups") or (), info.group)
-            and _holds(one.get("resources") or (), plural)
+            _contains(entry.get("verbs") or (), call.verb)
+            and _contains(entry.get("apiGroups") or (), info.group)
+            and _contains(entry.get("resources") or (), plural)
         ):
             continue
         if not call.namespace:
-            if one.get("clusterScope"):
+            if entry.get("clusterScope"):
                 return True
-        elif _holds(one.get("namespaces") or (), call.namespace):
+        elif _contains(entry.get("namespaces") or (), call.namespace):
             return True
     return False
 
 
-def _holds(wanted: list[str] | tuple[str, ...], value: str) -> bool:
-    return "*" in wanted or value in wanted
+def _contains(patterns: list[str] | tuple[str, ...], value: str) -> bool:
+    return "*" in patterns or value in patterns

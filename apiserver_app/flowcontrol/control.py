@@ -1,4 +1,4 @@
-"""Flow control of one API server: levels from their configuration, seats for requests.
+"""Flow control of one API server: priority levels, and seats for requests.
 
 `admit` gives a place at once while seats are free, and something to be awaited when they are not;
 `leave` gives the place back. Requests that last (exec, logs, port forwards) are not counted; a
@@ -32,14 +32,14 @@ from apiserver_app.machinery.syntax import names
 EXEMPT, CATCH_ALL = "exempt", "catch-all"
 LASTING = frozenset(("attach", "exec", "proxy", "log", "portforward"))
 KNOWN_MAX = 4096
-WAIT_SECONDS_MAX = 15.0  # a quarter of the time a request is given
+WAIT_SECONDS_MAX = 15.0  # a quarter of a request's default timeout
 SHARES_DEFAULT = 30
 QUEUES_DEFAULT, HAND_DEFAULT, LENGTH_DEFAULT = 64, 8, 50
 READS = frozenset(("get", "list", "watch"))
 
 
 class Control:
-    """Levels and schemas of one server with so many seats."""
+    """The levels and schemas of one server, and its total seats."""
 
     def __init__(self, reader: Reader, kernel: Kernel, estimator: Estimator, seats: int) -> None:
         self.levels: dict[str, Level] = {}
@@ -71,7 +71,7 @@ class Control:
         taken = level.take(flow, work, user.name, call)
         if taken is None:
             return self._wait(flow, work, user, call)
-        return Place(flow.detail if work is ONE else _told(flow, work, watches), taken)
+        return Place(flow.detail if work is ONE else _work_detail(flow, work, watches), taken)
 
     def leave(self, place: Place) -> None:
         if place.taken is not None:
@@ -85,7 +85,7 @@ class Control:
             self._adjust()
 
     def refresh(self) -> None:
-        """Follow the configuration objects, if they changed."""
+        """Rereads the configuration objects if they changed."""
         generation = (self._reader.generation(SCHEMAS), self._reader.generation(LEVELS))
         if generation != self._generation:
             self._generation = generation
@@ -104,7 +104,8 @@ class Control:
             }  # fmt: skip
             raise error from refused
         detail = {
-            **_told(flow, work, None), "position": request.position, "waited": request.waited,
+            **_work_detail(flow, work, None),
+            "position": request.position, "waited": request.waited,
         }  # fmt: skip
         if request.queue is not None:
             detail["queue"] = request.queue.index
@@ -115,81 +116,83 @@ class Control:
         info = call.info
         resource = (info.group, info.plural, call.subresource) if info else ("", call.path, "")
         key = (user.name, user.groups, call.verb, resource, bool(info), call.namespace)
-        found = self._known.get(key)
-        if found is None:
+        flow = self._known.get(key)
+        if flow is None:
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
-            found = self._known[key] = self._match(user, call)
-        return found
+            flow = self._known[key] = self._match(user, call)
+        return flow
 
     def _match(self, user: User, call: Call) -> Flow:
         schema = self.schemas.match(user, call)
-        wanted = schema["spec"]["priorityLevelConfiguration"]["name"]
-        level = self.levels[wanted]
+        level_name = schema["spec"]["priorityLevelConfiguration"]["name"]
+        level = self.levels[level_name]
         name = meta.name_of(schema)
         method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
-        told = {"ByUser": user.name, "ByNamespace": call.namespace}.get(method, "")
+        distinguisher = {"ByUser": user.name, "ByNamespace": call.namespace}.get(method, "")
         shape = level.shape
         hand: tuple[int, ...] = ()
         if shape.queues:
-            digest = hashlib.sha256(name.encode() + b"\0" + told.encode()).digest()
+            digest = hashlib.sha256(name.encode() + b"\0" + distinguisher.encode()).digest()
             hand = deal(int.from_bytes(digest[:8], "little"), shape.queues, shape.hand)
         detail: Object = {
             "word": level.name, "flowSchema": name, "priorityLevel": level.name,
         }  # fmt: skip
         if not shape.exempt:
-            detail["limit"], own = level.account.current, shape.bounds.nominal
-            if detail["limit"] != own:
-                detail["nominal"] = own
+            detail["limit"], nominal = level.account.current, shape.bounds.nominal
+            if detail["limit"] != nominal:
+                detail["nominal"] = nominal
         tally = self.tallies.setdefault((level.name, name), Tally())
-        return Flow(name, level, told, hand, tally, detail, (meta.uid_of(schema), level.uid))
+        return Flow(
+            name, level, distinguisher, hand, tally, detail, (meta.uid_of(schema), level.uid)
+        )
 
     # -- configuration --------------------------------------------------------------------------
 
     def _digest(self) -> None:
-        """Divide the server's seats among the levels, by their shares."""
+        """Divides the server's seats among the levels by their shares."""
         self._known.clear()
-        specs = {meta.name_of(one): one for one in self._reader.list(LEVELS) if _is_sound(one)}
+        specs = {meta.name_of(spec): spec for spec in self._reader.list(LEVELS) if _is_sound(spec)}
         for name in (EXEMPT, CATCH_ALL):
             specs.setdefault(name, MANDATORY[name])
         for name in sorted(set(self.levels) - set(specs)):
             if not self.levels[name].executing and not self.levels[name].waiting:
                 del self.levels[name]
-        total = sum(_shares(one) for one in specs.values())
-        for name, one in sorted(specs.items()):
-            shape = self._shape(one, total)
+        total = sum(_shares(spec) for spec in specs.values())
+        for name, spec in sorted(specs.items()):
+            shape = self._shape(spec, total)
             level = self.levels.get(name)
             if level is None:
                 level = self.levels[name] = Level(self._kernel, name, shape)
             elif level.shape != shape:
                 level.reshape(shape)
-            level.uid = meta.uid_of(one) if one["metadata"].get("uid") else ""
+            level.uid = meta.uid_of(spec) if spec["metadata"].get("uid") else ""
         self.schemas.digest(self._reader.list(SCHEMAS), specs)
         self._adjust()
 
     def _adjust(self) -> None:
-        """Let the levels lend each other what they have no use for."""
-        before = [one.account.current for one in self.levels.values()]
+        """Lets the levels borrow each other's unused seats."""
+        before = [level.account.current for level in self.levels.values()]
         self.fair_fraction = borrowing.adjust(
             {name: level.account for name, level in self.levels.items()}
         )
-        if before == [one.account.current for one in self.levels.values()]:
+        if before == [level.account.current for level in self.levels.values()]:
             return
-        self._known.clear()  # what they tell of their limits is true no more
+        self._known.clear()  # the cached flows state old limits
         for level in self.levels.values():
             level.dispatch()
 
     def _shape(self, level: Object, total: int) -> Shape:
         spec = level["spec"]
         exempt = spec.get("type") == "Exempt"
-        given = (spec.get("exempt") if exempt else spec.get("limited")) or {}
+        limits = (spec.get("exempt") if exempt else spec.get("limited")) or {}
         nominal = -(-self._seats * _shares(level) // total) if total else 1
-        lends = borrowing.percent_of(nominal, int(given.get("lendablePercent") or 0))
+        lends = borrowing.percent_of(nominal, int(limits.get("lendablePercent") or 0))
         borrows = self._seats
-        if given.get("borrowingLimitPercent") is not None:
-            borrows = borrowing.percent_of(nominal, int(given["borrowingLimitPercent"]))
+        if limits.get("borrowingLimitPercent") is not None:
+            borrows = borrowing.percent_of(nominal, int(limits["borrowingLimitPercent"]))
         bounds = Bounds(nominal, nominal - lends, nominal + borrows)
-        response = given.get("limitResponse") or {}
+        response = limits.get("limitResponse") or {}
         queuing = response.get("queuing") or {}
         if exempt or response.get("type") != "Queue":
             return Shape(bounds, exempt=exempt)
@@ -212,7 +215,7 @@ MANDATORY: dict[str, Object] = {
 
 
 def _is_sound(level: Object) -> bool:
-    """Whether the kind of level and what it is given fit together; others are passed over."""
+    """Reports whether a level's type fits its configuration; others are ignored."""
     spec = level.get("spec") or {}
     kind = spec.get("type")
     if kind == "Exempt":
@@ -225,15 +228,15 @@ def _shares(level: Object) -> int:
     if spec.get("type") == "Exempt":
         return int((spec.get("exempt") or {}).get("nominalConcurrencyShares") or 0)
     limited = spec.get("limited") or {}
-    # before 1.26 the field had another name
+    # the field's name before 1.26
     for name in ("nominalConcurrencyShares", "assuredConcurrencyShares"):
         if limited.get(name) is not None:
             return int(limited[name])
     return SHARES_DEFAULT
 
 
-def _told(flow: Flow, work: Work, watches: int | None) -> Object:
-    """What the trace is told of a request that is more than one seat for a moment."""
+def _work_detail(flow: Flow, work: Work, watches: int | None) -> Object:
+    """Returns the trace's detail of a request that takes more than one seat for a moment."""
     detail = {**flow.detail, "seats": work.seats}
     if work.extra:
         detail["afterwards"] = work.extra
@@ -243,7 +246,7 @@ def _told(flow: Flow, work: Work, watches: int | None) -> Object:
 
 
 def _patience(call: Call) -> float:
-    """A quarter of the time that the request is given, at most a quarter of a minute."""
+    """Returns how long the request may wait: a quarter of its timeout, at most 15 s."""
     text = call.param("timeout").removesuffix("s") if call.verb != "watch" else ""
     if names.is_number(text) and int(text) > 0:
         return min(int(text) / 4, WAIT_SECONDS_MAX)
@@ -251,7 +254,7 @@ def _patience(call: Call) -> float:
 
 
 class MaxInFlight:
-    """What stands here when flow control is switched off: two plain limits, one for writes."""
+    """Two plain limits, one for writes, used when priority and fairness is off."""
 
     def __init__(self, kernel: Kernel, reads: int, writes: int) -> None:
         self._flows = {
@@ -282,10 +285,10 @@ class MaxInFlight:
             place.taken.level.leave(place.taken)
 
     def refresh(self) -> None:
-        """It follows nothing."""
+        """Does nothing: there is no configuration to follow."""
 
     async def lend(self) -> None:
-        """Nobody lends."""
+        """Does nothing: plain limits do not lend."""
 
 
 def _plain_level(kernel: Kernel, name: str, limit: int) -> Level:
@@ -293,11 +296,11 @@ def _plain_level(kernel: Kernel, name: str, limit: int) -> Level:
 
 
 def build(
-    given: Flags, reader: Reader, kernel: Kernel, estimator: Estimator, *, served: bool
+    flags: Flags, reader: Reader, kernel: Kernel, estimator: Estimator, *, served: bool
 ) -> Control | MaxInFlight:
     """What --enable-priority-and-fairness and --max-*requests-inflight ask for; a version that
     serves no flow schemas has the limits alone."""
-    reads, writes = given.max_requests_inflight, given.max_mutating_requests_inflight
-    if served and given.enable_priority_and_fairness and reads + writes > 0:
+    reads, writes = flags.max_requests_inflight, flags.max_mutating_requests_inflight
+    if served and flags.enable_priority_and_fairness and reads + writes > 0:
         return Control(reader, kernel, estimator, reads + writes)
     return MaxInFlight(kernel, reads, writes)

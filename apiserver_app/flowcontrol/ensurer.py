@@ -1,8 +1,7 @@
-"""Keeps the flow schemas and priority levels that every cluster has: what is missing is made again
-within a minute.
+"""Keeps the default flow schemas and priority levels: recreates missing ones within a minute.
 
-A mandatory one always has the server's spec; a suggested one keeps what users made of it, unless
-it is annotated to follow the server, or nobody has touched it.
+A mandatory object always gets the server's spec; a suggested one keeps its users' changes, unless
+its annotation says to follow the server, or it is unchanged.
 
 Models kubernetes pkg/registry/flowcontrol/rest/storage_flowcontrol.go and
 pkg/registry/flowcontrol/ensurer/strategy.go.
@@ -28,52 +27,53 @@ AUTO_UPDATE = "apf.kubernetes.io/autoupdate-spec"
 _WORDS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
 
 
-async def keep(
-    client: Client, reader: Reader, kernel: Kernel, version: Release, epoch: int
-) -> None:
-    """Reconcile once a minute, for as long as the server runs."""
-    wanted = [
+async def run(client: Client, reader: Reader, kernel: Kernel, version: Release, epoch: int) -> None:
+    """Reconciles once a minute, for as long as the server runs."""
+    desired = [
         (resource, obj)
         for resource, _, obj in bootstrap.objects(version, epoch)
         if resource in (SCHEMAS, LEVELS)
     ]
     while True:
         await kernel.sleep(ENSURE_SECONDS, background=True)
-        for resource, obj in wanted:
+        for resource, obj in desired:
             await _ensure(client, resource, obj, reader.get(resource, "", meta.name_of(obj)))
 
 
-async def _ensure(client: Client, resource: str, wanted: Object, there: Object | None) -> None:
-    """A refusal is tried again a minute later."""
+async def _ensure(client: Client, resource: str, desired: Object, existing: Object | None) -> None:
+    """Creates or updates one object; a refusal is retried a minute later."""
     with contextlib.suppress(errors.ApiError):
-        if there is None:
-            await client.create(resource, "", wanted)
+        if existing is None:
+            await client.create(resource, "", desired)
             return
-        changed = _updated(wanted, there)
-        if changed is not there:
-            await client.update(resource, "", meta.name_of(wanted), changed)
+        changed = _updated(desired, existing)
+        if changed is not existing:
+            await client.update(resource, "", meta.name_of(desired), changed)
 
 
-def _updated(wanted: Object, there: Object) -> Object:
-    """The object as it should be; itself when it is that already."""
-    annotations = there["metadata"].get("annotations") or {}
-    said = _WORDS.get(str(annotations.get(AUTO_UPDATE, "")).lower())
-    follows = meta.name_of(wanted) in MANDATORY
+def _updated(desired: Object, existing: Object) -> Object:
+    """Returns the object as it should be; `existing` itself when it is already so."""
+    annotations = existing["metadata"].get("annotations") or {}
+    annotated = _WORDS.get(str(annotations.get(AUTO_UPDATE, "")).lower())
+    follows = meta.name_of(desired) in MANDATORY
     if not follows:
-        follows = there["metadata"].get("generation") == 1 if said is None else said
-    changed = there
-    if said is not follows:
-        noted = {**annotations, AUTO_UPDATE: "true" if follows else "false"}
-        changed = {**changed, "metadata": {**there["metadata"], "annotations": noted}}
-    if follows and not _within(wanted["spec"], there["spec"]):
-        changed = {**changed, "spec": wanted["spec"]}
+        follows = existing["metadata"].get("generation") == 1 if annotated is None else annotated
+    changed = existing
+    if annotated is not follows:
+        updated_annotations = {**annotations, AUTO_UPDATE: "true" if follows else "false"}
+        changed = {
+            **changed,
+            "metadata": {**existing["metadata"], "annotations": updated_annotations},
+        }
+    if follows and not _within(desired["spec"], existing["spec"]):
+        changed = {**changed, "spec": desired["spec"]}
     return changed
 
 
-def _within(wanted: object, there: object) -> bool:
-    """Whether all that is wanted is there; what defaults added makes no difference."""
-    if isinstance(wanted, dict) and isinstance(there, dict):
-        return all(_within(value, there.get(name)) for name, value in wanted.items())
-    if isinstance(wanted, list | tuple) and isinstance(there, list | tuple):
-        return len(wanted) == len(there) and all(map(_within, wanted, there))
-    return wanted == there
+def _within(desired: object, existing: object) -> bool:
+    """Reports whether `desired` is contained in `existing`, ignoring added defaults."""
+    if isinstance(desired, dict) and isinstance(existing, dict):
+        return all(_within(value, existing.get(name)) for name, value in desired.items())
+    if isinstance(desired, list | tuple) and isinstance(existing, list | tuple):
+        return len(desired) == len(existing) and all(map(_within, desired, existing))
+    return desired == existing

@@ -1,10 +1,10 @@
-"""One priority level: its seats, and the queues of those who wait for one.
+"""A priority level: its seats, and the queues of requests that wait for them.
 
-A request takes as many seats as it is wide and gives them back when it is answered, or when the
-watches that heard of it are done. It belongs to one of the queues that its flow was dealt (shuffle
-sharding), the one with the least to do; it is refused when that one is full. A free seat goes to
-the queue whose oldest request would be finished first in a fair world (fair queuing). How many
-seats there are follows from what the levels lend each other.
+A request takes as many seats as its width and gives them back when it is answered, or when the
+watches that get its event are served. It joins the least loaded of the queues that its flow was
+dealt (shuffle sharding), and is refused when that queue is full. A free seat goes to the queue
+whose oldest request would finish first under fair queuing. The number of seats depends on borrowing
+between levels.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go
 and pkg/util/shufflesharding/shufflesharding.go.
@@ -28,7 +28,7 @@ MESSAGE = "Too many requests, please try again later."
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """What all requests of one sort share: their schema, who is told apart, and their queues."""
+    """What all requests of one flow share: schema, distinguisher, and queues."""
 
     schema: str
     level: Level
@@ -44,15 +44,15 @@ class Queue:
     index: int = 0
     waiting: deque[Request] = field(default_factory=deque)
     executing: int = 0
-    seats: int = 0  # of those who are served
+    seats: int = 0  # of executing requests
     waiting_seats: int = 0
-    work: float = 0.0  # of those who wait, in seat-seconds
+    work: float = 0.0  # of waiting requests, in seat-seconds
     next_dispatch: float = 0.0  # seat-seconds
 
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One that is served or waits. Its seats are given back by `Level.leave`."""
+    """An executing or waiting request. `Level.leave` gives its seats back."""
 
     level: Level
     flow: Flow
@@ -61,17 +61,17 @@ class Request:
     call: Any
     seats: int
     arrived: int  # µs
-    progress: float = 0.0  # how far the level was when it came
+    progress: float = 0.0  # the level's virtual time at arrival
     queue: Queue | None = None
-    position: int = 0  # in its queue when it came, from 1
-    since: int = 0  # that it is served, µs
+    position: int = 0  # in its queue at arrival, from 1
+    since: int = 0  # start of execution, µs
     waited: int = 0  # µs
-    signal: Signal | None = None  # of one that waits
+    signal: Signal | None = None  # while it waits
     granted: bool = False
 
 
 class Refused(Exception):
-    """There is no seat and no place to wait; `why` is the metric's word for it."""
+    """No seat is free and no queue has room; `why` is the metric's reason."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -80,7 +80,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a level is configured. `queues` is 0 where who finds no seat is refused."""
+    """A level's configuration. Without `queues` a request that finds no seat is refused."""
 
     bounds: Bounds
     queues: int = 0
@@ -90,7 +90,7 @@ class Shape:
 
     @property
     def widest(self) -> int:
-        """How many seats one request may take."""
+        """Returns how many seats one request may take."""
         own = self.bounds.nominal
         if not self.queues:
             return WIDEST
@@ -110,17 +110,17 @@ class Level:
         self.dispatched = self.rejected = self.timed_out = self.cancelled = 0
         self.queues = [Queue(index) for index in range(shape.queues)]
         self.served: dict[Request, None] = {}
-        self.progress = 0.0  # virtual time: seat-seconds that each queue with work has got
+        self.progress = 0.0  # virtual time: seat-seconds served per active queue
         self.latest_dispatch = self.latest_start = 0.0
         self._kernel = kernel
-        self._dealt = 0  # how many were put into a queue
-        self._next = 0  # where the search for the next queue begins
+        self._dealt = 0  # requests queued so far
+        self._next = 0  # where the round robin starts
         self._active = 0  # queues with work
         self._synced = kernel.now
         self._backoff = Backoff()
 
     def reshape(self, shape: Shape) -> None:
-        """Take on another configuration; nobody who waits loses the place."""
+        """Takes another configuration; waiting requests keep their places."""
         self.shape = shape
         self.account.bounds = shape.bounds
         while len(self.queues) < shape.queues:
@@ -130,7 +130,7 @@ class Level:
         self.dispatch()
 
     def take(self, flow: Flow, work: Work, user: str, call: Any) -> Request | None:
-        """The seats for it, when that many are free now and nobody waits."""
+        """Returns a request with its seats when enough are free and none waits, else None."""
         seats = work.seats
         if self.waiting or not self._fits(seats):
             return None
@@ -144,7 +144,7 @@ class Level:
     async def wait(
         self, flow: Flow, work: Work, user: str, call: Any, seconds_max: float
     ) -> Request:
-        """Stand in a queue until there are seats. Raises Refused."""
+        """Queues a request until it has seats. Raises Refused."""
         if not self.shape.queues:
             self.rejected += 1
             raise Refused("concurrency-limit")
@@ -162,7 +162,7 @@ class Level:
             await request.signal.wait(seconds_max)
             entered = request.granted
         finally:
-            if not entered:  # in vain, or whoever asked has gone away
+            if not entered:  # timed out, or the client disconnected
                 self._abandon(request, queue)
             flow.tally.waited[entered].add((kernel.now - request.arrived) / SECOND)
         if not entered:
@@ -172,7 +172,7 @@ class Level:
         return request
 
     def leave(self, request: Request) -> None:
-        """It was answered: its seats go to whoever is next, perhaps after a while."""
+        """Ends an answered request: its seats become free, perhaps after a delay."""
         queue, now = request.queue, self._kernel.now
         if queue is not None:
             self._sync()
@@ -183,7 +183,7 @@ class Level:
         lasted = (now - request.since) / SECOND
         watches = request.call is not None and request.call.verb == "watch"
         (tally.watched if watches else tally.served).add(lasted)
-        request.call = None  # which holds the request
+        request.call = None  # it references the request
         if queue is not None:
             queue.executing -= 1
             if not queue.executing and not queue.waiting:
@@ -196,12 +196,12 @@ class Level:
             self._release(request)
 
     def refused(self) -> errors.ApiError:
-        """The answer to who was refused just now."""
+        """Returns the error for a request refused now."""
         self._backoff.record(self._kernel.now // SECOND)
         return errors.plain(429, "TooManyRequests", MESSAGE, self._backoff.seconds)
 
     def dispatch(self) -> None:
-        """Give free seats to those who wait, the next in fairness first."""
+        """Gives free seats to waiting requests, fairest queue first."""
         while self.waiting and self.seats < self.account.current:
             queue = self._fairest()
             if queue is None:
@@ -219,7 +219,7 @@ class Level:
     # -- inside ---------------------------------------------------------------------------------
 
     def _linger(self, request: Request) -> None:
-        """The watches that heard of it are done."""
+        """Frees the seats after the watches that got the event are served."""
         self._sync()
         self._release(request)
 
@@ -234,7 +234,7 @@ class Level:
             self.dispatch()
 
     def _enter(self, request: Request) -> Queue:
-        """Find its queue."""
+        """Chooses its queue."""
         self._sync()
         request.progress = self.progress
         queue = request.queue = self.queues[self._choose(request.flow.hand)]
@@ -309,14 +309,14 @@ class Level:
         return min(turned, key=lambda index: self.queues[index].work)
 
     def _sync(self) -> None:
-        """Advance the level's virtual time by what its queues did since the last look."""
+        """Advances the level's virtual time by the work served since the last call."""
         now = self._kernel.now
         if now == self._synced:
             return
-        passed, self._synced = now - self._synced, now
+        elapsed, self._synced = now - self._synced, now
         if self._active:
-            asked = min(self.seats + self.waiting_seats, self.account.current)
-            self.progress += asked / self._active * passed / SECOND
+            demanded = min(self.seats + self.waiting_seats, self.account.current)
+            self.progress += demanded / self._active * elapsed / SECOND
 
     def _fits(self, seats: int) -> bool:
         if self.shape.exempt:
@@ -327,7 +327,7 @@ class Level:
         return self.seats + seats <= limit or (seats > limit and not self.executing)
 
     def _fairest(self) -> Queue | None:
-        """The queue whose oldest request would finish first; round robin among equals."""
+        """Returns the queue whose oldest request would finish first; round robin among equals."""
         best: Queue | None = None
         finish = 0.0
         count = len(self.queues)
@@ -342,13 +342,13 @@ class Level:
 
 
 def _bound(queue: Queue) -> None:
-    """No queue may save up for later what it did not ask for."""
+    """Keeps a queue from accumulating credit while it is idle."""
     if queue.waiting:
         queue.next_dispatch = max(queue.next_dispatch, queue.waiting[0].progress)
 
 
 def deal(value: int, deck: int, hand: int) -> tuple[int, ...]:
-    """The queues of a flow: `hand` different ones of `deck`, by its hash."""
+    """Returns a flow's queues: `hand` different ones of `deck`, by its hash."""
     rests = []
     for index in range(hand):
         value, rest = divmod(value, deck - index)
@@ -364,7 +364,7 @@ def deal(value: int, deck: int, hand: int) -> tuple[int, ...]:
 
 
 class Backoff:
-    """How long the refused are told to stay away: longer while many are, by the second.
+    """Computes Retry-After of refusals: it grows while many requests are refused.
 
     Models staging/src/k8s.io/apiserver/pkg/util/flowcontrol/dropped_requests_tracker.go.
     """
@@ -384,10 +384,12 @@ class Backoff:
             return
         self._history.append((self._current, self._count))
         keep = min(2 * self.seconds, self.MAX)
-        self._history = [one for one in self._history if self._current - one[0] <= keep]
+        self._history = [entry for entry in self._history if self._current - entry[0] <= keep]
         self._current, self._count = second, 1
         dropped = sum(
-            count for at, count in self._history if second - at <= self.seconds and at < second
+            count
+            for time, count in self._history
+            if second - time <= self.seconds and time < second
         )
         if second - self._updated >= self.seconds and dropped >= 3 * self.seconds:
             self.seconds = min(self.seconds * 2, self.MAX)

@@ -1,4 +1,4 @@
-"""What flow control counts for /metrics, by flow schema.
+"""Flow control's metrics, by flow schema.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/metrics/metrics.go.
 """
@@ -14,7 +14,7 @@ WIDTHS = (1.0, 2.0, 4.0, 10.0)
 
 
 class Tally:
-    """Of the requests of one flow schema on one level."""
+    """Counts the requests of one flow schema on one level."""
 
     __slots__ = (
         "dispatched", "lengths", "narrow", "passed", "rejected", "served", "serving",
@@ -27,20 +27,20 @@ class Tally:
         self.narrow = 0  # requests of one seat
         self.passed = 0  # through an empty queue, without waiting
         self.serving = self.serving_seats = self.waiting = self.waiting_seats = 0
-        self.rejected: dict[str, int] = {}  # by why
+        self.rejected: dict[str, int] = {}  # by reason
         self.waited = {True: Histogram(SECONDS), False: Histogram(SECONDS)}  # by success
         self.served = Histogram(SECONDS)
-        self.watched = Histogram(SECONDS)  # the beginnings of watches
-        self.lengths = Histogram(LENGTHS)  # of the queue, with the request in it
+        self.watched = Histogram(SECONDS)  # the initialization of watches
+        self.lengths = Histogram(LENGTHS)  # of the queue, including the request
         self.watches = Histogram(WATCHES)
         self.widths = Histogram(WIDTHS)
 
-    def refused(self, why: str) -> None:
-        self.rejected[why] = self.rejected.get(why, 0) + 1
+    def refused(self, reason: str) -> None:
+        self.rejected[reason] = self.rejected.get(reason, 0) + 1
 
     @property
     def all_waits(self) -> Histogram:
-        """The waits of those who were served, with those of nothing at all."""
+        """Returns the waits of executed requests, including zero waits."""
         return _with(self.waited[True], 0.0, self.passed)
 
     @property
@@ -52,8 +52,8 @@ class Tally:
         return _with(self.lengths, 1.0, self.passed)
 
 
-def _with(one: Histogram, value: float, times: int) -> Histogram:
-    out = Histogram(one.bounds)
+def _with(histogram: Histogram, value: float, times: int) -> Histogram:
+    out = Histogram(histogram.bounds)
     out.add(value, times)
-    out.merge(one)
+    out.merge(histogram)
     return out

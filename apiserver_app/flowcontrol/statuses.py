@@ -1,4 +1,4 @@
-"""Keeps the condition of every FlowSchema: whether the priority level that it names is there.
+"""Sets the Dangling condition of every FlowSchema: whether its priority level exists.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/apf_controller.go
 (presyncFlowSchemaStatus).
@@ -16,11 +16,11 @@ from apiserver_app.machinery.reader import Reader
 
 FOLLOWED = (SCHEMAS, LEVELS)
 AGENT = "api-priority-and-fairness-config-consumer-v1"
-_SAID = "This FlowSchema references the PriorityLevelConfiguration object named "
+_MESSAGE = "This FlowSchema references the PriorityLevelConfiguration object named "
 
 
 async def follow(resource: str, client: Client, reader: Reader, now: Callable[[], int]) -> None:
-    """Reconcile whenever a schema, or a level, changes; both kinds are followed, each by one."""
+    """Reconciles whenever a schema or a level changes; each kind has its own watch."""
     watch = await client.watch(resource)
     await reconcile(client, reader, now)
     while await watch.next() is not None:
@@ -29,24 +29,24 @@ async def follow(resource: str, client: Client, reader: Reader, now: Callable[[]
 
 async def reconcile(client: Client, reader: Reader, now: Callable[[], int]) -> None:
     for schema in list(reader.list(SCHEMAS)):
-        wanted = _condition(schema, reader)
+        desired = _condition(schema, reader)
         status = schema.get("status") or {}
-        had = conditions.find(status, "Dangling") or {}
-        if all(had.get(name) == value for name, value in wanted.items()):
+        current = conditions.find(status, "Dangling") or {}
+        if all(current.get(name) == value for name, value in desired.items()):
             continue
-        wanted["lastTransitionTime"] = meta.rfc3339(now())
-        changed = {**schema, "status": conditions.put(status, wanted)}
-        with errors.ignoring("Conflict", "NotFound"):  # its change comes by the watch
+        desired["lastTransitionTime"] = meta.rfc3339(now())
+        changed = {**schema, "status": conditions.put(status, desired)}
+        with errors.ignoring("Conflict", "NotFound"):  # the watch brings its change
             await client.update(SCHEMAS, "", meta.name_of(schema), changed, subresource="status")
 
 
 def _condition(schema: Object, reader: Reader) -> Object:
     level = level_of(schema)
-    there = reader.get(LEVELS, "", level) is not None
-    end = "and it exists" if there else "but there is no such object"
+    exists = reader.get(LEVELS, "", level) is not None
+    ending = "and it exists" if exists else "but there is no such object"
     return {
         "type": "Dangling",
-        "status": "False" if there else "True",
-        "reason": "Found" if there else "NotFound",
-        "message": f'{_SAID}"{level}" {end}',
+        "status": "False" if exists else "True",
+        "reason": "Found" if exists else "NotFound",
+        "message": f'{_MESSAGE}"{level}" {ending}',
     }

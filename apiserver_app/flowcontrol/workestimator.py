@@ -1,5 +1,5 @@
-"""How much work a request is: how many seats it takes while it is served, and for how long the
-watches that hear of it keep some of them busy.
+"""Estimates a request's work: its seats while it executes, and how long watches that get its event
+occupy seats afterwards.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/request/{width,
 list_work_estimator,mutating_work_estimator,config}.go and pkg/util/flowcontrol/watch_tracker.go.
@@ -20,15 +20,15 @@ from apiserver_app.machinery.syntax import names
 WIDEST = 10
 OBJECTS_PER_SEAT = 100
 WATCHES_PER_SEAT = 10
-EVENT_MICROS = 5000  # that one group of watches is busy with an event
-SERVICE_SECONDS = 0.003  # what a request is taken to last until it has
+EVENT_MICROS = 5000  # per event and group of watches
+SERVICE_SECONDS = 0.003  # the assumed duration of a request
 _CHANGES = frozenset(("create", "update", "patch", "delete"))
-_SNAPSHOTLESS = Release(33)  # snapshots of the cache are not thought of
+_SNAPSHOTLESS = Release(33)  # estimates as if the cache had no snapshots
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`initial` seats while it is served; `final` ones for `extra` µs after it was answered."""
+    """`initial` seats while it executes; `final` seats for `extra` µs after its answer."""
 
     initial: int = 1
     final: int = 0
@@ -47,8 +47,8 @@ ONE = Work()
 
 
 class Estimator:
-    """`objects` says how many of a resource there are, `watches` how many hear of a change to
-    (resource, namespace, name)."""
+    """`objects` returns the number of objects of a resource, `watches` the number of watchers of a
+    change to (resource, namespace, name)."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Estimator:
         self._lists_in_watches = version.has("WatchList")
 
     def of(self, call: Call, widest: int) -> tuple[Work, int | None]:
-        """The work, and of a change how many watches hear of it."""
+        """Returns the work, and for a change the number of watchers."""
         info, verb = call.info, call.verb
         if info is None:
             return ONE, None
@@ -70,7 +70,7 @@ class Estimator:
             if call.subresource == "token" and info.plural == "serviceaccounts":
                 return ONE, None
             count = self._watches(info, call.namespace, call.name)
-            return (ONE if count < WATCHES_PER_SEAT else _heard(count, widest)), count
+            return (ONE if count < WATCHES_PER_SEAT else _watch_work(count, widest)), count
         if verb == "list" or (verb == "watch" and self._lists_in_watches):
             return self._list(call, info, widest), None
         return ONE, None
@@ -93,8 +93,8 @@ class Estimator:
         return Work(min(seats, widest)) if seats > 1 else ONE
 
 
-def _heard(count: int, widest: int) -> Work:
-    """The same area, narrower and longer, when it would be too wide."""
-    wanted = -(-count // WATCHES_PER_SEAT)
-    final = min(wanted, widest)
-    return Work(1, final, wanted * EVENT_MICROS // final)
+def _watch_work(count: int, widest: int) -> Work:
+    """Returns the watchers' work: the same area, narrower and longer, when too wide."""
+    seats = -(-count // WATCHES_PER_SEAT)
+    final = min(seats, widest)
+    return Work(1, final, seats * EVENT_MICROS // final)

@@ -33,7 +33,7 @@ class Audit(Gate):
         log = self._audit
         if log is not None:
             finding, request.audit = begin(log, request, known=True, now=self._kernel.now)
-            detail = auditor.told(finding, request.audit_id)
+            detail = auditor.detail(finding, request.audit_id)
             if request.audit is not None:
                 request.audit.received()
         if request.traced:

@@ -1,1 +1,1 @@
-"""The wire formats of the Kubernetes API: what a request line means, what an answer looks like."""
+"""The wire formats of the Kubernetes API: request lines, content negotiation and responses."""

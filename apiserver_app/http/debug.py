@@ -1,6 +1,6 @@
-"""/debug: who is served and who waits in flow control, and the profiler's index.
+"""/debug: executing and waiting requests of flow control, and the profiler's index.
 
-There is no Go runtime whose profiles could be served: the index says so, and the rest is not found.
+There is no Go runtime to profile: the index says so, and the profiles answer 404.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/apf_controller_debug.go and
 pkg/server/routes/{profiling,flags}.go.
@@ -38,16 +38,16 @@ _DETAILS = (
 
 
 def dump(cluster: ClusterContext, name: str, *, details: bool) -> str | None:
-    """One of the three tables; None when there is none of that name."""
+    """Returns one of the three tables; None for an unknown name."""
     cluster.flow.refresh()
-    levels: list[Any] = [one for _, one in sorted(cluster.flow.levels.items())]
+    levels: list[Any] = [level for _, level in sorted(cluster.flow.levels.items())]
     if name == "dump_priority_levels":
         return _table(_LEVELS, map(_level, levels))
     if name == "dump_queues":
-        return _table(_QUEUES, (row for one in levels for row in _queues(one)))
+        return _table(_QUEUES, (row for level in levels for row in _queues(level)))
     if name == "dump_requests":
         heads = (*_REQUESTS, *_DETAILS) if details else _REQUESTS
-        return _table(heads, (row for one in levels for row in _requests(one, details)))
+        return _table(heads, (row for level in levels for row in _requests(level, details)))
     return None
 
 
@@ -62,7 +62,7 @@ def _level(level: Any) -> Sequence[object]:
 
 def _queues(level: Any) -> Iterable[Sequence[object]]:
     for queue in level.queues:
-        initial = sum(one.work.initial for one in queue.waiting)
+        initial = sum(request.work.initial for request in queue.waiting)
         yield (
             level.name, queue.index, len(queue.waiting), queue.executing, queue.seats,
             f"{queue.next_dispatch:.8f}ss", initial, queue.waiting_seats, f"{queue.work:.8f}ss",
@@ -71,32 +71,33 @@ def _queues(level: Any) -> Iterable[Sequence[object]]:
 
 def _requests(level: Any, details: bool) -> Iterable[Sequence[object]]:
     for queue in level.queues:
-        for place, one in enumerate(queue.waiting):
-            yield _request(one, place, details)
-        for one in level.served:
-            if one.queue is queue:
-                yield _request(one, -1, details)
-    for one in level.served:
-        if one.queue is None:
-            yield _request(one, -1, details)
+        for position, request in enumerate(queue.waiting):
+            yield _request(request, position, details)
+        for request in level.served:
+            if request.queue is queue:
+                yield _request(request, -1, details)
+    for request in level.served:
+        if request.queue is None:
+            yield _request(request, -1, details)
 
 
-def _request(one: Any, place: int, details: bool) -> Sequence[object]:
-    started = meta.rfc3339_micro(one.since) if one.since else "0001-01-01T00:00:00Z"
+def _request(request: Any, position: int, details: bool) -> Sequence[object]:
+    started = meta.rfc3339_micro(request.since) if request.since else "0001-01-01T00:00:00Z"
     row = (
-        one.level.name, one.flow.schema, -1 if one.queue is None else one.queue.index, place,
-        one.flow.distinguisher, meta.rfc3339_micro(one.arrived), one.work.initial,
-        one.work.final, goduration.text(one.work.extra * goduration.MICROSECOND), started,
+        request.level.name, request.flow.schema,
+        -1 if request.queue is None else request.queue.index, position,
+        request.flow.distinguisher, meta.rfc3339_micro(request.arrived), request.work.initial,
+        request.work.final, goduration.text(request.work.extra * goduration.MICROSECOND), started,
     )  # fmt: skip
     if not details:
         return row
-    call = one.call
+    call = request.call
     group, version, plural = call.asked
     if call.info is not None:
         group, version, plural = call.info.group, call.info.version, call.info.plural
     served = f"{group}/{version}" if group else version
     return (
-        *row, one.user, call.verb, call.path, call.namespace, call.name, served, plural,
+        *row, request.user, call.verb, call.path, call.namespace, call.name, served, plural,
         call.subresource,
     )  # fmt: skip
 
@@ -106,7 +107,7 @@ def _bool(value: bool) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Columns as Go's tabwriter aligns them; each but the last ends in a comma."""
+    """Aligns columns as Go's tabwriter does; each but the last ends in a comma."""
     lines = [[str(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(len(line[index]) for line in lines) + 2 for index in range(len(heads))]
     return "".join(

@@ -1,8 +1,8 @@
-"""What the server serves, as clients ask for it: plain and aggregated discovery, `/version`, `/`.
+"""Discovery: plain and aggregated documents, `/version` and `/`.
 
-Documents are built when first asked for, as JSON, YAML or protobuf, and kept as bytes until what is
-served changes. A client that asks for an aggregated version other than those served gets the plain
-document, never another version.
+Documents are built at the first request, as JSON, YAML or protobuf, and cached as bytes until the
+served resources change. A client that asks for an aggregated version that is not served gets the
+plain document, never another version.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/discovery (root.go, group.go,
 version.go, aggregated/) and pkg/server/routes/version.go.
@@ -33,14 +33,14 @@ _ROOT_PATHS = (
 
 
 class Document(NamedTuple):
-    """A document that is served as it is. `etag` is empty when it has none."""
+    """A serialized document. `etag` may be empty."""
 
     content_type: str
     body: bytes
     etag: str = ""
 
     def answer(self, if_none_match: str = "") -> tuple[int, list[tuple[str, str]], bytes]:
-        """Code, headers and body; 304 without a body for a client that has it already."""
+        """Returns code, headers and body; 304 without a body when the client's copy is current."""
         if not self.etag:
             return 200, [("Content-Type", self.content_type)], self.body
         headers = [("Etag", self.etag), ("Vary", "Accept"), ("Cache-Control", "public")]
@@ -50,8 +50,8 @@ class Document(NamedTuple):
 
 
 class Discovery:
-    """The documents of one server. `address` is the host:port it tells clients it has; without
-    `services` it knows of nothing but its own resources."""
+    """The documents of one server. `address` is the host:port it advertises; without `services` it
+    serves only its own resources."""
 
     def __init__(
         self,
@@ -67,28 +67,28 @@ class Discovery:
         self._generation = (-1, -1)
 
     def document(self, path: str, accept: str = "", *, pretty: bool = False) -> Document | None:
-        """The document at a path, or nothing when there is none; 406 when it cannot be sent in
-        any form that is asked for. `pretty` for people."""
+        """Returns the document at a path, None when there is none; 406 when no accepted form can be
+        sent. `pretty` indents it."""
         if self._generation != self._now():
             self._forget()
         path = "/" + path.strip("/")
         accepted: Accepted | None = Accepted(pretty=True)
         if path.startswith("/api"):
             whole = negotiation.discovery(accept) if path in ("/api", "/apis") else None
-            accepted = whole or negotiation.plainly(accept)
+            accepted = whole or negotiation.negotiate_unconverted(accept)
             if accepted is not None and pretty:
                 accepted = accepted._replace(pretty=True)
         elif path not in ("/", "/version"):
             return None
-        found = self._built.get((path, accepted))
-        if found is None:
-            found = self._build(path, accepted)
-            if found is not None:
-                self._built[path, accepted] = found
-        return found
+        document = self._built.get((path, accepted))
+        if document is None:
+            document = self._build(path, accepted)
+            if document is not None:
+                self._built[path, accepted] = document
+        return document
 
     def _forget(self) -> None:
-        """What is served has changed."""
+        """Drops the cached documents after the served resources changed."""
         self._generation = self._now()
         self._built.clear()
         self._groups = {}
@@ -129,13 +129,13 @@ class Discovery:
                     ],
                 }
             case ["apis"]:
-                groups = [_group(name, found) for name, found in self._groups.items() if name]
+                groups = [_group(name, versions) for name, versions in self._groups.items() if name]
                 return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
             case ["api", version] if version in self._groups[""]:
                 return self._resource_list("", version)
             case ["apis", group] if group in self._groups:
-                found = _group(group, self._groups[group])
-                return {"kind": "APIGroup", "apiVersion": "v1", **found}
+                listed = _group(group, self._groups[group])
+                return {"kind": "APIGroup", "apiVersion": "v1", **listed}
             case ["apis", group, version] if version in self._groups.get(group, ()):
                 return self._resource_list(group, version)
         return None
@@ -146,17 +146,17 @@ class Discovery:
                 yield info
 
     def _resource_list(self, group: str, version: str) -> Object:
-        found: list[Object] = []
+        resources: list[Object] = []
         for info in self._of(group, version):
-            found.append(self._resource(info))
+            resources.append(self._resource(info))
             for sub in self._resources.subresources(info):
-                found.append(_subresource(info, sub))
-        found.sort(key=lambda resource: str(resource["name"]))
+                resources.append(_subresource(info, sub))
+        resources.sort(key=lambda resource: str(resource["name"]))
         head: Object = {"kind": "APIResourceList"}
         if group:
             head["apiVersion"] = "v1"
         group_version = f"{group}/{version}" if group else version
-        return {**head, "groupVersion": group_version, "resources": found}
+        return {**head, "groupVersion": group_version, "resources": resources}
 
     def _resource(self, info: ResourceInfo) -> Object:
         out: Object = {
@@ -195,13 +195,15 @@ class Discovery:
     def _aggregated_version(self, group: str, version: str) -> Object:
         remote = self._services.remote.get((group, version)) if self._services else None
         if remote is None or self._services is None:
-            found = [self._aggregated_resource(info) for info in self._of(group, version)]
-            return {"version": version, "resources": found, "freshness": "Current"}
-        said = self._services.found.get(remote.name)
+            resources = [self._aggregated_resource(info) for info in self._of(group, version)]
+            return {"version": version, "resources": resources, "freshness": "Current"}
+        discovered = self._services.found.get(remote.name)
         return {
             "version": version,
-            "resources": _aggregated_remote(group, version, said.resources) if said else [],
-            "freshness": "Current" if said and remote.available else "Stale",
+            "resources": _aggregated_remote(group, version, discovered.resources)
+            if discovered
+            else [],
+            "freshness": "Current" if discovered and remote.available else "Stale",
         }
 
     def _aggregated_resource(self, info: ResourceInfo) -> Object:
@@ -216,7 +218,7 @@ class Discovery:
             out["shortNames"] = info.short_names
         if info.categories:
             out["categories"] = info.categories
-        found = [
+        subresources = [
             {
                 "subresource": sub.name,
                 "responseKind": _kind(sub.group, sub.version, sub.kind),
@@ -224,8 +226,8 @@ class Discovery:
             }
             for sub in self._resources.subresources(info)
         ]
-        if found:
-            out["subresources"] = found
+        if subresources:
+            out["subresources"] = subresources
         return out
 
     def _paths(self) -> list[str]:
@@ -236,28 +238,34 @@ class Discovery:
         return sorted(set(paths))
 
 
-def _aggregated_remote(group: str, version: str, listed: Iterable[Object]) -> list[Object]:
-    """What another server lists, in the form of aggregated discovery."""
-    out: dict[str, Object] = {}
-    for one in listed:
-        name, _, sub = str(one["name"]).partition("/")
-        kind = _kind(one.get("group") or group, one.get("version") or version, one.get("kind", ""))
-        verbs = one.get("verbs") or []
+def _aggregated_remote(group: str, version: str, resources: Iterable[Object]) -> list[Object]:
+    """Converts another server's resource list to aggregated discovery."""
+    by_name: dict[str, Object] = {}
+    for resource in resources:
+        name, _, sub = str(resource["name"]).partition("/")
+        kind = _kind(
+            resource.get("group") or group,
+            resource.get("version") or version,
+            resource.get("kind", ""),
+        )
+        verbs = resource.get("verbs") or []
         if sub:
-            parent = out.setdefault(name, {"resource": name})
+            parent = by_name.setdefault(name, {"resource": name})
             entry = {"subresource": sub, "responseKind": kind, "verbs": verbs}
             parent.setdefault("subresources", []).append(entry)
             continue
-        found = {
+        described = {
             "resource": name,
             "responseKind": kind,
-            "scope": "Namespaced" if one.get("namespaced") else "Cluster",
-            "singularResource": one.get("singularName", ""),
+            "scope": "Namespaced" if resource.get("namespaced") else "Cluster",
+            "singularResource": resource.get("singularName", ""),
             "verbs": verbs,
         }
-        found |= {key: one[key] for key in ("shortNames", "categories") if one.get(key)}
-        out[name] = found | out.get(name, {})
-    return list(out.values())
+        described |= {
+            key: resource[key] for key in ("shortNames", "categories") if resource.get(key)
+        }
+        by_name[name] = described | by_name.get(name, {})
+    return list(by_name.values())
 
 
 def version_info(version: Release) -> Object:
@@ -285,13 +293,13 @@ def version_info(version: Release) -> Object:
 
 
 def _commit_of(release: str) -> str:
-    """A commit's form, the same for the same release."""
+    """Derives a commit hash from the release."""
     return hashlib.sha1(release.encode(), usedforsecurity=False).hexdigest()
 
 
 def _group(name: str, versions: list[str]) -> Object:
-    found = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
-    return {"name": name, "versions": found, "preferredVersion": found[0]}
+    entries = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": entries, "preferredVersion": entries[0]}
 
 
 def _subresource(info: ResourceInfo, sub: kinds.SubresourceInfo) -> Object:

@@ -1,6 +1,6 @@
-"""Objects, lists and watch events as bytes. Stored bytes are spliced in, never decoded again.
+"""Serializes objects, lists and watch events. Stored bytes are spliced in, never decoded.
 
-A document of JSON is compact, with a newline behind it, as Go's encoder leaves it.
+JSON documents are compact and end in a newline, as Go's encoder writes them.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json and
 apiserver/pkg/endpoints/handlers/watch.go.
@@ -27,7 +27,7 @@ _GO_ESCAPES = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
 
 
 def negotiated(obj: Object, accepted: Accepted) -> bytes:
-    """One object in the form that was agreed on."""
+    """Serializes an object in the negotiated form."""
     if accepted.is_protobuf:
         return protoencode.encode(obj)
     if accepted.is_yaml:
@@ -36,22 +36,22 @@ def negotiated(obj: Object, accepted: Accepted) -> bytes:
 
 
 def document(obj: Any) -> bytes:
-    """One object as compact JSON and a newline."""
+    """Serializes an object as compact JSON and a newline."""
     return go_escaped(orjson.dumps(obj)) + b"\n"
 
 
 def stored(value: bytes) -> bytes:
-    """An object from its stored bytes."""
+    """Returns an object from its stored bytes."""
     return go_escaped(value) + b"\n"
 
 
 def pretty(value: bytes) -> bytes:
-    """The same document indented by two spaces, for people; no newline behind it, as upstream."""
+    """Indents a document by two spaces; without a newline at its end, as upstream."""
     return go_escaped(orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2))
 
 
 def as_yaml(obj: Any) -> bytes:
-    """The object as YAML with sorted keys."""
+    """Serializes an object as YAML with sorted keys."""
     text: str = yaml.dump(
         obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True,
         width=_YAML_WIDTH,
@@ -67,7 +67,7 @@ def list_document(
     continue_token: str = "",
     remaining: int | None = None,
 ) -> bytes:
-    """A list whose items are stored bytes. `kind` is the list's, `PodList`."""
+    """Serializes a list of stored bytes. `kind` is the list's, as in `PodList`."""
     metadata = list_metadata(resource_version, continue_token, remaining)
     head = orjson.dumps({"kind": kind, "apiVersion": api_version, "metadata": metadata})
     body = b",".join(items)
@@ -82,7 +82,8 @@ def custom_list(
     continue_token: str,
     remaining: int | None,
 ) -> bytes:
-    """A list of custom resources: a map, which Go writes sorted; its items keep their kind."""
+    """Serializes a list of custom resources: a map, which Go writes sorted; items keep their
+    kind."""
     metadata: Object = {"continue": continue_token}
     if remaining:
         metadata["remainingItemCount"] = remaining
@@ -95,7 +96,7 @@ def custom_list(
 def list_metadata(
     resource_version: str, continue_token: str = "", remaining: int | None = None
 ) -> Object:
-    """The metadata of a list in upstream's field order."""
+    """Returns a list's metadata in upstream's field order."""
     metadata: Object = {"resourceVersion": resource_version}
     if continue_token:
         metadata["continue"] = continue_token
@@ -105,21 +106,21 @@ def list_metadata(
 
 
 def watch_line(kind: str, value: bytes) -> bytes:
-    """One event of a watch; `value` is the object's bytes."""
+    """Serializes a watch event; `value` is the object's bytes."""
     return b"".join((_TYPES[kind], go_escaped(value), b"}\n"))
 
 
 def watch_event(kind: str, obj: Object, accepted: Accepted) -> bytes:
-    """One event of a watch, in the form that was agreed on."""
+    """Serializes a watch event in the negotiated form."""
     if accepted.is_protobuf:
         return protoencode.watch_event(kind, protoencode.encode(obj))
     return watch_line(kind, orjson.dumps(obj))
 
 
-def bookmarked(
+def bookmark_object(
     kind: str, api_version: str, resource_version: str, initial_end: bool = False
 ) -> Object:
-    """The object of a BOOKMARK event."""
+    """Returns the object of a BOOKMARK event."""
     metadata: Object = {"resourceVersion": resource_version, "creationTimestamp": None}
     if initial_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
@@ -127,18 +128,18 @@ def bookmarked(
 
 
 def go_escaped(value: bytes) -> bytes:
-    """JSON with `<`, `>` and `&` written as Go's encoder writes them."""
+    """Escapes `<`, `>` and `&` as Go's JSON encoder does."""
     for char, escape in _GO_ESCAPES:
         if char in value:
             value = value.replace(char, escape)
-    if b"\xe2" in value:  # one byte is found many times faster than two
+    if b"\xe2" in value:  # searching one byte is many times faster than two
         value = value.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return value
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Writes shared parts out in full: an answer has no anchors. What a reader would take for a
-    number or the like is quoted."""
+    """Writes repeated values in full, without anchors, and quotes strings that look like other
+    types."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""One HTTP exchange as the host hands it over: the Request, and the Reply that takes the answer.
+"""One HTTP exchange with the host: the Request, and the Reply that takes the answer.
 
 Types only; no sockets.
 """
@@ -14,19 +14,19 @@ Headers = list[tuple[str, str]]
 
 @dataclass(slots=True)
 class Request:
-    """As it came over the wire; path and query still percent-encoded."""
+    """A request as received; path and query are still percent-encoded."""
 
     method: str
     path: str
     query: str
-    headers: Any  # pairs of name and value
+    headers: Any  # (name, value) pairs
     body: bytes
-    tls: Any = None  # None, or what stands at the top of the port
+    tls: Any = None  # None, or the client's certificate data from the port
     address: str = ""
 
 
 class Reply(Protocol):
-    """Where the answer goes. Everything given to it leaves after the next commit."""
+    """Receives the answer. Everything passed to it is sent after the next commit."""
 
     def head(
         self,
@@ -37,23 +37,24 @@ class Reply(Protocol):
         more: bool = False,
         paced: bool = False,
     ) -> None:
-        """With `paced` the listener `took` says what the client has read, and the sender waits."""
+        """Sends status and headers. With `paced` the listener `took` reports what the client read,
+        and the sender waits."""
         ...
 
     def body(self, data: bytes | str, more: bool) -> None: ...
 
     def switch(self, headers: Headers) -> None:
-        """Grant the upgrade that was asked for; `body` sends messages from now on."""
+        """Grants the requested upgrade; `body` then sends messages."""
         ...
 
     def close(self, code: int, reason: str) -> None:
-        """End a switched connection."""
+        """Ends a switched connection."""
         ...
 
     def took(self, count: int) -> None:
-        """So much of what the client sent is used up."""
+        """Reports that so many bytes of the client's data are consumed."""
         ...
 
     def listen(self, **calls: Callable[[Any], None]) -> None:
-        """What to call when the client does something: cancel (it went away), data, took."""
+        """Sets the callbacks for the client's actions: cancel (it disconnected), data, took."""
         ...

@@ -1,8 +1,7 @@
-"""/healthz, /livez and /readyz: every check by its name, each once.
+"""/healthz, /livez and /readyz: every check by name.
 
-The checks are those of a kube-apiserver: what is installed before all, the hooks that run after its
-start, in the order of the three servers that it is made of, and what makes it ready. A hook is done
-when the boot is.
+The checks are those of a kube-apiserver: the generic ones, the post-start hooks of its three
+servers in order, and the readiness checks. A hook is done when the boot is.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go,
 pkg/server/{hooks,healthz}.go and the hooks of pkg/controlplane and kube-aggregator.
@@ -18,7 +17,7 @@ from apiserver_app.machinery.releases import Release
 ROOTS = ("/healthz", "/livez", "/readyz")
 _HOOK = "poststarthook/"
 _FIRST = ("ping", "log", "etcd")
-# what only readyz asks for
+# only in readyz
 _READY = ("etcd-readiness", "informer-sync")
 _AGGREGATOR, _KUBE, _EXTENSIONS = routes.CHAIN
 # (name, the first minor version that has it, the server that adds it), in order
@@ -49,14 +48,14 @@ _HOOKS: tuple[tuple[str, int, str], ...] = (
     ("apiservice-registration-controller", 0, _AGGREGATOR),
     ("apiservice-discovery-controller", 29, _AGGREGATOR),
     ("kube-apiserver-autoregistration", 0, _AGGREGATOR),
-    ("", 0, _AGGREGATOR),  # the one check among them that is no hook
+    ("", 0, _AGGREGATOR),  # the only check among them that is no hook
     ("apiservice-openapi-controller", 0, _AGGREGATOR),
     ("apiservice-openapiv3-controller", 24, _AGGREGATOR),
 )
 
 
 def checks(version: Release, root: str) -> list[str]:
-    """The names at one of the three paths, in their order."""
+    """Returns the names of the checks at one of the three paths, in order."""
     ready = _READY if root == "readyz" else ()
     hooks = [
         f"{_HOOK}{name}" if name else "autoregister-completion"
@@ -68,7 +67,7 @@ def checks(version: Release, root: str) -> list[str]:
 
 
 def hooks(version: Release, server: str) -> list[str]:
-    """The hooks that one of the three servers runs after its start, in order."""
+    """Returns the post-start hooks of one of the three servers, in order."""
     every = [name for name, since, by in _HOOKS if version.minor >= since and by == server]
     return [name for name in every if name]
 
@@ -79,7 +78,7 @@ def answer(
     params: Mapping[str, Sequence[str]],
     is_ok: Callable[[str], bool],
 ) -> tuple[int, str]:
-    """Status and text of one of the three paths."""
+    """Returns status and text of one of the three paths."""
     excluded = list(dict.fromkeys(params.get("exclude") or ()))
     lines: list[str] = []
     failed = False

@@ -1,9 +1,9 @@
-"""What an Accept header asks for and what the server will send: JSON, YAML or protobuf, whole or
-converted.
+"""Content negotiation: the Accept header and what the server can send (JSON, YAML or protobuf,
+whole or converted).
 
-Custom resources and Tables have no protobuf: a client that names protobuf first gets its next
-choice, and one that names nothing else is refused. Parsed headers are remembered in a bounded
-cache, since clients send the same few.
+Custom resources and Tables have no protobuf: a client that prefers protobuf gets its next choice,
+and one that accepts nothing else is refused. Parsed headers are cached, since clients send the same
+few.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go,
 handlers/rest.go (AllowsMediaTypeTransform), discovery/aggregated/negotiation.go and
@@ -33,7 +33,7 @@ _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 
 
 class Accepted(NamedTuple):
-    """The form of an answer. `convert` is empty for the object as it is."""
+    """The negotiated form of an answer. `convert` is empty for the unconverted object."""
 
     media_type: str = JSON
     convert: str = ""  # Table, PartialObjectMetadata, PartialObjectMetadataList
@@ -54,7 +54,7 @@ class Accepted(NamedTuple):
 
     @property
     def stream_type(self) -> str:
-        """The Content-Type of a watch."""
+        """Returns the Content-Type of a watch."""
         return self.media_type if self.media_type == JSON else self.media_type + STREAM_SUFFIX
 
 
@@ -67,31 +67,31 @@ class Clause(NamedTuple):
     quality: float
 
 
-# (media type, kind, group and version of the form asked for, or None) -> whether it can be sent
+# (media type, (kind, group, version) of the requested conversion or None) -> whether it can be sent
 Allows = Callable[[str, "tuple[str, str, str] | None"], bool]
 
 
 @functools.lru_cache(_CACHE_ENTRIES)
 def negotiate(accept: str, watch: bool = False, custom: bool = False) -> Accepted:
-    """The form in which to answer about a resource; ApiError 406 when none of those asked for can
-    be sent. `custom` resources are protobuf by their metadata only."""
-    found = _negotiate(accept, _custom_form if custom else _form, server_version="v1")
-    if found is None:
+    """Returns the form of an answer about a resource; ApiError 406 when no accepted form can be
+    sent. `custom` resources have protobuf only for their metadata."""
+    accepted = _negotiate(accept, _custom_form if custom else _form, server_version="v1")
+    if accepted is None:
         raise errors.not_acceptable(SERVED)
-    if watch and found.is_yaml:
+    if watch and accepted.is_yaml:
         raise errors.not_acceptable([name + STREAM_SUFFIX for name in STREAMED])
-    return found
+    return accepted
 
 
 @functools.lru_cache(_CACHE_ENTRIES)
-def plainly(accept: str) -> Accepted | None:
-    """The form of what cannot be converted: a Status, a discovery document."""
+def negotiate_unconverted(accept: str) -> Accepted | None:
+    """Returns the form of an unconvertible answer: a Status or a discovery document."""
     return _negotiate(accept, lambda _, target: target is None)
 
 
 @functools.lru_cache(_CACHE_ENTRIES)
 def discovery(accept: str) -> Accepted | None:
-    """The form of aggregated discovery a client takes, however much it prefers the plain one."""
+    """Returns the accepted form of aggregated discovery, whatever its rank in the header."""
     if not accept:
         return None
     return _negotiate(accept, _discovery_form)
@@ -126,20 +126,20 @@ def _negotiate(accept: str, allows: Allows, server_version: str = "") -> Accepte
     for clause in clauses(accept):
         for media_type in SERVED:
             if _matches(clause, media_type):
-                found = _accept(clause.params, media_type, allows, server_version)
-                if found is not None:
-                    return found
+                accepted = _accept(clause.params, media_type, allows, server_version)
+                if accepted is not None:
+                    return accepted
     return None
 
 
 def discovery_type(accepted: Accepted) -> str:
-    """The Content-Type of an aggregated discovery document: the client's own words."""
+    """Returns the Content-Type of an aggregated discovery document."""
     version, kind = accepted.convert_version, accepted.convert
     return f"{accepted.media_type};g={_DISCOVERY[1]};v={version};as={kind}"
 
 
 def wants_pretty(params: Mapping[str, Sequence[str]], agent: str) -> bool:
-    """Whether JSON is to be indented: by `?pretty=`, else for tools people read with."""
+    """Reports whether JSON is indented: by `?pretty=`, else for browsers and curl."""
     values = params.get("pretty")
     if values and values[0]:
         return values[0] in ("1", "t", "T", "TRUE", "true", "True")
@@ -147,26 +147,27 @@ def wants_pretty(params: Mapping[str, Sequence[str]], agent: str) -> bool:
 
 
 def clauses(accept: str) -> list[Clause]:
-    """The entries of an Accept header, the most wanted first, as goautoneg sorts them."""
-    found: list[Clause] = []
+    """Returns the entries of an Accept header by preference, as goautoneg sorts them."""
+    entries: list[Clause] = []
     for part in accept.split(","):
         clause = _clause(part.strip(" "))
         if clause is None:
             continue
-        found.append(clause)
-        at = len(found) - 1
-        while at and _before(found[at], found[at - 1]):
-            found[at - 1], found[at] = found[at], found[at - 1]
-            at -= 1
-    return found
+        entries.append(clause)
+        index = len(entries) - 1
+        while index and _before(entries[index], entries[index - 1]):
+            entries[index - 1], entries[index] = entries[index], entries[index - 1]
+            index -= 1
+    return entries
 
 
-def _before(one: Clause, other: Clause) -> bool:
-    """Its rule is no order: what names a type passes what does not, however little wanted."""
+def _before(clause: Clause, other: Clause) -> bool:
+    """Compares as goautoneg does, which is no total order: a named type beats a wildcard at any
+    quality."""
     return (
-        one.quality > other.quality
-        or (one.type != "*" and other.type == "*")
-        or (one.subtype != "*" and other.subtype == "*")
+        clause.quality > other.quality
+        or (clause.type != "*" and other.type == "*")
+        or (clause.subtype != "*" and other.subtype == "*")
     )
 
 
@@ -222,7 +223,7 @@ def _clause(text: str) -> Clause | None:
 
 
 def _quality(text: str) -> float:
-    """What cannot be read is not wanted."""
+    """Parses a quality value; one that does not parse counts as 0."""
     try:
         return 0.0 if text.strip() != text else float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Paths that are no resources: discovery, OpenAPI, version, health, metrics, the token issuer.
+"""Non-resource paths: discovery, OpenAPI, version, health, metrics, the token issuer.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/server/routes and pkg/server/healthz.
 """
@@ -19,13 +19,13 @@ _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 
 
-# routes of one method each; other paths take any, but only as they are written
+# GET only; other paths take any method, but no trailing slash
 _ROUTED = ("/version", "/api", "/apis", "/openid", "/.well-known")
 _EXACT = (*health.ROOTS, "/metrics")
 
 
 class PathHandler:
-    """Answers of one cluster."""
+    """Serves the non-resource paths of one cluster."""
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._cluster = cluster
@@ -35,7 +35,7 @@ class PathHandler:
         self._openapi = documents.OpenApi(cluster.resources, cluster.services)
 
     def handle(self, call: Call) -> Outcome | None:
-        """The document at a path, or None when there is none."""
+        """Returns the document at a path, or None when there is none."""
         path = call.path.rstrip("/") or "/"
         if path == "/index.html":
             path = "/"
@@ -45,10 +45,10 @@ class PathHandler:
         root = "/" + path.split("/", 2)[1]
         if root in _EXACT and call.path.endswith("/"):
             return None
-        found = self._document(path, root, call)
-        if found is not None and root in _ROUTED and call.verb != "get":
+        outcome = self._document(path, root, call)
+        if outcome is not None and root in _ROUTED and call.verb != "get":
             raise errors.no_such_method()
-        return found
+        return outcome
 
     def _document(self, path: str, root: str, call: Call) -> Outcome | None:
         if root in health.ROOTS:
@@ -70,12 +70,12 @@ class PathHandler:
     def _discover(self, path: str, call: Call) -> Outcome | None:
         pretty = negotiation.wants_pretty(call.params, call.agent)
         accept = call.headers.get("accept", "")
-        found = self._discovery.document(path, accept, pretty=pretty)
-        return found and _answer(*found.answer(call.headers.get("if-none-match", "")))
+        document = self._discovery.document(path, accept, pretty=pretty)
+        return document and _answer(*document.answer(call.headers.get("if-none-match", "")))
 
     def _describe(self, path: str, call: Call) -> Outcome | None:
-        found = self._openapi.answer(path, call.params, call.headers)
-        return found and _answer(*found)
+        answer = self._openapi.answer(path, call.params, call.headers)
+        return answer and _answer(*answer)
 
     def _health(self, path: str, call: Call) -> Outcome:
         root, _, check = path.strip("/").partition("/")
@@ -92,7 +92,7 @@ class PathHandler:
         return _document(text.encode(), _TEXT, code)
 
     def _failed(self, root: str) -> list[str]:
-        """Checks that do not hold yet."""
+        """Returns the checks that do not pass yet."""
         failed = [] if self._cluster.services.is_registered else ["autoregister-completion"]
         if root == "livez":
             return []

@@ -1,8 +1,8 @@
-"""An Outcome as bytes: whole, as a Table, as metadata only; as JSON, YAML or protobuf.
+"""Renders an Outcome: whole, as a Table or as metadata; as JSON, YAML or protobuf.
 
 Stored bytes are sent as they are wherever nothing has to be converted.
 
-Long answers are compressed for whoever takes them so.
+Long answers are compressed for clients that accept gzip.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go and
 responsewriters/writers.go.
@@ -27,25 +27,25 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.serializer import protoencode
 from apiserver_app.registry.conversion import convert
 
-COMPRESSED_BYTES_MIN = 128 << 10  # smaller answers are sent as they are
-COMPRESSION = 1  # the quickest: time costs more than bytes
+COMPRESSED_BYTES_MIN = 128 << 10  # smaller answers are not compressed
+COMPRESSION = 1  # the fastest: time costs more than bytes
 
 
 def outcome(
-    cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted
+    cluster: ClusterContext, call: Call, result: Outcome, accepted: Accepted
 ) -> tuple[int, Headers, bytes]:
-    """(status, headers, body)."""
-    if found.code == 304:  # a Content-Type would replace the one the client has cached
-        return 304, found.headers, b""
-    if found.content_type:
-        assert found.value is not None
-        return found.code, [("Content-Type", found.content_type), *found.headers], found.value
+    """Returns (status, headers, body)."""
+    if result.code == 304:  # a Content-Type would replace the one the client has cached
+        return 304, result.headers, b""
+    if result.content_type:
+        assert result.value is not None
+        return result.code, [("Content-Type", result.content_type), *result.headers], result.value
     if accepted.is_protobuf:
-        body = _protobuf(cluster, call, found, accepted)
-    elif found.page is not None:
-        body = _page(cluster, call, found, accepted)
+        body = _protobuf(cluster, call, result, accepted)
+    elif result.page is not None:
+        body = _page(cluster, call, result, accepted)
     else:
-        body = _object(cluster, call, found, accepted)
+        body = _object(cluster, call, result, accepted)
     if accepted.is_yaml:
         body = encode.as_yaml(orjson.loads(body))
     elif accepted.pretty:
@@ -54,20 +54,20 @@ def outcome(
     if len(body) > COMPRESSED_BYTES_MIN and _takes_gzip(call.headers.get("accept-encoding", "")):
         body = gzip.compress(body, COMPRESSION, mtime=0)
         headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-    return found.code, headers, body
+    return result.code, headers, body
 
 
 def _takes_gzip(accept_encoding: str) -> bool:
-    """Only by its plain name: one with a quality is none to upstream."""
+    """Reports whether gzip is accepted; upstream ignores entries with a quality."""
     return "gzip" in map(str.strip, accept_encoding.split(","))
 
 
-def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
-    obj, info = found.obj, call.info
+def _object(cluster: ClusterContext, call: Call, result: Outcome, accepted: Accepted) -> bytes:
+    obj, info = result.obj, call.info
     assert obj is not None
     if info is None or not accepted.convert or obj.get("kind") == "Status":
-        if found.value is not None and (info is None or not convert.is_converted(info)):
-            return encode.stored(found.value)
+        if result.value is not None and (info is None or not convert.is_converted(info)):
+            return encode.stored(result.value)
         return encode.document(obj)
     if accepted.is_table:
         return tables.one(
@@ -78,8 +78,8 @@ def _object(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accep
     return encode.document(partial(obj, accepted.convert_version))
 
 
-def _protobuf(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
-    obj, page, info = found.obj, found.page, call.info
+def _protobuf(cluster: ClusterContext, call: Call, result: Outcome, accepted: Accepted) -> bytes:
+    obj, page, info = result.obj, result.page, call.info
     if page is None:
         assert obj is not None
         if accepted.convert and obj.get("kind") != "Status":
@@ -88,24 +88,24 @@ def _protobuf(cluster: ClusterContext, call: Call, found: Outcome, accepted: Acc
     assert info is not None
     objects = cluster.storage.objects(info, page)
     if accepted.convert:
-        return protoencode.encode(_partial_list(info, found, objects, accepted))
+        return protoencode.encode(_partial_list(info, result, objects, accepted))
     metadata = encode.list_metadata(str(page.revision), page.continue_token, page.remaining)
     return protoencode.encode_list(
         info.api_version, f"{info.kind}List", metadata, objects, info.kind
     )
 
 
-def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepted) -> bytes:
-    page, info = found.page, call.info
+def _page(cluster: ClusterContext, call: Call, result: Outcome, accepted: Accepted) -> bytes:
+    page, info = result.page, call.info
     assert page is not None and info is not None
     revision, token = str(page.revision), page.continue_token
     if not accepted.convert:
         if convert.is_converted(info):
             objects = cluster.storage.objects(info, page)
             if info.custom is not None:
-                found_ = [orjson.dumps(obj) for obj in objects]
+                documents = [orjson.dumps(obj) for obj in objects]
                 return encode.custom_list(
-                    info.list_kind, info.api_version, found_, revision, token, page.remaining
+                    info.list_kind, info.api_version, documents, revision, token, page.remaining
                 )
             items = [_untyped(orjson.dumps(obj), info) for obj in objects]
         else:
@@ -121,13 +121,13 @@ def _page(cluster: ClusterContext, call: Call, found: Outcome, accepted: Accepte
             include_object=tables.include_object(call.params), custom=info.custom,
             release=cluster.version,
         ) + b"\n"  # fmt: skip
-    return encode.document(_partial_list(info, found, objects, accepted))
+    return encode.document(_partial_list(info, result, objects, accepted))
 
 
 def _partial_list(
-    info: ResourceInfo, found: Outcome, objects: list[Object], accepted: Accepted
+    info: ResourceInfo, result: Outcome, objects: list[Object], accepted: Accepted
 ) -> Object:
-    page, version = found.page, accepted.convert_version
+    page, version = result.page, accepted.convert_version
     assert page is not None
     if accepted.convert == "PartialObjectMetadata":
         raise errors.ApiError(
@@ -144,7 +144,7 @@ def _partial_list(
 
 
 def partial(obj: Object, version: str) -> Object:
-    """Metadata only."""
+    """Reduces an object to its metadata."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
@@ -153,26 +153,26 @@ def partial(obj: Object, version: str) -> Object:
 
 
 def _untyped(value: bytes, info: ResourceInfo) -> bytes:
-    """Items of a list do not repeat kind and apiVersion."""
+    """Removes kind and apiVersion, which items of a list do not repeat."""
     head = b'{"kind":"%s","apiVersion":"%s",' % (info.kind.encode(), info.api_version.encode())
     return b"{" + value[len(head) :] if value.startswith(head) else value
 
 
 def accepted(accept: str, call: Call) -> Accepted:
-    """The form of the answer; 406 when none that is asked for can be sent."""
+    """Negotiates the form of the answer; 406 when no accepted form can be sent."""
     watch, info = call.verb == "watch", call.info
     if info is None:
         return negotiation.Accepted()
     plain = "protobuf" in accept and not (
         info.custom is None and protoencode.knows(info.api_version, info.kind)
     )
-    found = negotiation.negotiate(accept, watch, plain)
+    negotiated = negotiation.negotiate(accept, watch, plain)
     pretty: Any = negotiation.wants_pretty(call.params, call.agent)
-    return found._replace(pretty=True) if pretty and not watch else found
+    return negotiated._replace(pretty=True) if pretty and not watch else negotiated
 
 
 def of_refusal(headers: Mapping[str, str], params: Mapping[str, list[str]]) -> Accepted | None:
-    """The form of a Status; nothing when none that is asked for can be sent."""
-    found = negotiation.plainly(headers.get("accept", ""))
+    """Negotiates the form of a Status; None when no accepted form can be sent."""
+    negotiated = negotiation.negotiate_unconverted(headers.get("accept", ""))
     pretty = negotiation.wants_pretty(params, headers.get("user-agent", ""))
-    return found._replace(pretty=True) if pretty and found else found
+    return negotiated._replace(pretty=True) if pretty and negotiated else negotiated

@@ -1,7 +1,7 @@
-"""What a request line asks for: verb, resource, subresource, namespace and name.
+"""Parses a request line: verb, resource, subresource, namespace and name.
 
-Pure and fast: it runs once for each request that comes over HTTP. It knows no resource but
-`namespaces`; whether something of that name is served is the router's question.
+Pure and fast: it runs once per HTTP request. It knows no resource but `namespaces`; the router
+checks whether the resource is served.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
 """
@@ -16,7 +16,7 @@ from apiserver_app.machinery.syntax import goduration
 
 
 class RequestInfo(NamedTuple):
-    """One request line, read. `plural` and what follows it are empty for other paths."""
+    """A parsed request line. `plural` and the following fields are empty for other paths."""
 
     verb: str  # get, list, watch, create, update, patch, delete, deletecollection; else the method
     is_resource: bool
@@ -28,11 +28,11 @@ class RequestInfo(NamedTuple):
     name: str
     params: dict[str, list[str]]
     path: str
-    rest: tuple[str, ...] = ()  # what follows the subresource: the path below `proxy`
+    rest: tuple[str, ...] = ()  # the path below `proxy`
 
 
 def parse(method: str, path: str, query: str) -> RequestInfo:
-    """Read a request line. `path` is percent-decoded already, `query` is raw and without `?`."""
+    """Parses a request line. `path` is already percent-decoded, `query` is raw and without `?`."""
     params = parse_query(query) if query else {}
     parts = path.strip("/").split("/")
     grouped = parts[0] == "apis"
@@ -70,21 +70,21 @@ def parse(method: str, path: str, query: str) -> RequestInfo:
     )
 
 
-def check_timeout(asked: RequestInfo) -> None:
-    """Refuse a `timeout` that is no duration. Models
+def check_timeout(parsed: RequestInfo) -> None:
+    """Refuses a `timeout` that is no duration. Models
     staging/src/k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go."""
-    text = asked.params.get("timeout", [""])[0]
-    if not text or asked.verb in _LONG_VERBS or asked.subresource in _LONG_SUBRESOURCES:
+    text = parsed.params.get("timeout", [""])[0]
+    if not text or parsed.verb in _LONG_VERBS or parsed.subresource in _LONG_SUBRESOURCES:
         return
     try:
         goduration.parse(text)
     except goduration.DurationError as error:
-        why = f"invalid timeout specified in the request URL - {error}"
-        raise errors.bad_request(why) from None
+        message = f"invalid timeout specified in the request URL - {error}"
+        raise errors.bad_request(message) from None
 
 
 def parse_query(query: str) -> dict[str, list[str]]:
-    """The parameters of a raw query string, repeated ones in order, blank values kept."""
+    """Parses a raw query string; repeated parameters stay in order, blank values are kept."""
     params: dict[str, list[str]] = {}
     for pair in query.split("&"):
         if not pair:
@@ -123,7 +123,7 @@ def _is_set(params: dict[str, list[str]], name: str) -> bool:
 
 
 def _selected_name(params: dict[str, list[str]]) -> str:
-    """The one name a list or watch is limited to by its field selector, if it is a path segment."""
+    """Returns the name that the field selector selects, if it is a valid path segment."""
     values = params.get("fieldSelector")
     if values is None:
         return ""

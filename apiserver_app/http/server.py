@@ -1,4 +1,4 @@
-"""HTTP in, HTTP out: a raw request becomes a Call, its Outcome bytes or a stream of watch events.
+"""Serves HTTP: a raw request becomes a Call, its Outcome bytes or a stream of watch events.
 
 The only place that maps an ApiError to a response. No sockets here: the host gives a Request and a
 Reply. Nothing leaves before the host commits what the request did.
@@ -31,7 +31,7 @@ class Server:
         self.pipeline = pipeline
 
     async def serve(self, request: Request, reply: Reply) -> None:
-        """Answer one request. Never raises."""
+        """Answers one request. Never raises."""
         headers = _headers_of(request)
         taken: requests.Request | None = None
         try:
@@ -78,39 +78,39 @@ class Server:
         reply.head(status, statuses.merged(self._headers(taken), more), body)
 
     def call_of(self, request: Request) -> Call:
-        """A request as the gates would get it. Raises ApiError for one that cannot be read."""
+        """Parses a request into a Call. Raises ApiError when it is malformed."""
         return self._call(request, _headers_of(request))
 
     def _call(self, request: Request, headers: dict[str, str]) -> Call:
         path = urllib.parse.unquote(request.path, errors="replace")
-        asked = requestinfo.parse(request.method, path, request.query)
-        if "timeout" in asked.params:
-            requestinfo.check_timeout(asked)
+        parsed = requestinfo.parse(request.method, path, request.query)
+        if "timeout" in parsed.params:
+            requestinfo.check_timeout(parsed)
         info = None
-        if asked.is_resource:
-            info = self.cluster.resources.find(asked.group, asked.version, asked.plural)
-            if info is not None and asked.subresource not in ("", *info.subresources):
+        if parsed.is_resource:
+            info = self.cluster.resources.find(parsed.group, parsed.version, parsed.plural)
+            if info is not None and parsed.subresource not in ("", *info.subresources):
                 info = None
         return Call(
-            verb=asked.verb,
+            verb=parsed.verb,
             path=path,
             credential=_credential(request, headers, self.cluster.proxy_headers),
             agent=headers.get("user-agent", "unknown"),
             info=info,
-            subresource=asked.subresource,
-            namespace=asked.namespace,
-            name=asked.name,
-            params=asked.params,
+            subresource=parsed.subresource,
+            namespace=parsed.namespace,
+            name=parsed.name,
+            params=parsed.params,
             body=request.body,
             content_type=headers.get("content-type", ""),
             outside=True,
-            asked=(asked.group, asked.version, asked.plural) if asked.is_resource else _NOTHING,
-            routed=200 if info is None else _routed(request.method, asked, info),
+            asked=(parsed.group, parsed.version, parsed.plural) if parsed.is_resource else _NOTHING,
+            routed=200 if info is None else _routed(request.method, parsed, info),
             query=request.query,
             address=request.address,
             headers=headers,
             method=request.method,
-            rest=_rest(asked) if asked.subresource == "proxy" else "",
+            rest=_rest(parsed) if parsed.subresource == "proxy" else "",
         )
 
     def _headers(self, taken: requests.Request | None) -> Headers:
@@ -126,43 +126,44 @@ _NOTHING = ("", "", "")
 _COLLECTION = ("list", "watch", "deletecollection")
 
 
-def _routed(method: str, asked: requestinfo.RequestInfo, info: ResourceInfo) -> int:
-    """Whether there is a route: 404 when not for the path, 405 when not for the method.
+def _routed(method: str, parsed: requestinfo.RequestInfo, info: ResourceInfo) -> int:
+    """Returns 200 when a route exists, 404 when not for the path, 405 when not for the method.
 
     Models staging/src/k8s.io/apiserver/pkg/endpoints/installer.go, which registers the routes.
     """
-    verb = asked.verb
-    named = bool(asked.name) and verb not in _COLLECTION
-    everywhere = info.namespaced and not asked.namespace
-    if (asked.rest and asked.subresource != "proxy") or (everywhere and named):
+    verb = parsed.verb
+    named = bool(parsed.name) and verb not in _COLLECTION
+    everywhere = info.namespaced and not parsed.namespace
+    if (parsed.rest and parsed.subresource != "proxy") or (everywhere and named):
         return 404
-    if not info.namespaced and asked.namespace and info.plural != "namespaces":
+    if not info.namespaced and parsed.namespace and info.plural != "namespaces":
         return 404
-    if asked.subresource == "proxy":
+    if parsed.subresource == "proxy":
         return 405 if everywhere else 200
     if method == "HEAD" or (everywhere and verb not in ("list", "watch")):
         return 405
     if verb == "create":
-        return 405 if named and not asked.subresource else 200
+        return 405 if named and not parsed.subresource else 200
     return 405 if verb in ("update", "patch") and not named else 200
 
 
-def _rest(asked: requestinfo.RequestInfo) -> str:
-    """The path below `proxy`, with the slashes it begins and ends with."""
-    rest = "/".join(asked.rest)
+def _rest(parsed: requestinfo.RequestInfo) -> str:
+    """Returns the path below `proxy`, with its leading and trailing slashes."""
+    rest = "/".join(parsed.rest)
     if rest and not rest.startswith("/"):
         rest = "/" + rest
-    return rest + "/" if asked.path.endswith("/") and not rest.endswith("/") else rest
+    return rest + "/" if parsed.path.endswith("/") and not rest.endswith("/") else rest
 
 
 def _headers_of(request: Request) -> dict[str, str]:
-    """By name in small letters. Repeated ones are lists, where a list is what they are."""
+    """Indexes headers by lower-case name. Repeated list headers are joined; else the first
+    counts."""
     headers: dict[str, str] = {}
     for name, value in request.headers:
         name = name.lower()
         if name not in headers:
             headers[name] = value
-        elif name in _LISTS:  # of others the first counts
+        elif name in _LISTS:
             headers[name] = f"{headers[name]}, {value}"
     return headers
 
@@ -185,8 +186,8 @@ def _credential(request: Request, headers: dict[str, str], proxied: tuple[str, .
         peer = TlsPeer(name, tuple(groups), issuer, error, fingerprint, tuple(chain))
     protocols: tuple[str, ...] = ()
     if headers.get("upgrade", "").lower() == "websocket":
-        asked = headers.get("sec-websocket-protocol", "")
-        protocols = tuple(one.strip() for one in asked.split(",") if one.strip())
+        offered = headers.get("sec-websocket-protocol", "")
+        protocols = tuple(item.strip() for item in offered.split(",") if item.strip())
     extra: dict[str, tuple[str, ...]] = {}
     for name, value in request.headers:
         name = name.lower()

@@ -1,7 +1,7 @@
-"""How this API server was built, in upstream's order, told from what was really built.
+"""Describes how this API server was built, in upstream's order, from the built objects.
 
 `summary` is small and goes into the trace when the server starts; `whole` adds every resource with
-its storage, the storages of pods, every route and every hook, and is made when somebody asks.
+its storage, the storages of pods, every route and every hook, and is built on request.
 
 Models kubernetes cmd/kube-apiserver/app/server.go (CreateServerChain), pkg/controlplane/apiserver/
 config.go (BuildGenericConfig), pkg/controlplane/instance.go (New, the storage providers),
@@ -69,62 +69,64 @@ _METHODS = {
 }  # fmt: skip
 
 
-def summary(cluster: ClusterContext, given: flags.Flags) -> Object:
-    """What the trace tells of the start."""
+def summary(cluster: ClusterContext, options: flags.Flags) -> Object:
+    """Returns the start record of the trace."""
     return {
         "authentication": authenticators.describe(cluster.authentication),
         "admission": plugins.described(cluster.chain.plugins),
         "plugins": plugins.facts(cluster.chain.plugins),
         "gates": gates.described(),
         "costs": dict(probe.COSTS),
-        "kinds": {one.key: one.kind for one in cluster.resources.built_in},
+        "kinds": {info.key: info.kind for info in cluster.resources.built_in},
         "version": str(cluster.version),
-        "flags": _flags(given),
-        "config": _config(cluster, given),
+        "flags": _flags(options),
+        "config": _config(cluster, options),
         "servers": _servers(cluster),
-        "routes": _base_routes(given),
-        "providers": [[one["name"], len(one["resources"])] for one in _providers(cluster)],
+        "routes": _base_routes(options),
+        "providers": [
+            [provider["name"], len(provider["resources"])] for provider in _providers(cluster)
+        ],
         "install": _install(cluster),
         "strategies": strategynames.described(cluster.resources.built_in, cluster.strategies),
     }
 
 
-def whole(cluster: ClusterContext, given: flags.Flags) -> Object:
-    """The same, with every resource, storage, route and hook."""
+def whole(cluster: ClusterContext, options: flags.Flags) -> Object:
+    """Returns the summary with every resource, storage, route and hook."""
     table = list(_routes(cluster))
     resources = cluster.resources.built_in
     return {
-        **summary(cluster, given),
+        **summary(cluster, options),
         "providers": _providers(cluster),
         "steps": _steps(cluster, len(table)),
         "hooks": {name: health.hooks(cluster.version, name) for name in reversed(routes.CHAIN)},
         "checks": {root: health.checks(cluster.version, root[1:]) for root in health.ROOTS},
-        "storages": [_storage(one) for one in _legacy_first(resources) if one.storage],
+        "storages": [_storage(info) for info in _legacy_first(resources) if info.storage],
         "pod_storages": _pod_storages(cluster),
         "table": table,
     }
 
 
-def _flags(given: flags.Flags) -> Object:
-    """Those that are not as upstream has them; files by their names."""
+def _flags(options: flags.Flags) -> Object:
+    """Returns the flags that differ from upstream's defaults; files by their names."""
     out: Object = {}
-    for one in dataclasses.fields(given):
-        value = getattr(given, one.name)
-        if value == one.default:
+    for flag in dataclasses.fields(options):
+        value = getattr(options, flag.name)
+        if value == flag.default:
             continue
-        shown = value.name if isinstance(value, flags.FileText) else value
-        out[one.name.replace("_", "-")] = list(shown) if isinstance(shown, tuple) else shown
+        printed = value.name if isinstance(value, flags.FileText) else value
+        out[flag.name.replace("_", "-")] = list(printed) if isinstance(printed, tuple) else printed
     return out
 
 
-def _config(cluster: ClusterContext, given: flags.Flags) -> list[list[str]]:
-    """[step, what came of it], in the order of the generic configuration."""
-    modes = [type(one).__name__ for one in cluster.authorization.authorizers]
+def _config(cluster: ClusterContext, options: flags.Flags) -> list[list[str]]:
+    """Returns [step, result] in the order of the generic configuration."""
+    modes = [type(authorizer).__name__ for authorizer in cluster.authorization.authorizers]
     return [
         ["insecure HTTP", "none: this version has no insecure port"],
         ["secure HTTPS", "with the client authorities that the flags name"],
         ["OpenAPI", f"definitions of {cluster.version}"],
-        ["storageFactory", given.storage_backend or "etcd3"],
+        ["storageFactory", options.storage_backend or "etcd3"],
         ["authentication", ", ".join(_names(authenticators.describe(cluster.authentication)))],
         ["authorization", ", ".join(modes)],
         ["admission", f"{len(cluster.chain.plugins)} plugins"],
@@ -132,22 +134,22 @@ def _config(cluster: ClusterContext, given: flags.Flags) -> list[list[str]]:
 
 
 def _names(described: list[Any]) -> list[str]:
-    """Who is asked in the end, of a nested description; each once."""
+    """Returns the innermost names of a nested description, each once."""
     out: list[str] = []
-    for one in described:
-        out += _names(one["of"]) if one.get("of") else [one["name"]]
+    for entry in described:
+        out += _names(entry["of"]) if entry.get("of") else [entry["name"]]
     return list(dict.fromkeys(out))
 
 
 def _servers(cluster: ClusterContext) -> list[Object]:
-    """In the order in which they are made: each delegates to the one before."""
+    """Lists the servers in order of creation: each delegates to the previous."""
     out: list[Object] = []
     delegate = "404"
     for name in reversed(routes.CHAIN):
         groups = dict.fromkeys(
-            f"{one.group}/{one.version}" if one.group else one.version
-            for one in cluster.resources.built_in
-            if routes.owner(one.group) == name
+            f"{info.group}/{info.version}" if info.group else info.version
+            for info in cluster.resources.built_in
+            if routes.owner(info.group) == name
         )
         out.append(
             {
@@ -161,9 +163,9 @@ def _servers(cluster: ClusterContext) -> list[Object]:
     return out
 
 
-def _base_routes(given: flags.Flags) -> list[list[object]]:
-    """[path, whether it is served], as every generic server installs them."""
-    profiling = given.profiling
+def _base_routes(options: flags.Flags) -> list[list[object]]:
+    """Returns [path, whether it is served], as every generic server installs them."""
+    profiling = options.profiling
     return [
         ["/index.html", True],
         ["/debug/pprof", profiling],
@@ -172,32 +174,36 @@ def _base_routes(given: flags.Flags) -> list[list[object]]:
         ["DELETE /metrics", profiling],
         ["/version", True],
         ["/apis", True],
-        ["/debug/api_priority_and_fairness", given.enable_priority_and_fairness],
+        ["/debug/api_priority_and_fairness", options.enable_priority_and_fairness],
     ]
 
 
 def _providers(cluster: ClusterContext) -> list[Object]:
-    """Those of kube-apiserver, in order, with what each installed."""
+    """Lists kube-apiserver's storage providers, in order, with the resources they installed."""
     minor = cluster.version.minor
     legacy = (("core", "", 0),)
     out = []
     for name, group, since in (*legacy, *PROVIDERS):
         if minor < since or minor >= _GONE_SINCE.get(name, minor + 1):
             continue
-        found = [one for one in cluster.resources.built_in if one.group == group]
+        served = [info for info in cluster.resources.built_in if info.group == group]
         by = "InstallAPIs" if name != "core" or cluster.version.has("LegacyProvider") else "legacy"
-        resources = [f"{one.version}/{one.plural}" for one in found]
+        resources = [f"{info.version}/{info.plural}" for info in served]
         out.append({"name": name, "group": group, "by": by, "resources": resources})
     return out
 
 
 def _install(cluster: ClusterContext) -> list[list[str]]:
-    """[step, what came of it] of kube-apiserver's own making, in order."""
+    """Returns [step, result] of kube-apiserver's own installation, in order."""
     providers = _providers(cluster)
-    legacy = [one for one in providers if one["by"] == "legacy"]
-    groups = [one for one in providers if one["by"] != "legacy" and one["resources"]]
+    legacy = [provider for provider in providers if provider["by"] == "legacy"]
+    groups = [
+        provider for provider in providers if provider["by"] != "legacy" and provider["resources"]
+    ]
     out = [["GenericConfig.New", routes.KUBE]]
-    out += [["InstallLegacyAPI", f"/api: {len(one['resources'])} resources"] for one in legacy]
+    out += [
+        ["InstallLegacyAPI", f"/api: {len(provider['resources'])} resources"] for provider in legacy
+    ]
     out.append(["InstallAPIs", f"{len(groups)} groups"])
     hooks = health.hooks(cluster.version, routes.KUBE)
     out += [["AddPostStartHook", name] for name in hooks if name == _AUTHENTICATION_INFO]
@@ -205,17 +211,17 @@ def _install(cluster: ClusterContext) -> list[list[str]]:
 
 
 def _steps(cluster: ClusterContext, table: int) -> list[list[object]]:
-    """[step, how many things it made]."""
+    """Returns [step, number of things it created]."""
     resources = cluster.resources.built_in
-    groups = {one.group for one in resources}
-    versions = {(one.group, one.version) for one in resources}
-    creates = sum("create" in one.verbs for one in resources)
+    groups = {info.group for info in resources}
+    versions = {(info.group, info.version) for info in resources}
+    creates = sum("create" in info.verbs for info in resources)
     return [
         ["aggregation chain", len(routes.CHAIN)],
         ["generic API servers", len(routes.CHAIN)],
         ["definitions from OpenAPI", len(resources)],
         ["API groups walked", len(groups)],
-        ["generic storages", sum(bool(one.storage) for one in resources)],
+        ["generic storages", sum(bool(info.storage) for info in resources)],
         ["group versions installed", len(versions)],
         ["routes", table],
         ["create handlers", creates],
@@ -223,10 +229,10 @@ def _steps(cluster: ClusterContext, table: int) -> list[list[object]]:
 
 
 def _legacy_first(resources: tuple[ResourceInfo, ...]) -> list[ResourceInfo]:
-    """The core group in the order of its provider, then the others as discovery has them."""
-    core = [one for one in resources if not one.group]
-    core.sort(key=lambda one: _LEGACY_ORDER.index(one.plural))
-    return [*core, *(one for one in resources if one.group)]
+    """Orders the core group as its provider does, then the others as in discovery."""
+    core = [info for info in resources if not info.group]
+    core.sort(key=lambda info: _LEGACY_ORDER.index(info.plural))
+    return [*core, *(info for info in resources if info.group)]
 
 
 def _storage(info: ResourceInfo) -> Object:
@@ -240,7 +246,7 @@ def _storage(info: ResourceInfo) -> Object:
 
 
 def _pod_storages(cluster: ClusterContext) -> list[list[str]]:
-    """[member of PodStorage, path]."""
+    """Returns [member of PodStorage, path]."""
     pods = cluster.resources.by_key["pods"]
     out = [["Pod", "pods"], ["LegacyBinding", "bindings"]]
     out += [[_POD_STORAGES[name], f"pods/{name}"] for name in pods.subresources]
@@ -248,7 +254,7 @@ def _pod_storages(cluster: ClusterContext) -> list[list[str]]:
 
 
 def _routes(cluster: ClusterContext) -> Iterator[list[str]]:
-    """[method, path, resource, server] of everything built in."""
+    """Yields [method, path, resource, server] of all built-in resources."""
     for info in cluster.resources.built_in:
         server = routes.owner(info.group)
         root = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"

@@ -1,4 +1,4 @@
-"""Refusals as answers, and the headers every answer carries.
+"""Renders errors, and the headers that every answer carries.
 
 The one place where an ApiError becomes a status code, headers and bytes.
 
@@ -19,13 +19,13 @@ from apiserver_app.machinery.errors import ApiError
 _JSON, _UNASKED = Accepted(), Accepted(pretty=True)
 TEXT = "text/plain; charset=utf-8"
 NO_CACHE = "no-cache, private"
-WARNING_TOTAL_MAX = 4096  # of all texts of one answer, as upstream bounds them
-WARNING_TEXT_MAX = 256  # of each text once the bound above is passed
+WARNING_TOTAL_MAX = 4096  # characters of all warnings of one answer, as upstream
+WARNING_TEXT_MAX = 256  # characters of each warning once they exceed the total
 
 
 def render(error: ApiError, accepted: Accepted | None = _JSON) -> tuple[int, Headers, bytes]:
-    """The refusal as a Status: code, its own headers and body. Who accepts nothing that there is
-    gets JSON, for people."""
+    """Renders an error as a Status: code, headers and body. A client that accepts no available form
+    gets JSON."""
     if error.plain:
         return error.code, _plain_headers(error), f"{error.message}\n".encode()
     accepted = accepted or _UNASKED
@@ -37,7 +37,7 @@ def render(error: ApiError, accepted: Accepted | None = _JSON) -> tuple[int, Hea
 
 
 def _plain_headers(error: ApiError) -> Headers:
-    """As Go's http.Error sets them."""
+    """Returns the headers of Go's http.Error."""
     headers = [("Content-Type", TEXT), ("X-Content-Type-Options", "nosniff")]
     if error.retry_after:
         headers.append(("Retry-After", str(error.retry_after)))
@@ -45,7 +45,7 @@ def _plain_headers(error: ApiError) -> Headers:
 
 
 def success(details: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The Status of what was done, as a delete answers when the object is gone at once."""
+    """Returns the Status of a success, as a delete answers when the object is removed at once."""
     out: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -60,7 +60,8 @@ def success(details: dict[str, Any] | None = None) -> dict[str, Any]:
 def common_headers(
     audit_id: str, flow: tuple[str, str] = ("", ""), texts: Sequence[str] = ()
 ) -> Headers:
-    """The headers of every answer. `flow` is the uids of flow schema and priority level."""
+    """Returns the headers of every answer. `flow` holds the uids of flow schema and priority
+    level."""
     headers = [("Audit-Id", audit_id)] if audit_id else []
     headers.append(("Cache-Control", NO_CACHE))
     if texts:
@@ -72,13 +73,13 @@ def common_headers(
 
 
 def merged(common: Headers, more: Headers) -> Headers:
-    """The common headers and an answer's own, which stand for common ones of the same name."""
+    """Merges headers; an answer's own replace common ones of the same name."""
     own = {name for name, _ in more}
     return [pair for pair in common if pair[0] not in own] + more
 
 
 def warnings(texts: Sequence[str]) -> Headers:
-    """One Warning header a text, in order, repeated ones once; all of them bounded."""
+    """Returns one Warning header per distinct text, in order and bounded in size."""
     unique = list(dict.fromkeys(texts))
     if sum(map(len, unique)) > WARNING_TOTAL_MAX:
         unique = [text[:WARNING_TEXT_MAX] for text in unique]
@@ -93,7 +94,7 @@ def warnings(texts: Sequence[str]) -> Headers:
 
 
 def warning(text: str) -> str:
-    """The value of one Warning header: code 299, no agent, quoted text, no control characters."""
+    """Formats a Warning header: code 299, no agent, quoted text, no control characters."""
     if not text.isprintable():
         text = "".join(char if char.isprintable() else " " for char in text)
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,4 +1,4 @@
-"""A watch as a stream of events: what is there already, what happens, bookmarks, and its end.
+"""Streams a watch: existing objects, changes, bookmarks, and its end.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go.
 """
@@ -23,12 +23,12 @@ from apiserver_app.registry.watchcache import Change, Selects, Subscription
 
 BOOKMARK_SECONDS = 60
 BOOKMARK_BEFORE_END_SECONDS = 2
-# of a watch that names no end; upstream draws from 30 to 60 minutes
+# of a watch without a timeout; upstream draws from 30 to 60 minutes
 WATCH_SECONDS_MIN, WATCH_SECONDS_SPREAD = 1800, 1800
 
 
 class Stream:
-    """One open watch of an outside client."""
+    """One open watch of an external client."""
 
     def __init__(
         self,
@@ -43,9 +43,9 @@ class Stream:
         self._request = request
         self._accepted = accepted
         self._reply = reply
-        self._after = after  # what it has seen already, or a revision yet to come
+        self._after = after  # a revision already seen, or one in the future
         self._columns_sent = False
-        self._waiting: deque[tuple[str, Object]] = deque()  # for their conversion
+        self._unconverted: deque[tuple[str, Object]] = deque()
         self._timers: dict[str, int] = {}
         self._deadline = 0
         self.open = True
@@ -56,36 +56,36 @@ class Stream:
             return
         same = obj is change.obj and change.value is not None
         value = change.value if same and not self._converts() else None
-        if self._asks(obj):
-            self._later(kind, obj)
+        if self._needs_webhook(obj):
+            self._enqueue(kind, obj)
         else:
             self.send(kind, obj, value)
 
-    def _asks(self, obj: Object) -> bool:
-        """Whether a webhook has to convert it first, or what came before it."""
+    def _needs_webhook(self, obj: Object) -> bool:
+        """Reports whether a webhook has to convert the object or an earlier one first."""
         custom = self._info.custom
         if custom is None or custom.webhook is None:
             return False
-        return bool(self._waiting) or custom.webhook.known(obj, self._info.api_version) is None
+        return bool(self._unconverted) or custom.webhook.known(obj, self._info.api_version) is None
 
-    def _later(self, kind: str, obj: Object) -> None:
-        self._waiting.append((kind, obj))
-        if len(self._waiting) == 1:
+    def _enqueue(self, kind: str, obj: Object) -> None:
+        self._unconverted.append((kind, obj))
+        if len(self._unconverted) == 1:
             name = f"watch {self._info.key}/conversion"
             self._cluster.kernel.spawn(name, self._send_converted(), span=0)
 
     async def _send_converted(self) -> None:
-        """What waits, in its order, once each is converted."""
-        while self._waiting and self.open:
-            kind, obj = self._waiting[0]
+        """Converts and sends the queued events in order."""
+        while self._unconverted and self.open:
+            kind, obj = self._unconverted[0]
             try:
                 await conversions.convert(self._cluster, self._info, [obj], self._info.api_version)
             except errors.ApiError as error:
                 self.fail(error)
                 break
             self.send(kind, obj)
-            self._waiting.popleft()
-        self._waiting.clear()
+            self._unconverted.popleft()
+        self._unconverted.clear()
 
     def send(self, kind: str, obj: Object, value: bytes | None = None) -> None:
         if not self.open:
@@ -110,26 +110,26 @@ class Stream:
             return
         revision = str(self._cluster.store.revision)
         kind, version = self._info.kind, self._info.api_version
-        marked = encode.bookmarked(kind, version, revision, initial_end)
+        obj = encode.bookmark_object(kind, version, revision, initial_end)
         if self._accepted.is_table:
-            self._reply.body(encode.watch_line("BOOKMARK", self._table(marked, initial_end)), True)
+            self._reply.body(encode.watch_line("BOOKMARK", self._table(obj, initial_end)), True)
         else:
-            self._send("BOOKMARK", marked)
+            self._send("BOOKMARK", obj)
 
     def initial(self, selection: Selection, selects: Selects | None) -> None:
-        """What is there already, as ADDED events."""
+        """Sends the existing objects as ADDED events."""
         cluster = self._cluster
         for entry in cluster.storage.entries(self._info, selection):
             if entry.key in cluster.cache.unreadable:
                 continue
             obj = cluster.cache.decoded(entry)
-            if (selects is None or selects(obj)) and self._asks(obj):
-                self._later("ADDED", obj)
+            if (selects is None or selects(obj)) and self._needs_webhook(obj):
+                self._enqueue("ADDED", obj)
             elif selects is None or selects(obj):
                 self.send("ADDED", obj, None if self._converts() else entry.value)
 
     def end_in(self, seconds: int, *, bookmarks: bool) -> None:
-        """End by itself after so long; until then a bookmark each minute and shortly before."""
+        """Schedules the end, and until then a bookmark each minute and shortly before it."""
         self._deadline = self._cluster.kernel.now + seconds * SECOND
         self._at("end", self._deadline, self.end)
         if bookmarks:
@@ -150,13 +150,13 @@ class Stream:
         self._timers[name] = self._cluster.kernel.call_at(due, call, None, background=True)
 
     def fail(self, error: errors.ApiError) -> None:
-        """The ERROR event, and the end."""
+        """Sends the ERROR event and ends."""
         if self.open:
             self._send("ERROR", error.status())
         self.end()
 
     def end(self, timer: object = ()) -> None:
-        """Nothing more will come: time is up (the timer says None), or it failed."""
+        """Ends the stream: the time is up (the timer passes None), or it failed."""
         if not self.open:
             return
         if timer is None:
@@ -165,7 +165,7 @@ class Stream:
         self._reply.body(b"", False)
 
     def close(self) -> None:
-        """The client is gone: stop following, and leave no timer behind."""
+        """Unsubscribes and drops the timers after the client disconnected."""
         self.open = False
         audit = self._request.audit
         if audit is not None:
@@ -180,8 +180,8 @@ class Stream:
         return bool(self._accepted.convert) or convert.is_converted(self._info)
 
     def _table(self, obj: Object, initial_end: bool = False) -> bytes:
-        """A Table of one row. The mark of the initial events' end is told with its metadata, even
-        to who wants no objects: the annotation stands there."""
+        """Renders a Table of one row. The annotation of the initial events' end is in the row's
+        metadata, so that is included even when the client wants no objects."""
         info, included = self._info, tables.include_object(self._request.call.params)
         first, self._columns_sent = not self._columns_sent, True
         if initial_end and included == "None":
@@ -200,14 +200,15 @@ def open_watch(
     reply: Reply,
     headers: list[tuple[str, str]],
 ) -> None:
-    """Answer the head, then follow until the client goes, time is up or the revision is gone."""
+    """Sends the headers, then follows until the client disconnects, time is up or the revision is
+    compacted."""
     cluster, call, info = request.cluster, request.call, request.info
     options = listoptions.of_watch(call, cluster.version)
     stream = Stream(request, accepted, reply, after=options.revision)
     strategy = cluster.strategy(info)
     selects = selection.selects(strategy)
-    asks = info.custom is not None and info.custom.webhook is not None
-    if selects is not None and convert.is_converted(info) and not asks:
+    uses_webhook = info.custom is not None and info.custom.webhook is not None
+    if selects is not None and convert.is_converted(info) and not uses_webhook:
         plain = selects
         selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
     reply.head(200, [*headers, ("Content-Type", accepted.stream_type)], b"", more=True)

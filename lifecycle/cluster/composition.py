@@ -176,7 +176,7 @@ class Cluster:
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
             self.kernel.spawn(f"apf/{followed}", task, background=True)
         producer = self.clients.own(ensurer.AGENT)
-        kept = ensurer.keep(producer, self.cache, self.kernel, self.version, state.epoch)
+        kept = ensurer.run(producer, self.cache, self.kernel, self.version, state.epoch)
         self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
         await self._housekeeping.start()
@@ -444,7 +444,7 @@ class Cluster:
     def _start_availability(self) -> None:
         self.services.on_remote = lambda: None
         client = self.clients.loopback(availability.NAME)
-        world = availability.World(
+        world = availability.Dependencies(
             client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
             self.context.front_proxy,
         )  # fmt: skip

@@ -49,11 +49,11 @@ def test_demand_is_weighted_by_time_and_forgotten_slowly() -> None:
     kernel.now += 5 * SECOND
     account.demand.set(0)
     kernel.now += 5 * SECOND
-    account.look()
+    account.update()
     assert (account.high_watermark, account.average, account.deviation) == (4, 2.0, 2.0)
     assert (account.smoothed, account.lowest) == (4.0, 5)
     kernel.now += 10 * SECOND
-    account.look()
+    account.update()
     assert account.high_watermark == 0
     assert account.smoothed == pytest.approx(4 * 0.977)
 

@@ -41,7 +41,7 @@ def test_watch_event_is_one_line() -> None:
 
 
 def test_bookmark_carries_only_the_revision() -> None:
-    marked = encode.bookmarked("Pod", "v1", "7")
+    marked = encode.bookmark_object("Pod", "v1", "7")
     assert orjson.loads(encode.watch_event("BOOKMARK", marked, Accepted())) == {
         "type": "BOOKMARK",
         "object": {
@@ -50,7 +50,7 @@ def test_bookmark_carries_only_the_revision() -> None:
             "metadata": {"resourceVersion": "7", "creationTimestamp": None},
         },
     }
-    end = encode.bookmarked("Pod", "v1", "7", initial_end=True)
+    end = encode.bookmark_object("Pod", "v1", "7", initial_end=True)
     assert end["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
