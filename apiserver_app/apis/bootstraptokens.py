@@ -1,4 +1,4 @@
-"""Secrets of the type bootstrap.kubernetes.io/token, as server and controllers read them.
+"""Secrets of type bootstrap.kubernetes.io/token, for the API server and the controllers.
 
 Models kubernetes staging/src/k8s.io/cluster-bootstrap/{token/api,util/secrets,util/tokens}.
 """
@@ -22,13 +22,13 @@ _GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
 
 
 def split(token: str) -> tuple[str, str] | None:
-    """(id, secret) of what looks like a bootstrap token."""
-    found = _TOKEN.fullmatch(token)
-    return (found[1], found[2]) if found else None
+    """Splits a bootstrap token into (id, secret); None if it is not one."""
+    match = _TOKEN.fullmatch(token)
+    return (match[1], match[2]) if match else None
 
 
 def read(secret: Object, key: str) -> str:
-    """The text under a key; "" when there is none."""
+    """The decoded value of a key; "" if there is none."""
     try:
         return base64.b64decode((secret.get("data") or {}).get(key) or "").decode()
     except (binascii.Error, ValueError):
@@ -36,7 +36,7 @@ def read(secret: Object, key: str) -> str:
 
 
 def expires(secret: Object) -> int | None:
-    """When it ends (µs); None when it never does, 0 when the text is no time."""
+    """When the token expires (µs); None if never, 0 if the time does not parse."""
     text = read(secret, "expiration")
     if not text:
         return None
@@ -52,7 +52,7 @@ def expired(secret: Object, now: int) -> bool:
 
 
 def groups(secret: Object) -> tuple[str, ...]:
-    """The groups of whoever brings it. ValueError names one that may not be."""
+    """The groups of the token's user. Raises ValueError for an invalid group."""
     named = read(secret, "auth-extra-groups")
     more = sorted(set(named.split(","))) if named else []
     for group in more:

@@ -1,7 +1,7 @@
-"""Requests for certificates, and who signs them: what the controllers know of the cluster's keys.
+"""Certificate signing requests, and the interface to the cluster's CA keys.
 
-A request is read once into plain facts; the keys themselves stay behind `Authority`, which the
-composition root gives to the controllers. `cryptography` is loaded with the first request.
+A request is parsed once into a Request; the keys stay behind `Authority`, which the composition
+root passes to the controllers. `cryptography` is loaded with the first request.
 
 Models kubernetes pkg/apis/certificates/helpers.go and pkg/controller/certificates/authority.
 """
@@ -18,12 +18,12 @@ BLOCK = "-----BEGIN CERTIFICATE REQUEST-----"
 
 
 class SigningError(Exception):
-    """It cannot be signed; the text is upstream's."""
+    """The request cannot be signed; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asks to have certified."""
+    """The parsed contents of a signing request."""
 
     common_name: str
     organizations: tuple[str, ...]
@@ -34,7 +34,7 @@ class Request:
 
 
 class Authority(Protocol):
-    """The cluster's keys at work. `now` is µs since 1970."""
+    """Signs with the cluster's keys. `now` is µs since 1970."""
 
     def certificate(
         self, request: str, usages: Sequence[str], seconds: int | None, now: int, serial: int
@@ -43,7 +43,7 @@ class Authority(Protocol):
         ...
 
     def account_token(self, namespace: str, name: str, uid: str, secret: str) -> str:
-        """The token of a service account that a Secret keeps."""
+        """A legacy service account token, which a Secret holds."""
         ...
 
 
@@ -59,23 +59,25 @@ def pem_of(request: str) -> bytes:
 
 
 def parse(request: str) -> Request:
-    """The facts of `spec.request`. Raises SigningError."""
+    """Parses `spec.request`. Raises SigningError."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
     try:
-        found = x509.load_pem_x509_csr(pem_of(request))
-        names = [str(one.value) for one in _named(found.subject, NameOID.COMMON_NAME)]
-        groups = tuple(str(one.value) for one in _named(found.subject, NameOID.ORGANIZATION_NAME))
+        csr = x509.load_pem_x509_csr(pem_of(request))
+        names = [str(attribute.value) for attribute in _named(csr.subject, NameOID.COMMON_NAME)]
+        groups = tuple(
+            str(attribute.value) for attribute in _named(csr.subject, NameOID.ORGANIZATION_NAME)
+        )
         try:
-            others = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            others = csr.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except x509.ExtensionNotFound:
             return Request(names[-1] if names else "", groups)
         return Request(
             names[-1] if names else "",
             groups,
             tuple(others.get_values_for_type(x509.DNSName)),
-            tuple(str(one) for one in others.get_values_for_type(x509.IPAddress)),
+            tuple(str(address) for address in others.get_values_for_type(x509.IPAddress)),
             tuple(others.get_values_for_type(x509.RFC822Name)),
             tuple(others.get_values_for_type(x509.UniformResourceIdentifier)),
         )
@@ -88,11 +90,11 @@ def _named(name: Any, oid: Any) -> list[Any]:
 
 
 def until(certificate: str) -> int | None:
-    """When a certificate (base64 of PEM, as in `status.certificate`) ends; None when it is none."""
+    """When a certificate (base64 of PEM, as in `status.certificate`) expires; None if invalid."""
     from cryptography import x509
 
     try:
-        found = x509.load_pem_x509_certificate(base64.b64decode(certificate))
+        parsed = x509.load_pem_x509_certificate(base64.b64decode(certificate))
     except (ValueError, binascii.Error):
         return None
-    return int(found.not_valid_after_utc.timestamp()) * 1_000_000
+    return int(parsed.not_valid_after_utc.timestamp()) * 1_000_000

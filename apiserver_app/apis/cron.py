@@ -1,9 +1,9 @@
-"""Cron schedules: what a text says, and when it comes round next.
+"""Cron schedules: parsing, and the next activation time.
 
 Five fields (minute, hour, day of the month, month, day of the week), the shorthands `@daily` and
 the like, and `@every` with a duration. When both kinds of day are restricted, one of them is
-enough. Moments are seconds since 1970; the hours are those of the schedule's time zone, so that
-an hour which summer time leaves out never comes, and one that it repeats comes twice.
+enough. Times are seconds since 1970. Hours are those of the schedule's time zone, so that an hour
+that daylight saving time skips never comes, and one that it repeats comes twice.
 
 Models github.com/robfig/cron/v3 (parser.go, spec.go, constantdelay.go).
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.syntax import goduration, names
 
-# how far ahead a moment is looked for
+# how far ahead `next` searches
 YEARS_MAX = 5
 
 _MONTHS = (
@@ -45,12 +45,12 @@ _ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class ScheduleError(ValueError):
-    """A text that is no schedule; the text of the error is the library's."""
+    """An invalid schedule; the message is the library's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The values of one field. `free`: it says `*`, which leaves the day to the other field."""
+    """The values of one field. `free`: it is `*`, so that only the other day field decides."""
 
     values: frozenset[int]
     free: bool
@@ -58,14 +58,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When something comes round: by five fields in a zone, or every so many seconds."""
+    """A parsed schedule: five fields in a time zone, or a fixed interval in seconds."""
 
     fields: tuple[Field, ...] = ()
     every: int = 0
     zone: datetime.tzinfo = datetime.UTC
 
     def next(self, after: int) -> int | None:
-        """The first second it comes round after that one; None: not within YEARS_MAX years."""
+        """The first activation after that second; None if there is none within YEARS_MAX years."""
         if self.every:
             return after + self.every
         start = (_ZERO + datetime.timedelta(seconds=after + 1)).astimezone(self.zone)
@@ -75,9 +75,9 @@ class Schedule:
                 date = (date.replace(day=1) + datetime.timedelta(days=32)).replace(day=1)
                 continue
             if self._has_day(date):
-                found = next((moment for moment in self._moments(date) if moment > after), None)
-                if found is not None:
-                    return found
+                next_time = next((moment for moment in self._moments(date) if moment > after), None)
+                if next_time is not None:
+                    return next_time
             date += datetime.timedelta(days=1)
         return None
 
@@ -90,7 +90,7 @@ class Schedule:
         return by_month or by_week
 
     def _moments(self, date: datetime.date) -> Iterator[int]:
-        """Of one day of the zone's, in order. It may have 23 or 25 hours."""
+        """The activations of one day in the time zone, which may have 23 or 25 hours."""
         midnight = datetime.datetime.combine(date, datetime.time(), self.zone)
         begin = int((midnight - _ZERO).total_seconds())
         for hour in range(begin, begin + _DAY + 2 * _HOUR, _HOUR):
@@ -100,7 +100,7 @@ class Schedule:
 
 
 def parse(text: str) -> Schedule:
-    """What a text says; a ScheduleError if it says nothing."""
+    """Parses a schedule. Raises ScheduleError."""
     if not text:
         raise ScheduleError("empty spec string")
     zone: datetime.tzinfo = datetime.UTC
@@ -121,7 +121,7 @@ def parse(text: str) -> Schedule:
 
 
 def local(moment: int, zone: str) -> datetime.datetime:
-    """A moment by the clocks of a zone."""
+    """A time in a time zone."""
     return (_ZERO + datetime.timedelta(seconds=moment)).astimezone(_zone(zone))
 
 

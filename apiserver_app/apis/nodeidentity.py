@@ -1,4 +1,4 @@
-"""What a user's name and groups say about which component it is.
+"""Identifies components by their user name and groups.
 
 Models kubernetes pkg/auth/nodeidentifier/default.go and
 staging/src/k8s.io/apiserver/pkg/authentication/user/user.go.
@@ -12,7 +12,7 @@ NODES, NODE_PREFIX = "system:nodes", "system:node:"
 
 
 def node_name(user: User) -> str | None:
-    """The node whose kubelet this is, "" when it cannot be told; None for anybody else."""
+    """The node of a kubelet's user, "" if the name does not tell; None for other users."""
     if user.name.startswith(NODE_PREFIX) and NODES in user.groups:
         return user.name[len(NODE_PREFIX) :]
     return None

@@ -1,4 +1,4 @@
-"""What a pod refers to in its namespace: the edges of the Node authorizer's graph.
+"""The objects that a pod refers to: the edges of the Node authorizer's graph.
 
 Models kubernetes pkg/api/v1/pod/util.go (VisitPodSecretNames, VisitPodConfigmapNames) and
 pkg/api/v1/persistentvolume/util.go.
@@ -36,7 +36,7 @@ _CSI_SECRETS = (
 
 
 def pod_refs(pod: Object) -> frozenset[Ref]:
-    """Everything in the pod's namespace that its kubelet may need. Mirror pods need nothing."""
+    """Everything in the pod's namespace that its kubelet may read; nothing for mirror pods."""
     if _MIRROR in meta.annotations_of(pod):
         return frozenset()
     return frozenset(_refs(pod))
@@ -53,11 +53,13 @@ def volume_secrets(volume: Object) -> frozenset[tuple[str, str]]:
         if ref.get("name"):
             out.add((ref.get("namespace") or namespace, ref["name"]))
     for source, path in _VOLUME_SECRETS[1:-1]:
-        at = spec.get(source) or {}
-        place = (at.get("secretRef") or {}).get("namespace") or at.get("secretNamespace")
-        name = _at(at, path)
+        source_spec = spec.get(source) or {}
+        secret_namespace = (source_spec.get("secretRef") or {}).get("namespace") or source_spec.get(
+            "secretNamespace"
+        )
+        name = _string_at(source_spec, path)
         if name:
-            out.add((place or namespace, name))
+            out.add((secret_namespace or namespace, name))
     return frozenset(out)
 
 
@@ -95,7 +97,7 @@ def _container_refs(container: Object) -> Iterator[Ref]:
 
 def _volume_refs(pod: Object, volume: Object) -> Iterator[Ref]:
     for source, path in _VOLUME_SECRETS:
-        name = _at(volume.get(source) or {}, path)
+        name = _string_at(volume.get(source) or {}, path)
         if name:
             yield "secrets", name
     config_map = (volume.get("configMap") or {}).get("name")
@@ -112,8 +114,8 @@ def _volume_refs(pod: Object, volume: Object) -> Iterator[Ref]:
         yield "persistentvolumeclaims", f"{meta.name_of(pod)}-{volume['name']}"
 
 
-def _at(obj: Object, path: tuple[str, ...]) -> str:
-    at = obj
+def _string_at(obj: Object, path: tuple[str, ...]) -> str:
+    value = obj
     for step in path:
-        at = at.get(step) if isinstance(at, dict) else None  # type: ignore[assignment]
-    return at if isinstance(at, str) else ""
+        value = value.get(step) if isinstance(value, dict) else None  # type: ignore[assignment]
+    return value if isinstance(value, str) else ""

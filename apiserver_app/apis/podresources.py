@@ -1,4 +1,4 @@
-"""What a pod asks for as a whole: containers together, init containers one after the other.
+"""The total requests and limits of a pod: containers together, init containers in sequence.
 
 Models kubernetes staging/src/k8s.io/component-helpers/resource/helpers.go.
 """
@@ -14,7 +14,7 @@ Amounts = dict[str, Quantity]
 
 
 def amounts(resources: Mapping[str, object] | None) -> Amounts:
-    """A resource list with its quantities parsed."""
+    """Parses the quantities of a resource list."""
     return {name: parse(str(text)) for name, text in (resources or {}).items()}
 
 
@@ -24,23 +24,23 @@ def add(into: Amounts, more: Amounts) -> None:
 
 
 def pod_total(spec: Object, field: str, *, overhead: bool = False) -> Amounts:
-    """The pod's `requests` or `limits`: the sum of what runs together, or the largest init
-    container beside the sidecars started before it, whichever is more."""
+    """The pod's `requests` or `limits`: the sum of the containers and sidecars, or the largest init
+    container with the sidecars started before it, whichever is more."""
     total: Amounts = {}
     for container in spec.get("containers") or ():
         add(total, _of(container, field))
     sidecars: Amounts = {}
     largest: Amounts = {}
     for container in spec.get("initContainers") or ():
-        wanted = _of(container, field)
+        own = _of(container, field)
         if container.get("restartPolicy") == "Always":
-            add(total, wanted)
-            add(sidecars, wanted)
-            at_once = sidecars
+            add(total, own)
+            add(sidecars, own)
+            peak = sidecars
         else:
-            at_once = dict(wanted)
-            add(at_once, sidecars)
-        _raise_to(largest, at_once)
+            peak = dict(own)
+            add(peak, sidecars)
+        _raise_to(largest, peak)
     _raise_to(total, largest)
     if overhead:
         for name, quantity in amounts(spec.get("overhead")).items():
@@ -60,7 +60,7 @@ def _raise_to(into: Amounts, other: Amounts) -> None:
 
 
 def every_container(spec: Object, *, ephemeral: bool = True) -> Iterator[tuple[str, Object]]:
-    """Each container with its place in the spec, "initContainers/0", in upstream's order."""
+    """Each container with its path in the spec, "initContainers/0", in upstream's order."""
     kinds = ("initContainers", "containers", "ephemeralContainers")
     for kind in kinds if ephemeral else kinds[:2]:
         for index, container in enumerate(spec.get(kind) or ()):
@@ -68,5 +68,5 @@ def every_container(spec: Object, *, ephemeral: bool = True) -> Iterator[tuple[s
 
 
 def is_extended(name: str) -> bool:
-    """Whether a resource is one that a device brings: it has a domain that is not Kubernetes'."""
+    """Whether a resource is extended: its name has a domain other than kubernetes.io."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")

@@ -1,7 +1,7 @@
-"""How much of each quota an object uses, and which quotas are about it.
+"""Quota evaluators: how much of a quota an object uses, and which quotas match it.
 
-Pods are charged for what they ask for until they have ended; services and claims by their sort;
-everything else by the count. Admission and the resource quota controller count with the same
+Pods are charged for their requests and limits until they terminate, services and claims by type
+and class; all other objects only count. Admission and the resource quota controller share the
 evaluators.
 
 Models kubernetes pkg/quota/v1/evaluator/core/{pods,services,persistent_volume_claims}.go and
@@ -22,7 +22,7 @@ from apiserver_app.machinery.syntax.quantity import DECIMAL_SI, ZERO, Quantity
 ONE = Quantity(1, 0, DECIMAL_SI, "1")
 _CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-# a quota on one of these makes every container name its amount
+# a quota on one of these requires every container to set the amount
 _MUST_SAY = (
     "cpu",
     "limits.cpu",
@@ -41,7 +41,7 @@ _POD_NAMES = frozenset(
         "limits.ephemeral-storage",
     )
 )
-# counted under their own name, too; Models pkg/quota/v1/evaluator/core/registry.go
+# also counted under their own name; Models pkg/quota/v1/evaluator/core/registry.go
 _NAMED_PLAINLY = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets")
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 
@@ -58,14 +58,14 @@ class Evaluator:
         return not subresource and operation == "CREATE"
 
     def relevant(self, hard: Iterable[str]) -> list[str]:
-        """Those of a quota's names that count this resource."""
+        """The names of a quota that this evaluator counts."""
         return [name for name in hard if self.counts(name)]
 
     def counts(self, name: str) -> bool:
         return name in self.count_names
 
     def missing(self, names: Sequence[str], obj: Object) -> str:
-        """What the object must say so that it can be counted; "" when nothing."""
+        """The amounts that the object must set to be counted; "" if none is missing."""
         return ""
 
     def usage(self, obj: Object) -> Amounts:
@@ -88,15 +88,15 @@ class PodEvaluator(Evaluator):
         return name.startswith("requests.") and "/" in name
 
     def missing(self, names: Sequence[str], obj: Object) -> str:
-        wanted = [name for name in _MUST_SAY if name in names]
+        required = [name for name in _MUST_SAY if name in names]
         lacking: dict[str, list[str]] = {}
         for field in ("containers", "initContainers"):
             for container in obj["spec"].get(field) or ():
                 resources = container.get("resources") or {}
-                said = _compute(amounts(resources.get("requests")),
+                set_amounts = _compute(amounts(resources.get("requests")),
                                 amounts(resources.get("limits")))  # fmt: skip
-                for name in wanted:
-                    if name not in said:
+                for name in required:
+                    if name not in set_amounts:
                         lacking.setdefault(name, []).append(container["name"])
         if not lacking:
             return ""
@@ -147,16 +147,16 @@ class ClaimEvaluator(Evaluator):
     def counts(self, name: str) -> bool:
         if name == self.count_name or name in self._names:
             return True
-        return any(name.endswith(f"{_CLASS_SUFFIX}{one}") for one in self._names)
+        return any(name.endswith(f"{_CLASS_SUFFIX}{class_name}") for class_name in self._names)
 
     def usage(self, obj: Object) -> Amounts:
         spec = obj.get("spec") or {}
         annotated = meta.annotations_of(obj).get(_CLASS_ANNOTATION)
         storage_class = annotated or spec.get("storageClassName")
         out: Amounts = {self.count_name: ONE, "persistentvolumeclaims": ONE}
-        asked = amounts((spec.get("resources") or {}).get("requests")).get("storage")
-        if asked is not None:
-            out["requests.storage"] = asked
+        requested = amounts((spec.get("resources") or {}).get("requests")).get("storage")
+        if requested is not None:
+            out["requests.storage"] = requested
         if storage_class:
             for name in self._names:
                 if name in out:
@@ -176,7 +176,7 @@ def evaluator_for(resource: str) -> Evaluator:
 
 
 def total(quota: Object, resource: str, objects: Iterable[Object], names: Iterable[str]) -> Amounts:
-    """What the objects of one resource use of a quota, by those of its names that count them."""
+    """The quota's usage by the objects of one resource, by name."""
     evaluator = evaluator_for(resource)
     relevant = evaluator.relevant(names)
     used: Amounts = dict.fromkeys(relevant, ZERO)
@@ -188,7 +188,7 @@ def total(quota: Object, resource: str, objects: Iterable[Object], names: Iterab
 
 
 def in_scope(quota: Object, resource: str, obj: Object) -> bool:
-    """Whether all scopes of the quota hold for the object. Only pods have scopes."""
+    """Whether all scopes of the quota match the object. Only pods have scopes."""
     spec = quota.get("spec") or {}
     terms = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     terms += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
@@ -211,13 +211,13 @@ def _holds(term: dict[str, Any], pod: Object) -> bool:
         return _reaches_out(pod["spec"].get("affinity") or {})
     if name != "PriorityClass":
         return False
-    given = pod["spec"].get("priorityClassName")
+    class_name = pod["spec"].get("priorityClassName")
     if term["operator"] == "Exists":
-        return bool(given)
+        return bool(class_name)
     values = tuple(term.get("values") or ())
     operator = {"In": "in", "NotIn": "notin", "DoesNotExist": "!"}[term["operator"]]
     requirement = labels.Requirement(name, operator, values)
-    return requirement.matches({name: given} if given else {})
+    return requirement.matches({name: class_name} if class_name else {})
 
 
 def _is_terminating(pod: Object) -> bool:
@@ -239,16 +239,18 @@ def _reaches_out(affinity: Object) -> bool:
         part = affinity.get(field) or {}
         terms = list(part.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
         terms += [
-            one.get("podAffinityTerm") or {}
-            for one in part.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+            term.get("podAffinityTerm") or {}
+            for term in part.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         ]
-        if any(one.get("namespaces") or one.get("namespaceSelector") is not None for one in terms):
+        if any(
+            term.get("namespaces") or term.get("namespaceSelector") is not None for term in terms
+        ):
             return True
     return False
 
 
 def _compute(requests: Amounts, limits: Amounts) -> Amounts:
-    """What a pod or container with these amounts is charged for."""
+    """The quota usage of a pod or container with these amounts."""
     out: Amounts = {"pods": ONE}
     for name in _NATIVE:
         if name in requests:

@@ -1,7 +1,7 @@
-"""Where services get their addresses and node ports from: two ranges, and what follows from them.
+"""The ranges of service IPs and node ports.
 
-IPv4 only. The first address is the API server's own, the tenth the cluster's DNS server's; the
-lower part of each range is left to those who ask by number.
+IPv4 only. The first address is the API server's own, the tenth that of the cluster's DNS service;
+the lower part of each range is reserved for static requests.
 
 Models kubernetes pkg/controlplane/services.go (ServiceIPRange),
 cmd/kube-apiserver/app/options/validation.go, staging/src/k8s.io/apimachinery/pkg/util/net/
@@ -21,7 +21,7 @@ _RANGE = re.compile(r"(\d{1,6})(?:([-+])(\d{1,6}))?")
 
 @dataclass(frozen=True, slots=True)
 class ServiceNet:
-    """The two ranges; ports both inclusive."""
+    """The two ranges; both ports are inclusive."""
 
     cidr: ipaddress.IPv4Network
     first_port: int
@@ -39,7 +39,7 @@ class ServiceNet:
 
     @property
     def static_addresses(self) -> int:
-        """How many low addresses are only given to who asks for them."""
+        """The number of low addresses that are only allocated on request."""
         return min(max(16, self.cidr.num_addresses // 16), 256) if self._is_big else 0
 
     @property
@@ -57,7 +57,7 @@ class ServiceNet:
 
 
 def parse(cidr: str, ports: str) -> ServiceNet:
-    """ValueError in upstream's words."""
+    """Parses both ranges. Raises ValueError with upstream's message."""
     if "," in cidr or ":" in cidr:
         raise ValueError(f"service-cluster-ip-range {cidr}: ranges of IPv6 are not simulated")
     try:
@@ -78,20 +78,22 @@ def parse(cidr: str, ports: str) -> ServiceNet:
 
 
 def _ports(text: str) -> tuple[int, int]:
-    found = _RANGE.fullmatch(text.strip())
-    low = int(found[1]) if found else 0
-    high = low if found is None or not found[3] else int(found[3])
-    if found is not None and found[2] == "+":
+    match = _RANGE.fullmatch(text.strip())
+    low = int(match[1]) if match else 0
+    high = low if match is None or not match[3] else int(match[3])
+    if match is not None and match[2] == "+":
         high = low + high
-    why = ""
-    if found is None:
-        why = f"unable to parse port range: {text}"
+    message = ""
+    if match is None:
+        message = f"unable to parse port range: {text}"
     elif not 0 < low <= 65535 or high > 65535:
-        why = f"the port range cannot be greater than 65535: {text}"
+        message = f"the port range cannot be greater than 65535: {text}"
     elif high < low:
-        why = f"end port cannot be less than start port: {text}"
-    if why:
-        raise ValueError(f'invalid argument "{text}" for "--service-node-port-range" flag: {why}')
+        message = f"end port cannot be less than start port: {text}"
+    if message:
+        raise ValueError(
+            f'invalid argument "{text}" for "--service-node-port-range" flag: {message}'
+        )
     return low, high
 
 

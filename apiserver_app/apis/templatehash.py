@@ -1,9 +1,9 @@
-"""The pod-template-hash: a real cluster's, so names here equal names there.
+"""The pod-template-hash, equal to that of a real cluster, so that names are equal too.
 
-It is FNV-1a over the text in which Go's spew package prints a v1.PodTemplateSpec: every field of
+It is FNV-1a over the text that Go's spew package prints for a v1.PodTemplateSpec: every field of
 every struct in source order, so it differs between Kubernetes versions. The fields are read from
-podtemplate-fields.txt when the first hash is asked for. The template must be the defaulted
-one; what is empty counts as absent, as it does after a trip through protobuf.
+podtemplate-fields.txt for the first hash. The template must have its defaults; empty values count
+as absent, as they do after a round trip through protobuf.
 
 Models kubernetes pkg/controller/controller_utils.go (ComputeHash), pkg/util/hash/hash.go and
 staging/src/k8s.io/apimachinery/pkg/util/dump/dump.go.
@@ -61,7 +61,7 @@ def fnv1a(data: bytes) -> int:
 
 
 def safe_encode(text: str) -> str:
-    """Each character by one that makes no words."""
+    """Replaces each character by one that cannot form bad words (SafeEncodeString)."""
     return "".join(rand.ALPHANUMERICS[ord(char) % 27] for char in text)
 
 

@@ -1,1 +1,1 @@
-"""Calls that the API server makes to webhooks, identity providers and aggregated servers."""
+"""The API server's outbound calls: to webhooks, identity providers and aggregated servers."""

@@ -1,10 +1,9 @@
-"""Who carries a call that the API server makes: the simulation itself, or its host.
+"""Carries the API server's outbound calls, inside the simulation or over the host's network.
 
-A Service of the cluster, by name or by address, is asked inside the simulation when a pod stands
-behind it: an endpoint is chosen, the certificate it shows is judged, and its container answers in
-virtual time. Everything else is given to `network`, which the host sets (lifecycle/hosting) and
-which refuses what is not allowed. Where there is no host, as in a scripted run, a call to the
-network fails by name.
+A call to a Service of the cluster, by name or address, stays inside the simulation if a pod backs
+it: an endpoint is chosen, its certificate is verified, and its container answers in virtual time.
+All other calls go to `network`, which the host sets (lifecycle/hosting) and which refuses
+destinations that are not allowed. Without a host, as in a scripted run, such a call fails.
 
 Errors are worded as Go's net/http words them: `Post "https://...": <cause>`.
 """
@@ -27,14 +26,14 @@ from apiserver_app.machinery.net.nodeapi import Connection, HttpRequest, NodeErr
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
 
-CALLS_MAX = 256  # under way at once
+CALLS_MAX = 256  # concurrent calls
 DEADLINE = "context deadline exceeded"
 NO_NETWORK = "this run of the cluster is not connected to a network"
 
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """Where the network is asked. `host` and `port` are dialled, `name` must be certified."""
+    """A network destination: `host` and `port` to dial, `name` that the certificate must have."""
 
     url: str
     host: str
@@ -53,7 +52,7 @@ class Line(Protocol):
     def close(self) -> None: ...
 
     def took(self, count: int) -> None:
-        """So much of what came is used up."""
+        """Reports that `count` received bytes were consumed."""
         ...
 
 
@@ -62,17 +61,17 @@ Arrived = Callable[[bytes | None], None]
 
 
 class Network(Protocol):
-    """The host's way out. `done` is called once, as an input of the cluster."""
+    """The host's network. `done` is called once, as an input of the cluster."""
 
     def ask(self, call: Call, dial: Dial, done: Done) -> None: ...
 
     def open(self, call: Call, dial: Dial, opened: Opened, arrived: Arrived) -> None:
-        """`opened` is called once, then `arrived` with what comes, None at its end."""
+        """Calls `opened` once, then `arrived` with each piece of data and None at the end."""
         ...
 
 
 class Carriers:
-    """The Outbound of one cluster. `nodes` and `network` are set once they exist."""
+    """Implements Outbound for one cluster. `nodes` and `network` are set once they exist."""
 
     def __init__(
         self,
@@ -109,25 +108,25 @@ class Carriers:
 
     async def dial(self, call: Call) -> Connection:
         """See Outbound."""
-        place = self._place(call, url_of(call))
-        if isinstance(place, Dial):
-            return await self._connection(call, place)
-        if self.nodes is None or place.pod is None:
-            raise CallFailed(_refused(place))
+        destination = self._resolve(call, url_of(call))
+        if isinstance(destination, Dial):
+            return await self._connection(call, destination)
+        if self.nodes is None or destination.pod is None:
+            raise CallFailed(_refused(destination))
         try:
-            return await self.nodes.dial(place.pod, place.port)
+            return await self.nodes.dial(destination.pod, destination.port)
         except NodeError as error:
-            raise CallFailed(_refused(place)) from error
+            raise CallFailed(_refused(destination)) from error
 
     async def _carry(self, call: Call, url: str) -> Answer:
-        place = self._place(call, url)
-        if isinstance(place, Dial):
-            return await self._over_network(call, place)
-        assert place.pod is not None
-        return await self._inside(call, urllib.parse.urlsplit(url), place.pod, place)
+        destination = self._resolve(call, url)
+        if isinstance(destination, Dial):
+            return await self._over_network(call, destination)
+        assert destination.pod is not None
+        return await self._inside(call, urllib.parse.urlsplit(url), destination.pod, destination)
 
-    def _place(self, call: Call, url: str) -> Dial | serviceroutes.Endpoint:
-        """Whom the host has to ask, or which pod, whose certificate is judged here."""
+    def _resolve(self, call: Call, url: str) -> Dial | serviceroutes.Endpoint:
+        """Resolves the destination: a network address, or a pod, whose certificate is verified."""
         split = urllib.parse.urlsplit(url)
         host = split.hostname or ""
         try:
@@ -147,10 +146,12 @@ class Carriers:
         if endpoint.pod is None:
             return Dial(url, endpoint.address, endpoint.port, host)
         if split.scheme == "https" and not call.insecure:
-            shown = self._shown(endpoint.pod)
-            why = servercerts.refusal(shown, call.ca_pem, self._cluster_ca, host, self._kernel.now)
-            if why:
-                raise CallFailed(why)
+            certificate = self._server_certificate(endpoint.pod)
+            reason = servercerts.refusal(
+                certificate, call.ca_pem, self._cluster_ca, host, self._kernel.now
+            )
+            if reason:
+                raise CallFailed(reason)
         return endpoint
 
     # -- the simulation ---------------------------------------------------------------------------
@@ -162,18 +163,18 @@ class Carriers:
         pod: Object,
         endpoint: serviceroutes.Endpoint,
     ) -> Answer:
-        """Ask the pod, for at most the call's timeout in virtual time."""
+        """Calls the pod, for at most the call's timeout in virtual time."""
         nodes = self.nodes
         if nodes is None:
             raise CallFailed(_refused(endpoint))
         headers = {name.lower(): value for name, value in call.headers.items()}
         headers.setdefault("host", split.netloc)
-        for name, value in call.repeated:  # one list, as HTTP reads them
+        for name, value in call.repeated:  # repeated headers are one list in HTTP
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         path = (split.path or "/") + (f"?{split.query}" if split.query else "")
         request = HttpRequest(call.method, path, headers, call.body)
         outcome: list[Answer | CallFailed] = []
-        over = Signal(self._kernel)
+        finished = Signal(self._kernel)
         by = f"pod {meta.key_of(pod)}"
 
         async def ask() -> None:
@@ -182,19 +183,19 @@ class Carriers:
                 outcome.append(_bounded(Answer(answer.status, answer.headers, answer.body, by)))
             except NodeError:
                 outcome.append(CallFailed(_refused(endpoint)))
-            over.set()
+            finished.set()
 
         current = self._kernel.current
         lane = current.lane if current is not None else 1
         task = self._kernel.spawn(f"outbound {by}", ask(), lane=lane)
         try:
-            await over.wait(call.timeout_seconds)
+            await finished.wait(call.timeout_seconds)
         finally:
             self._kernel.cancel(task)
-        return _taken(outcome[0] if outcome else CallFailed(DEADLINE, timed_out=True))
+        return _result(outcome[0] if outcome else CallFailed(DEADLINE, timed_out=True))
 
-    def _shown(self, pod: Object) -> str:
-        """The certificate that a pod's server shows: of a Secret it mounts, or of its image."""
+    def _server_certificate(self, pod: Object) -> str:
+        """The certificate of a pod's server: from a mounted Secret, or from its image."""
         namespace = meta.namespace_of(pod)
         for name in _secrets(pod):
             secret = self._reader.get("secrets", namespace, name) or {}
@@ -205,38 +206,38 @@ class Carriers:
                 except (binascii.Error, UnicodeDecodeError):
                     return "(no PEM)"
         for container in (pod.get("spec") or {}).get("containers") or ():
-            found = self._image_certificate(container.get("image", ""))
-            if found:
-                return found
+            certificate = self._image_certificate(container.get("image", ""))
+            if certificate:
+                return certificate
         return ""
 
     # -- the network ------------------------------------------------------------------------------
 
     async def _over_network(self, call: Call, dial: Dial) -> Answer:
-        """Wait for the host. Its timeout is one of wall time; no timer of the kernel runs here."""
+        """Waits for the host, which applies the timeout in wall-clock time."""
         if self.network is None:
             raise CallFailed(f"dial tcp {dial.host}:{dial.port}: {NO_NETWORK}")
         outcome: list[Answer | CallFailed] = []
-        over = Signal(self._kernel)
+        finished = Signal(self._kernel)
 
         def done(result: Answer | CallFailed) -> None:
             outcome.append(result)
-            over.set()
+            finished.set()
 
         self.network.ask(call, dial, done)
-        await over.wait()
-        return _taken(outcome[0])
+        await finished.wait()
+        return _result(outcome[0])
 
     async def _connection(self, call: Call, dial: Dial) -> Connection:
         if self.network is None:
             raise CallFailed(f"dial tcp {dial.host}:{dial.port}: {NO_NETWORK}")
         box: Mailbox[bytes] = Mailbox(self._kernel)
         outcome: list[Line | CallFailed] = []
-        over = Signal(self._kernel)
+        finished = Signal(self._kernel)
 
         def opened(result: Line | CallFailed) -> None:
             outcome.append(result)
-            over.set()
+            finished.set()
 
         def arrived(data: bytes | None) -> None:
             if data is None:
@@ -245,15 +246,15 @@ class Carriers:
                 box.put(data)
 
         self.network.open(call, dial, opened, arrived)
-        await over.wait()
+        await finished.wait()
         line = outcome[0]
         if isinstance(line, CallFailed):
             raise line
-        return _Outside(line, box)
+        return _HostConnection(line, box)
 
 
-class _Outside:
-    """A connection that the host holds, as `Connection`."""
+class _HostConnection:
+    """Wraps a connection of the host as a `Connection`."""
 
     def __init__(self, line: Line, box: Mailbox[bytes]) -> None:
         self._line = line
@@ -274,7 +275,7 @@ class _Outside:
 
 
 def url_of(call: Call) -> str:
-    """The full URL of a call, as it stands in errors."""
+    """The full URL of a call, as error messages quote it."""
     if isinstance(call.to, ServiceTarget):
         target = call.to
         path = target.path if target.path.startswith("/") or not target.path else f"/{target.path}"
@@ -309,7 +310,7 @@ def _bounded(answer: Answer) -> Answer | CallFailed:
     return answer
 
 
-def _taken(outcome: Answer | CallFailed) -> Answer:
+def _result(outcome: Answer | CallFailed) -> Answer:
     if isinstance(outcome, CallFailed):
         raise outcome
     return outcome

@@ -1,7 +1,7 @@
-"""Kubeconfigs with which the API server asks others: webhooks that it was given by file.
+"""Kubeconfigs of webhooks that the API server is configured with by file.
 
-`inlined` puts the certificates and keys that a file names into its text, so that nothing inside a
-cluster reads a file; `target` is what is asked, as the current context says.
+`inlined` replaces the names of certificate and key files by their contents, so that nothing inside
+a cluster reads a file; `target` is the server and user of the current context.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/webhook/webhook.go (LoadKubeconfig) and
 staging/src/k8s.io/client-go/tools/clientcmd.
@@ -23,7 +23,7 @@ _FILES = {
 
 
 class Target(NamedTuple):
-    """Who is asked and how one proves who one is to them."""
+    """A server and the credentials for it."""
 
     url: str
     ca_pem: str = ""
@@ -34,7 +34,7 @@ class Target(NamedTuple):
 
 
 def inlined(text: str, path: str, read: Callable[[str], str]) -> str:
-    """The same kubeconfig with the files it names in it. What is no kubeconfig stays as it is."""
+    """The kubeconfig with the contents of the files it names. Other texts stay unchanged."""
     config = _load(text)
     changed = False
     for entry in _entries(config, "clusters", "cluster") + _entries(config, "users", "user"):
@@ -56,35 +56,35 @@ def inlined(text: str, path: str, read: Callable[[str], str]) -> str:
 
 
 def named(text: str) -> list[str]:
-    """The kubeconfig files that a configuration names, wherever it does, in its order."""
-    found: list[str] = []
-    _collect(_load(text), found)
-    return found
+    """The kubeconfig files that a configuration names anywhere, in order."""
+    files: list[str] = []
+    _collect(_load(text), files)
+    return files
 
 
-def _collect(value: Any, found: list[str]) -> None:
+def _collect(value: Any, files: list[str]) -> None:
     if isinstance(value, dict):
         for name, item in value.items():
             if name == "kubeConfigFile" and isinstance(item, str) and item:
-                found.append(item)
+                files.append(item)
             else:
-                _collect(item, found)
+                _collect(item, files)
     elif isinstance(value, list):
         for item in value:
-            _collect(item, found)
+            _collect(item, files)
 
 
 def target(text: str) -> Target:
-    """What the current context names. ValueError says why there is nothing to ask."""
+    """The target of the current context. Raises ValueError if there is none."""
     config = _load(text)
     context: Mapping[str, Any] = {}
-    wanted = config.get("current-context") or ""
-    for one in config.get("contexts") or ():
-        if one.get("name") == wanted:
-            context = one.get("context") or {}
-    if wanted and not context:
+    current = config.get("current-context") or ""
+    for entry in config.get("contexts") or ():
+        if entry.get("name") == current:
+            context = entry.get("context") or {}
+    if current and not context:
         raise ValueError(
-            f"invalid configuration: [context was not found for specified context: {wanted}, "
+            f"invalid configuration: [context was not found for specified context: {current}, "
             "cluster has no server defined]"
         )
     cluster = _named(config, "clusters", "cluster", context.get("cluster"))
@@ -116,7 +116,7 @@ def _headers(user: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _load(text: str) -> dict[str, Any]:
-    import yaml  # only who was given a file needs it
+    import yaml  # needed only with a configuration file
 
     try:
         config = yaml.safe_load(text)
@@ -130,14 +130,14 @@ def _load(text: str) -> dict[str, Any]:
 
 def _entries(config: Mapping[str, Any], plural: str, singular: str) -> list[dict[str, Any]]:
     listed = config.get(plural)
-    found = [one.get(singular) for one in listed or () if isinstance(one, dict)]
-    return [one for one in found if isinstance(one, dict)]
+    entries = [item.get(singular) for item in listed or () if isinstance(item, dict)]
+    return [item for item in entries if isinstance(item, dict)]
 
 
 def _named(config: Mapping[str, Any], plural: str, singular: str, name: Any) -> Mapping[str, Any]:
-    for one in config.get(plural) or ():
-        if isinstance(one, dict) and one.get("name") == name:
-            return one.get(singular) or {}
+    for entry in config.get(plural) or ():
+        if isinstance(entry, dict) and entry.get("name") == name:
+            return entry.get(singular) or {}
     return {}
 
 

@@ -1,9 +1,8 @@
-"""Calls that the API server makes to others: webhooks, identity providers, aggregated servers.
+"""The API server's outbound calls: to webhooks, identity providers and aggregated servers.
 
-A call names its target by URL or as a Service of the cluster. Who carries it is decided outside:
-a simulated container answers inside the simulation, in virtual time; a program on an address that
-the configuration allows is asked over the network, and its answer enters as a logged input. What is
-neither is refused by name. Nothing here does I/O.
+A call names its target by URL or as a Service of the cluster. `carriers` decides who answers: a
+simulated container, in virtual time; or a program at an address that the configuration allows,
+over the network, whose answer enters as a logged input. Other calls fail. Nothing here does I/O.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/webhook/client.go and
 pkg/util/proxy/proxy.go (ResolveEndpoint).
@@ -32,7 +31,7 @@ class ServiceTarget:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One HTTPS request. `to` is a URL or a Service; `path` and `query` are appended to it."""
+    """An HTTPS request. `to` is a URL or a Service; `path` and `query` are appended."""
 
     to: str | ServiceTarget
     method: str = "POST"
@@ -40,25 +39,25 @@ class Call:
     query: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
-    ca_pem: str = ""  # who must have signed the server's certificate; empty: the system's roots
+    ca_pem: str = ""  # the CA bundle; empty: the system's roots
     client_cert_pem: str = ""
     client_key_pem: str = ""
     insecure: bool = False  # insecureSkipTLSVerify
     timeout_seconds: float = 10.0
-    # headers that may stand there several times, beside the others
+    # headers that may occur several times, in addition to the others
     repeated: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
-    headers: Mapping[str, str]  # names in small letters
+    headers: Mapping[str, str]  # names in lower case
     body: bytes
-    by: str = ""  # who answered, for the trace: "pod team-a/injector-0" or "127.0.0.1:9443"
+    by: str = ""  # the server, for the trace: "pod team-a/injector-0" or "127.0.0.1:9443"
 
 
 class CallFailed(Exception):
-    """No answer; the text is what Go's HTTP client says: Post "https://…": dial tcp …"""
+    """The call failed; the text is that of Go's HTTP client: Post "https://…": dial tcp …"""
 
     def __init__(self, text: str, *, timed_out: bool = False) -> None:
         super().__init__(text)
@@ -66,12 +65,12 @@ class CallFailed(Exception):
 
 
 class Outbound(Protocol):
-    """The way out of one cluster's API server."""
+    """Makes the outbound calls of one cluster's API server."""
 
     async def call(self, call: Call) -> Answer:
-        """Ask and wait; raises CallFailed. Waits in the kernel and never blocks it."""
+        """Calls and waits in the kernel for the answer. Raises CallFailed."""
         ...
 
     async def dial(self, call: Call) -> Connection:
-        """Connect to where a call would go, secured as it would be, and send nothing."""
+        """Connects to the target of a call, with the same security, and sends nothing."""
         ...

@@ -1,9 +1,9 @@
-"""Whether a client trusts the certificate that a simulated server shows, as crypto/x509 decides.
+"""Verifies the certificate of a simulated server as Go's crypto/x509 does.
 
-A certificate that stands somewhere (in a mounted Secret, in an image) is really checked: who signed
-it, for how long, for which names. A server that was given none shows one that the cluster's CA
-signed for whatever name it is called by, as if a serving certificate had been requested for it.
-Keys are not needed: nobody listens in between.
+A certificate from a mounted Secret or an image is really checked: signature, validity, names. A
+server without one presents a certificate that the cluster's CA signed for the name it is called
+by, as if a serving certificate had been requested for it. No keys are needed, as the connection
+stays inside the simulation.
 
 Models Go's crypto/x509 (verify.go) for chains of one or two.
 """

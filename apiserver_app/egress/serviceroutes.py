@@ -1,8 +1,8 @@
-"""From a Service to the one endpoint that will be asked, as the API server's proxies choose it.
+"""Resolves a Service to one endpoint, as the API server's proxies do.
 
-Endpoints come from the Service's EndpointSlices; one that has none (its endpoints were written by
-hand) is looked up in Endpoints. Only ready ones count. Pure: reads the caches, draws at most one
-random number.
+Endpoints come from the Service's EndpointSlices; for a Service without slices (its endpoints were
+written by hand) from its Endpoints. Only ready endpoints count. Reads the caches and draws at most
+one random number.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/proxy/proxy.go (ResolveEndpoint), which is
 what an API server with --enable-aggregator-routing does.
@@ -24,12 +24,12 @@ _TYPES = ("ClusterIP", "LoadBalancer", "NodePort")
 
 
 class NoRoute(Exception):
-    """Nobody can be asked; upstream's sentence."""
+    """No endpoint is available; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Who will be asked. `pod` is None for an address outside the cluster."""
+    """The chosen endpoint. `pod` is None for an address outside the cluster."""
 
     address: str
     port: int
@@ -37,29 +37,31 @@ class Endpoint:
 
 
 def resolve(reader: Reader, rand: Rand, target: ServiceTarget) -> Endpoint:
-    """One ready endpoint of the Service. Raises NoRoute."""
+    """Chooses a ready endpoint of the Service. Raises NoRoute."""
     service = reader.get("services", target.namespace, target.name)
     if service is None:
         raise NoRoute(f'service "{target.name}" not found')
     spec = service.get("spec") or {}
     if spec.get("type", "ClusterIP") not in _TYPES:
         raise NoRoute(f'unsupported service type "{spec.get("type")}"')
-    wanted = [one for one in spec.get("ports") or () if one.get("port") == target.port]
-    if not wanted:
+    ports = [port for port in spec.get("ports") or () if port.get("port") == target.port]
+    if not ports:
         raise NoRoute(f'no service port {target.port} found for service "{target.name}"')
-    name = wanted[0].get("name") or ""
-    found = list(_endpoints(reader, target, name))
-    if not found:
+    name = ports[0].get("name") or ""
+    endpoints = list(_endpoints(reader, target, name))
+    if not endpoints:
         raise NoRoute(f'no endpoints available for service "{target.name}"')
-    address, port, pod_name = found[rand.below(len(found))] if len(found) > 1 else found[0]
+    address, chosen_port, pod_name = (
+        endpoints[rand.below(len(endpoints))] if len(endpoints) > 1 else endpoints[0]
+    )
     pod = reader.get("pods", target.namespace, pod_name) if pod_name else None
     if pod_name and pod is None:
         raise NoRoute(f'no endpoints available for service "{target.name}"')
-    return Endpoint(address, port, pod)
+    return Endpoint(address, chosen_port, pod)
 
 
 def by_host(reader: Reader, host: str, port: int) -> ServiceTarget | None:
-    """The Service that a host name or a cluster address stands for."""
+    """The Service of a cluster host name or cluster IP."""
     parts = host.removesuffix(".").removesuffix(".cluster.local").split(".")
     if len(parts) == 3 and parts[2] == "svc":
         return ServiceTarget(parts[1], parts[0], port)
@@ -77,15 +79,15 @@ def _is_address(host: str) -> bool:
 def _endpoints(reader: Reader, target: ServiceTarget, name: str) -> Iterator[tuple[str, int, str]]:
     """(address, port, name of the pod or nothing), in the order of their objects."""
     slices = [
-        one
-        for one in reader.list("endpointslices.discovery.k8s.io", target.namespace)
-        if meta.labels_of(one).get(SERVICE_NAME) == target.name
+        slice_
+        for slice_ in reader.list("endpointslices.discovery.k8s.io", target.namespace)
+        if meta.labels_of(slice_).get(SERVICE_NAME) == target.name
     ]
-    for one in slices:
-        port = _port(one.get("ports") or (), name)
+    for slice_ in slices:
+        port = _port(slice_.get("ports") or (), name)
         if port is None:
             continue
-        for endpoint in one.get("endpoints") or ():
+        for endpoint in slice_.get("endpoints") or ():
             if (endpoint.get("conditions") or {}).get("ready") is False:
                 continue
             for address in (endpoint.get("addresses") or ())[:1]:
@@ -100,9 +102,9 @@ def _endpoints(reader: Reader, target: ServiceTarget, name: str) -> Iterator[tup
 
 
 def _port(ports: Sequence[Object], name: str) -> int | None:
-    for one in ports:
-        if (one.get("name") or "") == name and one.get("port"):
-            return int(one["port"])
+    for port in ports:
+        if (port.get("name") or "") == name and port.get("port"):
+            return int(port["port"])
     return None
 
 
