@@ -1,8 +1,8 @@
-"""Generic storage of every kind: get, list, create, update, delete with their upstream rules.
+"""The generic store of all kinds: get, list, create, update, delete with upstream's rules.
 
-It is called by the pipeline after all gates before "etcd" were passed. Stored bytes are the JSON
-of the object with its resourceVersion: the same bytes serve get, list, watch and the page.
-Every function either changes the store by one revision or raises an ApiError.
+The pipeline calls it after all gates before "etcd". The stored bytes are the object's JSON with its
+resourceVersion; the same bytes serve get, list, watch and the page. Every write either changes the
+store by one revision or raises an ApiError.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go and
 pkg/storage/etcd3/store.go.
@@ -32,7 +32,7 @@ from apiserver_app.registry.conversion import convert, protobuflists
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
 
-# what a write is to upstream's storage.Interface
+# the methods of upstream's storage.Interface that write
 CALLS = {"create": "Create", "update": "GuaranteedUpdate", "delete": "Delete"}
 
 
@@ -51,19 +51,19 @@ class Page(NamedTuple):
     revision: int
     continue_token: str
     remaining: int | None
-    computed: list[Object] | None = None  # of what is not stored: the objects
+    computed: list[Object] | None = None  # the objects of a resource that is not stored
 
 
 @dataclass(slots=True)
 class Selection:
-    """What a list or watch asks for."""
+    """The namespace and selectors of a list or watch."""
 
     namespace: str = ""
     labels: labels.Selector | None = None
     fields: fields.FieldSelector | None = None
 
     def selects(self, strategy: Strategy) -> Selects | None:
-        """A predicate on objects, or None when everything matches."""
+        """A predicate on objects; None if all objects match."""
         by_label = self.labels if self.labels is not None and not self.labels.empty else None
         by_field = self.fields if self.fields is not None and not self.fields.empty else None
         if by_label is None and by_field is None:
@@ -79,7 +79,7 @@ class Selection:
         return selects
 
     def key(self, info: ResourceInfo) -> str:
-        """The key of the only object there can be, when the fields ask for one by its name.
+        """The key of the only object that can match, if the field selector names it.
 
         Models MatchesSingle of staging/src/k8s.io/apiserver/pkg/storage/selection_predicate.go.
         """
@@ -89,7 +89,7 @@ class Selection:
         return info.etcd_key(self.namespace, name)
 
     def node(self) -> str | None:
-        """The node's name when the fields ask for exactly the pods of one node."""
+        """The node's name if the field selector selects the pods of one node."""
         for path, operator, value in self.fields.requirements if self.fields else ():
             if path == "spec.nodeName" and operator == "=" and value:
                 return str(value)
@@ -98,11 +98,11 @@ class Selection:
 
 @dataclass(slots=True)
 class Fault:
-    """Somebody wants etcd to answer the next writes with an error."""
+    """An injected fault: etcd answers the next matching writes with an error."""
 
     message: str
-    resource: str = ""  # "" is any
-    op: str = ""  # create, update or delete; "" is any
+    resource: str = ""  # "" matches any
+    op: str = ""  # create, update or delete; "" matches any
     times: int = 1
 
 
@@ -123,7 +123,7 @@ class Storage:
         self.faults: list[Fault] = []
 
     def get(self, info: ResourceInfo, namespace: str, name: str) -> tuple[Object, bytes]:
-        """The object and its bytes; 404 when there is none."""
+        """The object and its bytes. Raises 404 if it does not exist."""
         entry = self.store.get(info.etcd_key(namespace, name))
         if entry is None:
             raise errors.not_found(info.group, info.plural, name)
@@ -134,11 +134,11 @@ class Storage:
         return None if entry is None else self.object(info, entry)
 
     def object(self, info: ResourceInfo, entry: mvcc.Entry) -> Object:
-        """The object of an entry, in the version that `info` serves."""
+        """Decodes an entry into the version of `info`."""
         return convert.to_served(info, self.cache.decoded(entry))
 
     def objects(self, info: ResourceInfo, page: Page) -> list[Object]:
-        """The objects of a page, in the version that `info` serves."""
+        """The objects of a page, in the version of `info`."""
         if page.computed is not None:
             return page.computed
         return [self.object(info, entry) for entry in page.entries]
@@ -153,7 +153,7 @@ class Storage:
         token: str = "",
         revision: int = 0,
     ) -> Page:
-        """One page of a list: at `revision` if given, else at the head or where `token` began."""
+        """A page of a list: at `revision` if given, else at the head or the token's revision."""
         prefix = info.etcd_prefix(selection.namespace)
         after = ""
         if token:
@@ -162,25 +162,25 @@ class Storage:
             entries = self._entries(info, selection, revision)
         except CompactedError as error:
             raise too_old_page(after, prefix, limit) from error
-        at = revision or self.store.revision
+        listed_at = revision or self.store.revision
         selects = selection.selects(strategy)
         if self.cache.unreadable and selects is None:
             selects = _any
-        found: list[mvcc.Entry] = []
+        selected: list[mvcc.Entry] = []
         begin = bisect_right(entries, after, key=_key) if after else 0
         for position in range(begin, len(entries)):
             entry = entries[position]
-            if limit and len(found) == limit:
+            if limit and len(selected) == limit:
                 last = entries[position - 1].key
-                whole = selects is None or selects is _any
-                remaining = len(entries) - position if whole else None
-                return Page(found, at, encode_token(at, last, prefix), remaining)
+                unfiltered = selects is None or selects is _any
+                remaining = len(entries) - position if unfiltered else None
+                return Page(selected, listed_at, encode_token(listed_at, last, prefix), remaining)
             if selects is None or selects(self.object(info, entry)):
-                found.append(entry)
-        return Page(found, at, "", None)
+                selected.append(entry)
+        return Page(selected, listed_at, "", None)
 
     def entries(self, info: ResourceInfo, selection: Selection) -> Sequence[mvcc.Entry]:
-        """What there is now, of which some may not be selected."""
+        """The current entries that the selection may match."""
         key = selection.key(info)
         if not key:
             return self.store.range(info.etcd_prefix(selection.namespace)).entries
@@ -188,7 +188,7 @@ class Storage:
         return [] if entry is None else [entry]
 
     def create(self, info: ResourceInfo, obj: Object, *, dry_run: bool = False) -> Object:
-        """Store a new object; 409 when the name is taken."""
+        """Stores a new object. Raises 409 if the name is taken."""
         key = self.check_new(info, obj)
         if dry_run:
             return obj
@@ -196,12 +196,12 @@ class Storage:
         return self._put(info, key, self._stamped(info, obj), "create", 0, lease, "")
 
     def check_new(self, info: ResourceInfo, obj: Object) -> str:
-        """The key of an object to be; 409 when the name is taken."""
+        """The key of a new object. Raises 409 if the name is taken."""
         metadata = obj["metadata"]
         key = info.etcd_key(metadata.get("namespace", ""), metadata["name"])
-        there = self.store.get(key)
-        if there is not None:
-            raise self._taken(info, metadata["name"], there)
+        existing = self.store.get(key)
+        if existing is not None:
+            raise self._already_exists(info, metadata["name"], existing)
         return key
 
     def update(
@@ -213,7 +213,7 @@ class Storage:
         subresource: str = "",
         dry_run: bool = False,
     ) -> Object:
-        """Replace `old` by `obj`. An object that did not change is not written."""
+        """Replaces `old` by `obj`. An unchanged object is not written."""
         metadata = obj["metadata"]
         current = old["metadata"].get("resourceVersion")
         if metadata.get("resourceVersion") != current:
@@ -227,13 +227,13 @@ class Storage:
         return self._put(info, key, self._stamped(info, obj), "update", prev, lease, subresource)
 
     def remove(self, info: ResourceInfo, old: Object) -> Object:
-        """Delete for good; the last state, at the revision of the delete."""
+        """Deletes the object; returns its last state at the revision of the delete."""
         metadata = old["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
         prev, key = meta.revision_of(old), info.etcd_key(namespace, name)
         self._check_unchanged(info, key, name, prev)
-        self._fail_if_told(info, key, "delete")
-        self._tell(self.store.revision + 1, info, "delete", namespace, name, prev, "")
+        self._inject_fault(info, key, "delete")
+        self._record_write(self.store.revision + 1, info, "delete", namespace, name, prev, "")
         self.store.delete(key, expect=prev)
         return meta.with_path(old, ("metadata", "resourceVersion"), str(self.store.revision))
 
@@ -242,7 +242,7 @@ class Storage:
     def _entries(
         self, info: ResourceInfo, selection: Selection, revision: int
     ) -> Sequence[mvcc.Entry]:
-        """What there was at `revision`, or is now. CompactedError when that is forgotten."""
+        """The entries at `revision`, or now. Raises CompactedError if it was compacted."""
         store = self.store
         if revision > store.revision:
             raise too_new(revision, store.revision)
@@ -255,9 +255,9 @@ class Storage:
         return store.range_at(prefix, revision, exact=bool(key)).entries
 
     def _stamped(self, info: ResourceInfo, obj: Object) -> Object:
-        """A copy that carries the revision it is about to get."""
+        """A copy with the resourceVersion that the write will have."""
         metadata = {**obj["metadata"], "resourceVersion": str(self.store.revision + 1)}
-        if info.custom is not None:  # maps all the way down, which Go writes sorted
+        if info.custom is not None:  # unstructured, so Go writes sorted keys
             sorted_ = orjson.dumps({**obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS)
             return orjson.loads(sorted_)  # type: ignore[no-any-return]
         ordered = {name: metadata[name] for name in _METADATA if name in metadata}
@@ -273,42 +273,45 @@ class Storage:
         lease: int,
         subresource: str,
     ) -> Object:
-        """Write it; what will be read, in the version that was written."""
+        """Writes the object; returns it as it will be read, in the version of `info`."""
         metadata = obj["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
         self._check_unchanged(info, key, name, prev)
-        kept = convert.to_stored(info, obj)
-        value = encode(kept)
+        stored = convert.to_stored(info, obj)
+        value = encode(stored)
         if protobuflists.MARK in value:
             obj = protobuflists.without(info, obj)
-            kept = convert.to_stored(info, obj)
-            value = encode(kept)
+            stored = convert.to_stored(info, obj)
+            value = encode(stored)
         if len(value) > REQUEST_BYTES_MAX:
             raise errors.unclassified("etcdserver: request is too large", 413)
-        self._fail_if_told(info, key, op)
-        self._tell(self.store.revision + 1, info, op, namespace, name, prev, subresource)
-        self.store.put(key, value, expect=prev, lease=lease, payload=kept)
+        self._inject_fault(info, key, op)
+        self._record_write(self.store.revision + 1, info, op, namespace, name, prev, subresource)
+        self.store.put(key, value, expect=prev, lease=lease, payload=stored)
         return obj
 
     def _check_unchanged(self, info: ResourceInfo, key: str, name: str, prev: int) -> None:
-        """Nothing is told of a write before it is sure to happen: the record names its revision."""
+        """Raises 409 if the object changed. A write is recorded only once it is sure to succeed,
+        as the record names its revision."""
         entry = self.store.get(key)
-        found = entry.mod_revision if entry is not None else 0
-        if found != prev:
+        current = entry.mod_revision if entry is not None else 0
+        if current != prev:
             error = errors.conflict(info.group, info.plural, name, errors.MODIFIED)
-            error.about = {"expected": prev, "found": found}
+            error.about = {"expected": prev, "found": current}
             raise error
 
-    def _taken(self, info: ResourceInfo, name: str, there: mvcc.Entry) -> errors.ApiError:
-        """Who finds the name taken looks whether that object is about to go."""
+    def _already_exists(
+        self, info: ResourceInfo, name: str, existing: mvcc.Entry
+    ) -> errors.ApiError:
+        """The 409 for an existing name; the message says if that object is being deleted."""
         error = errors.already_exists(info.group, info.plural, name)
-        if meta.is_deleting(self.cache.decoded(there)):
+        if meta.is_deleting(self.cache.decoded(existing)):
             error.message = f"object is being deleted: {error.message}"
-        error.about = {"expected": 0, "found": there.mod_revision}
+        error.about = {"expected": 0, "found": existing.mod_revision}
         return error
 
-    def _fail_if_told(self, info: ResourceInfo, key: str, op: str) -> None:
-        """A fault stands in the way of the transaction, so nothing is written."""
+    def _inject_fault(self, info: ResourceInfo, key: str, op: str) -> None:
+        """Raises the error of a matching fault, so that nothing is written."""
         for fault in self.faults:
             if fault.resource in ("", info.key) and fault.op in ("", op):
                 fault.times -= 1
@@ -318,7 +321,7 @@ class Storage:
                 error.about = {"call": CALLS[op], "key": key, "injected": True}
                 raise error
 
-    def _tell(
+    def _record_write(
         self,
         revision: int,
         info: ResourceInfo,
@@ -332,19 +335,19 @@ class Storage:
 
 
 def encode(obj: Any) -> bytes:
-    """Compact JSON in a buffer of exactly its size."""
+    """Compact JSON, in a buffer of exactly its size."""
     return bytes(memoryview(orjson.dumps(obj)))
 
 
 def encode_token(revision: int, last: str, prefix: str) -> str:
-    """A `continue` token: where the list began and the last key it gave."""
+    """A `continue` token: the list's revision and the last key of the page."""
     start = last[len(prefix) :] + "\x00"
     data = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def decode_token(token: str, prefix: str) -> tuple[int, str]:
-    """(revision, last key) of a `continue` token. Revision 0: at the head, consistent or not."""
+    """(revision, last key) of a `continue` token. Revision 0 means the head."""
     broken = re.search(r"[^A-Za-z0-9_-]", token)
     if broken or len(token) % 4 == 1:
         at = broken.start() if broken else len(token) - 1
@@ -354,11 +357,11 @@ def decode_token(token: str, prefix: str) -> tuple[int, str]:
         fields_ = orjson.loads(data)
         version, revision, start = fields_["v"], int(fields_["rv"]), str(fields_["start"])
     except (ValueError, KeyError, TypeError) as error:
-        why = gojson.syntax_error(data) or "its fields are not of the right type"
-        raise _bad_token(why) from error
+        message = gojson.syntax_error(data) or "its fields are not of the right type"
+        raise _bad_token(message) from error
     if version != "meta.k8s.io/v1":
-        named = errors.go_value(version)
-        raise _bad_token(f"server does not recognize this encoded version {named}")
+        quoted = errors.go_value(version)
+        raise _bad_token(f"server does not recognize this encoded version {quoted}")
     if not revision:
         raise _bad_token("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
     if not start:
@@ -369,8 +372,8 @@ def decode_token(token: str, prefix: str) -> tuple[int, str]:
     return max(revision, 0), prefix + rooted[1:].rstrip("\x00")
 
 
-def _bad_token(why: str) -> errors.ApiError:
-    return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
+def _bad_token(message: str) -> errors.ApiError:
+    return errors.bad_request(f"invalid continue token: continue key is not valid: {message}")
 
 
 def _key(entry: mvcc.Entry) -> str:
@@ -378,7 +381,7 @@ def _key(entry: mvcc.Entry) -> str:
 
 
 def _any(_obj: Object) -> bool:
-    """Selects everything, but has it read first: one that cannot be read fails the list."""
+    """Selects everything, but forces decoding: an object that does not decode fails the list."""
     return True
 
 
@@ -389,7 +392,7 @@ _PAGE_TOO_OLD = (
 
 
 def too_old_page(after: str, prefix: str, limit: int) -> errors.ApiError:
-    """410 for a revision that is forgotten; a page gets a token with which it can go on."""
+    """410 for a compacted revision; a paged list gets a token to continue with."""
     if not limit:
         return errors.expired("The resourceVersion for the provided list is too old.")
     if not after:
@@ -404,9 +407,9 @@ def too_old_page(after: str, prefix: str, limit: int) -> errors.ApiError:
     return error
 
 
-def too_new(asked: int, current: int) -> errors.ApiError:
+def too_new(requested: int, current: int) -> errors.ApiError:
     error = errors.timeout(
-        f"Too large resource version: {asked}, current: {current}", retry_after=1
+        f"Too large resource version: {requested}, current: {current}", retry_after=1
     )
     error.details["causes"] = [
         {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}

@@ -6,7 +6,7 @@ Plain data, read by `kinds`. A line of a group is
 
 and trailing empty columns are left out. `~21-` is one that clients see since 1.21, and that the
 cluster's own components use in any version. What only versions before 1.25 served is in
-`kindhistory`. Nothing here says what a kind does.
+`history`. Nothing here says what a kind does.
 
 Models kubernetes api/discovery/*.json (what a default kube-apiserver answers: GA versions, and
 betas in the versions that still served them by default).

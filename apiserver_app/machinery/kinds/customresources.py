@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition makes served: its resources by version, names, conditions.
+"""The resources that a CustomResourceDefinition serves: versions, names, conditions.
 
 Pure functions of the definition's object, shared by the API server and by the controllers that
 follow definitions.
@@ -33,21 +33,21 @@ def is_true(definition: Object, kind: str) -> bool:
 
 
 def is_served(definition: Object) -> bool:
-    """Whether requests for its resources are answered."""
+    """Whether its resources are served."""
     return is_true(definition, "NamesAccepted") or is_true(definition, "Established")
 
 
-def with_condition(definition: Object, wanted: Object, now: str) -> Object:
-    """A copy with the condition set; its time moves with its status only."""
+def with_condition(definition: Object, condition: Object, now: str) -> Object:
+    """A copy with the condition set; its transition time changes only with its status."""
     status = dict(definition.get("status") or {})
-    old = conditions.find(status, wanted["type"])
-    new = {key: wanted.get(key, "") for key in ("type", "status")}
+    old = conditions.find(status, condition["type"])
+    new = {key: condition.get(key, "") for key in ("type", "status")}
     new["lastTransitionTime"] = now
-    if old is not None and old.get("status") == wanted["status"]:
+    if old is not None and old.get("status") == condition["status"]:
         new["lastTransitionTime"] = old.get("lastTransitionTime")
     for key in ("reason", "message"):
-        if wanted.get(key):
-            new[key] = wanted[key]
+        if condition.get(key):
+            new[key] = condition[key]
     changed = [new if item is old else item for item in conditions.every(status)]
     if old is None:
         changed.append(new)
@@ -59,20 +59,20 @@ def versions(definition: Object) -> Sequence[Object]:
 
 
 def storage_version(definition: Object) -> str:
-    for one in versions(definition):
-        if one.get("storage"):
-            return str(one["name"])
+    for version in versions(definition):
+        if version.get("storage"):
+            return str(version["name"])
     return ""
 
 
 def resources(definition: Object) -> tuple[ResourceInfo, ...]:
-    """What the definition serves, the most preferred version first; nothing before its names
-    are accepted."""
+    """The served resources, the most preferred version first; none before the names are
+    accepted."""
     if not is_served(definition):
         return ()
-    served = [one for one in versions(definition) if one.get("served")]
-    served.sort(key=lambda one: version_rank(one["name"]), reverse=True)
-    return tuple(resource(definition, one) for one in served)
+    served = [version for version in versions(definition) if version.get("served")]
+    served.sort(key=lambda version: version_rank(version["name"]), reverse=True)
+    return tuple(resource(definition, version) for version in served)
 
 
 def resource(definition: Object, version: Object) -> ResourceInfo:
@@ -92,7 +92,9 @@ def resource(definition: Object, version: Object) -> ResourceInfo:
         verbs=VERBS,
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
-        subresources=tuple(one for one in ("status", "scale") if sub.get(one) is not None),
+        subresources=tuple(
+            subresource for subresource in ("status", "scale") if sub.get(subresource) is not None
+        ),
         storage=f"{group}/{plural}",
         definition=definition_name(group, version["name"], kind),
         list_kind=names.get("listKind") or f"{kind}List",
@@ -107,16 +109,16 @@ def definition_name(group: str, version: str, kind: str) -> str:
 
 def version_rank(name: str) -> tuple[Any, ...]:
     """Orders versions as upstream prefers them: v10 > v2 > v1 > v2beta1 > v1alpha1 > foo."""
-    found = _VERSION.fullmatch(name)
-    if found is None:
+    match = _VERSION.fullmatch(name)
+    if match is None:
         # other names come last, in the order of the alphabet
         return (0, 0, 0, 0, tuple(-ord(char) for char in name))
-    major, stage, minor = found.groups()
+    major, stage, minor = match.groups()
     return (1, _STAGES[stage], int(major), int(minor or 0), ())
 
 
 def is_protected_group(group: str) -> bool:
-    """Groups of the community need a link to their review."""
+    """Whether the group is protected: *.k8s.io and *.kubernetes.io need an API approval."""
     return group in ("k8s.io", "kubernetes.io") or group.endswith((".k8s.io", ".kubernetes.io"))
 
 
@@ -139,8 +141,10 @@ def approval(definition: Object) -> tuple[str, str]:
 
 def established(definitions: Iterable[Object]) -> list[ResourceInfo]:
     """One resource for each definition that discovery lists, in its preferred version."""
-    found: list[ResourceInfo] = []
-    for one in sorted(definitions, key=lambda one: str(one["metadata"]["name"])):
-        if is_true(one, "Established"):
-            found += resources(one)[:1]
-    return found
+    infos: list[ResourceInfo] = []
+    for definition in sorted(
+        definitions, key=lambda definition: str(definition["metadata"]["name"])
+    ):
+        if is_true(definition, "Established"):
+            infos += resources(definition)[:1]
+    return infos

@@ -21,7 +21,7 @@ TOPOLOGY_LABELS = "PodTopologyLabelsAdmission"
 
 
 class GateError(ValueError):
-    """A gate that cannot be set so; upstream's sentence."""
+    """A gate that cannot be set to the value; the message is upstream's."""
 
 
 SWITCHING = (MUTATING_POLICY, SPLIT_STREAMS, TOPOLOGY_LABELS)
@@ -31,34 +31,34 @@ def switched(pairs: Iterable[str], version: Release) -> frozenset[str]:
     """The gates of SWITCHING that are on in a release with flags such as `Name=true`, of which the
     last about a gate counts. Raises GateError."""
     on = {name for name in SWITCHING if version.has(name)}
-    for name, wanted in _read(pairs).items():
+    for name, value in _read(pairs).items():
         stage = releases.stage(releases.GATES.get(name, ()), version)
         if stage is None:
             raise GateError(f"unrecognized feature gate: {name}")
-        if stage.locked and wanted != stage.default:
+        if stage.locked and value != stage.default:
             raise GateError(
-                f"cannot set feature gate {name} to {_word(wanted)}, feature is locked to "
+                f"cannot set feature gate {name} to {_word(value)}, feature is locked to "
                 f"{_word(stage.default)}"
             )
         if name in SWITCHING:
-            (on.add if wanted else on.discard)(name)
-        elif wanted != stage.default:
+            (on.add if value else on.discard)(name)
+        elif value != stage.default:
             raise GateError(f"feature gate {name} switches nothing in a simulated cluster")
     return frozenset(on)
 
 
 def _read(pairs: Iterable[str]) -> dict[str, bool]:
-    found: dict[str, bool] = {}
+    values: dict[str, bool] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         name, text = name.strip(), text.strip()
         if not equals:
             raise GateError(f"missing bool value for {name}")
         if text not in BOOLEANS:
-            why = f'strconv.ParseBool: parsing "{text}": invalid syntax'
-            raise GateError(f"invalid value of {name}={text}, err: {why}")
-        found[name] = BOOLEANS[text]
-    return found
+            cause = f'strconv.ParseBool: parsing "{text}": invalid syntax'
+            raise GateError(f"invalid value of {name}={text}, err: {cause}")
+        values[name] = BOOLEANS[text]
+    return values
 
 
 def _word(value: bool) -> str:

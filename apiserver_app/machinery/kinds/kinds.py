@@ -1,7 +1,7 @@
 """Which resources a version of Kubernetes serves, in discovery order, and how to find one.
 
-Built once per cluster from `kindtable` and `kindhistory`; custom resources come and go behind the
-built-in ones, by `serve`. Nothing here reads the schemas.
+Built once per cluster from `builtin` and `history`; `serve` adds and removes custom resources
+behind the built-in ones. Nothing here reads the schemas.
 
 Models kubernetes pkg/controlplane/instance.go (DefaultAPIResourceConfigSource),
 pkg/controlplane/apiserver/aggregator.go (group priorities) and api/discovery.

@@ -1,6 +1,6 @@
-"""Which built-in group versions and resources are served, by the runtime-config flag.
+"""The --runtime-config flag: which built-in group versions and resources are served.
 
-What a version serves by default is in `kindtable` and `kindhistory`; here `api/all=false`,
+`builtin` and `history` list what a version serves by default; here `api/all=false`,
 `batch/v1=false`, `apps/v1/deployments=false` and the like are read and applied to it, the general
 words first, then group versions, then single resources. Pure.
 
@@ -17,7 +17,7 @@ from apiserver_app.machinery.kinds import history
 from apiserver_app.machinery.kinds.builtin import GroupVersion
 from apiserver_app.machinery.releases import Release
 
-# what was said, in order: ("batch/v1", "false")
+# the flag's entries in order: ("batch/v1", "false")
 RuntimeConfig = tuple[tuple[str, str], ...]
 
 _ALL = {
@@ -31,21 +31,25 @@ _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 
 
 class ConfigError(ValueError):
-    """The flag says what cannot be; upstream's sentence."""
+    """An invalid flag; the message is upstream's."""
 
 
 def parse(pairs: Iterable[str], version: Release) -> RuntimeConfig:
-    """`group/version=true` and the like; a later word about the same holds. Raises ConfigError."""
-    found: dict[str, str] = {}
+    """Parses `group/version=true` and the like; a later entry wins. Raises ConfigError."""
+    entries: dict[str, str] = {}
     for pair in pairs:
         key, _, value = pair.strip().partition("=")
-        found[key.strip()] = value.strip()
-    if found == {"api/all": "false"}:
+        entries[key.strip()] = value.strip()
+    if entries == {"api/all": "false"}:
         raise ConfigError("invalid key with only api/all=false")
-    groups = {one.group for one in history.EVERY}
-    versions = {(one.group, one.version) for one in history.EVERY if _has(one, version.minor)}
+    groups = {group_version.group for group_version in history.EVERY}
+    versions = {
+        (group_version.group, group_version.version)
+        for group_version in history.EVERY
+        if _has(group_version, version.minor)
+    }
     unknown = []
-    for key in found:
+    for key in entries:
         if key in _ALL:
             continue
         parts = key.split("/")
@@ -55,9 +59,9 @@ def parse(pairs: Iterable[str], version: Release) -> RuntimeConfig:
             unknown.append(parts[0])
     if unknown:
         raise ConfigError(f"unknown api groups {','.join(unknown)}")
-    for key, value in found.items():
+    for key, value in entries.items():
         _check(key, value, versions)
-    return tuple(found.items())
+    return tuple(entries.items())
 
 
 def _check(key: str, value: str, versions: set[tuple[str, str]]) -> None:
@@ -69,8 +73,8 @@ def _check(key: str, value: str, versions: set[tuple[str, str]]) -> None:
     if (group, version) not in versions:
         raise ConfigError(f"group version {group}/{version} that has not been registered")
     if value not in (*_TRUE, *_FALSE):
-        why = f'strconv.ParseBool: parsing "{value}": invalid syntax'
-        raise ConfigError(f"invalid value of {key}: {value}, err: {why}")
+        cause = f'strconv.ParseBool: parsing "{value}": invalid syntax'
+        raise ConfigError(f"invalid value of {key}: {value}, err: {cause}")
     if resource and resource[0] != resource[0].lower():
         raise ConfigError(
             f"invalid key {key}: group/version/resource and resource is always lowercase plural, "
@@ -79,31 +83,31 @@ def _check(key: str, value: str, versions: set[tuple[str, str]]) -> None:
 
 
 def served(minor: int, config: RuntimeConfig) -> dict[tuple[str, str], dict[str, bool]]:
-    """The group versions that are on, and what was said about single resources of each. A group
-    version that is off is there too when one of its resources was switched on."""
-    said = dict(config)
-    found: dict[tuple[str, str], dict[str, bool]] = {}
-    for one in history.EVERY:
-        if not _has(one, minor):
+    """The enabled group versions, each with the entries of its single resources. Contains a
+    disabled group version if one of its resources is enabled."""
+    entries = dict(config)
+    result: dict[tuple[str, str], dict[str, bool]] = {}
+    for group_version in history.EVERY:
+        if not _has(group_version, minor):
             continue
-        on = one.default
+        on = group_version.default
         for word, pattern in _ALL.items():
-            if word in said and pattern.match(one.version):
-                on = said[word] == "true"
-        name = f"{one.group}/{one.version}"
-        if name in said:
-            on = said[name] in _TRUE
+            if word in entries and pattern.match(group_version.version):
+                on = entries[word] == "true"
+        name = f"{group_version.group}/{group_version.version}"
+        if name in entries:
+            on = entries[name] in _TRUE
         single = {
             key.rsplit("/", 1)[1]: value in _TRUE
             for key, value in config
             if key.count("/") == 2 and key.startswith(name + "/")
         }
         if on:
-            found[one.group, one.version] = single
+            result[group_version.group, group_version.version] = single
         elif any(single.values()):
-            found[one.group, one.version] = {"*": False, **single}
-    return found
+            result[group_version.group, group_version.version] = {"*": False, **single}
+    return result
 
 
-def _has(one: GroupVersion, minor: int) -> bool:
-    return one.since <= minor <= one.until
+def _has(group_version: GroupVersion, minor: int) -> bool:
+    return group_version.since <= minor <= group_version.until

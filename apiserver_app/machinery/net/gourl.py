@@ -1,4 +1,4 @@
-"""URLs as Go reads them: what is none, in Go's words, and the parts of what is one.
+"""Parses URLs as Go does, with Go's errors.
 
 Models Go net/url url.go (ParseRequestURI, Parse, EscapedPath, ParseQuery).
 """
@@ -21,12 +21,12 @@ _PATH_VALID = re.compile(rf"[{_UNRESERVED}!$&'()*+,;=:@\[\]%/]*", re.ASCII)
 
 
 class UrlError(ValueError):
-    """The text is Go's, with what was read in it."""
+    """An invalid URL; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """`path` is escaped as Go writes it."""
+    """A parsed URL; `path` is escaped as Go writes it."""
 
     scheme: str = ""
     opaque: str = ""
@@ -36,7 +36,7 @@ class Url:
 
     @property
     def port(self) -> str:
-        """Empty when there is none; IPv6 addresses stand in brackets."""
+        """The port; empty if there is none."""
         after = self.host.rpartition("]")[2]
         return after.rpartition(":")[2] if ":" in after else ""
 
@@ -49,18 +49,18 @@ class Url:
         return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
     def values(self) -> dict[str, list[str]]:
-        """The parameters of the query; what cannot be read is left out."""
-        found: dict[str, list[str]] = {}
+        """The parameters of the query, without malformed ones."""
+        values: dict[str, list[str]] = {}
         for pair in self.query.split("&"):
             if not pair or ";" in pair or _ESCAPE.search(pair):
                 continue
             key, _, value = (urllib.parse.unquote_plus(part) for part in pair.partition("="))
-            found.setdefault(key, []).append(value)
-        return found
+            values.setdefault(key, []).append(value)
+        return values
 
 
 def parse_request_uri(text: str) -> Url:
-    """An absolute URL, or an absolute path; `#` is a letter as any other. Raises UrlError."""
+    """Parses an absolute URL or path; `#` has no special meaning. Raises UrlError."""
     try:
         return _parse(text, absolute=True)
     except UrlError as error:
@@ -68,7 +68,7 @@ def parse_request_uri(text: str) -> Url:
 
 
 def parse(text: str) -> Url:
-    """Any URL, without its fragment. Raises UrlError."""
+    """Parses any URL, without its fragment. Raises UrlError."""
     before, _, fragment = text.partition("#")
     try:
         if _ESCAPE.search(fragment):
@@ -138,20 +138,20 @@ def _host(host: str) -> str:
     low = _HOST_ESCAPE.search(host)
     if low is not None and not host.startswith("["):
         raise UrlError(f"invalid URL escape {_quoted(low.group())}")
-    wrong = _HOST_WRONG.search(host)
-    if wrong is not None:
-        raise UrlError(f"invalid character {_quoted(wrong.group())} in host name")
+    invalid = _HOST_WRONG.search(host)
+    if invalid is not None:
+        raise UrlError(f"invalid character {_quoted(invalid.group())} in host name")
     return urllib.parse.unquote(host)
 
 
 def _escape_error(text: str) -> UrlError:
-    at = _ESCAPE.search(text)
-    assert at is not None
-    return UrlError(f"invalid URL escape {_quoted(text[at.start() : at.start() + 3])}")
+    match = _ESCAPE.search(text)
+    assert match is not None
+    return UrlError(f"invalid URL escape {_quoted(text[match.start() : match.start() + 3])}")
 
 
 def _escaped(path: str) -> str:
-    """As it was written where that is a right way to write it, else as Go writes it."""
+    """The path unchanged if it is validly escaped, else as Go escapes it."""
     if _PATH_VALID.fullmatch(path):
         return path
     return urllib.parse.quote(urllib.parse.unquote(path), safe="-_.~$&+,/:;=@")

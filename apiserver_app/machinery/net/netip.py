@@ -1,4 +1,4 @@
-"""Addresses and prefixes as Go reads them: what is wrong with one, in Go's words.
+"""Validates addresses and prefixes as Go parses them, with Go's errors.
 
 Models Go net/netip netip.go (ParseAddr, ParsePrefix).
 """
@@ -13,24 +13,24 @@ _BYTES = 16
 
 
 class AddressError(ValueError):
-    """The text is Go's, with what was read in it."""
+    """An invalid address or prefix; the message is Go's."""
 
 
-class _Wrong(Exception):
+class _ParseError(Exception):
     def __init__(self, text: str, at: str = "") -> None:
         super().__init__(f"{text} (at {_quoted(at)})" if at else text)
 
 
 def check_address(text: str) -> None:
-    """Raises AddressError when Go reads no address, with or without a zone."""
+    """Raises AddressError if Go cannot parse the address, with or without a zone."""
     try:
         _check(text)
-    except _Wrong as error:
+    except _ParseError as error:
         raise AddressError(f"ParseAddr({_quoted(text)}): {error}") from None
 
 
 def check_prefix(text: str) -> None:
-    """Raises AddressError when Go reads no address with a length."""
+    """Raises AddressError if Go cannot parse the prefix."""
     head = f"netip.ParsePrefix({_quoted(text)}): "
     address, slash, bits = text.rpartition("/")
     if not slash:
@@ -54,35 +54,35 @@ def _check(text: str) -> None:
         if char == ":":
             return _check_v6(text)
         if char == "%":
-            raise _Wrong("missing IPv6 address")
-    raise _Wrong("unable to parse IP")
+            raise _ParseError("missing IPv6 address")
+    raise _ParseError("unable to parse IP")
 
 
 def _check_v4(text: str) -> None:
     value = dots = digits = 0
-    for at, char in enumerate(text):
+    for index, char in enumerate(text):
         if char.isascii() and char.isdigit():
             if digits == 1 and value == 0:
-                raise _Wrong("IPv4 field has octet with leading zero")
+                raise _ParseError("IPv4 field has octet with leading zero")
             value, digits = value * 10 + int(char), digits + 1
             if value > 255:
-                raise _Wrong("IPv4 field has value >255")
+                raise _ParseError("IPv4 field has value >255")
         elif char == ".":
-            if at == 0 or at == len(text) - 1 or text[at - 1] == ".":
-                raise _Wrong("IPv4 field must have at least one digit", text[at:])
+            if index == 0 or index == len(text) - 1 or text[index - 1] == ".":
+                raise _ParseError("IPv4 field must have at least one digit", text[index:])
             if dots == 3:
-                raise _Wrong("IPv4 address too long")
+                raise _ParseError("IPv4 address too long")
             value, dots, digits = 0, dots + 1, 0
         else:
-            raise _Wrong("unexpected character", text[at:])
+            raise _ParseError("unexpected character", text[index:])
     if dots < 3:
-        raise _Wrong("IPv4 address too short")
+        raise _ParseError("IPv4 address too short")
 
 
 def _check_v6(text: str) -> None:
     rest, percent, zone = text.partition("%")
     if percent and not zone:
-        raise _Wrong("zone must be a non-empty string")
+        raise _ParseError("zone must be a non-empty string")
     ellipsis = rest.startswith("::")
     if ellipsis:
         rest = rest[2:]
@@ -101,36 +101,40 @@ def _check_v6(text: str) -> None:
         rest = _after_colon(rest)
         if rest.startswith(":"):
             if ellipsis:
-                raise _Wrong("multiple :: in address", rest)
+                raise _ParseError("multiple :: in address", rest)
             ellipsis, rest = True, rest[1:]
     if rest:
-        raise _Wrong("trailing garbage after address", rest)
+        raise _ParseError("trailing garbage after address", rest)
     if read < _BYTES and not ellipsis:
-        raise _Wrong("address string too short")
+        raise _ParseError("address string too short")
     if read >= _BYTES and ellipsis:
-        raise _Wrong("the :: must expand to at least one field of zeros")
+        raise _ParseError("the :: must expand to at least one field of zeros")
 
 
 def _check_group(digits: str, rest: str) -> None:
     if not digits:
-        raise _Wrong("each colon-separated field must have at least one digit", rest)
+        raise _ParseError("each colon-separated field must have at least one digit", rest)
     if len(digits) > 4:
-        raise _Wrong("each group must have 4 or fewer digits", rest)
+        raise _ParseError("each group must have 4 or fewer digits", rest)
 
 
 def _check_embedded(rest: str, read: int, ellipsis: bool) -> None:
     if not ellipsis and read != _BYTES - 4:
-        raise _Wrong("embedded IPv4 address must replace the final 2 fields of the address", rest)
+        raise _ParseError(
+            "embedded IPv4 address must replace the final 2 fields of the address", rest
+        )
     if read + 4 > _BYTES:
-        raise _Wrong("too many hex fields to fit an embedded IPv4 at the end of the address", rest)
+        raise _ParseError(
+            "too many hex fields to fit an embedded IPv4 at the end of the address", rest
+        )
     _check_v4(rest)
 
 
 def _after_colon(rest: str) -> str:
     if rest[0] != ":":
-        raise _Wrong("unexpected character, want colon", rest)
+        raise _ParseError("unexpected character, want colon", rest)
     if len(rest) == 1:
-        raise _Wrong("colon must be followed by more characters", rest)
+        raise _ParseError("colon must be followed by more characters", rest)
     return rest[1:]
 
 

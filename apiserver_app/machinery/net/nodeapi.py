@@ -1,8 +1,7 @@
-"""What the API server asks of a node: the logs, processes and ports of its containers.
+"""The interface of a kubelet's server: logs, processes and ports of the node's containers.
 
-The API server reaches a kubelet's own server for these, as the real one does; the kubelets of the
-cluster implement it (controllers_app/kubelet) and the handlers of log, exec, attach, portforward
-and proxy use it. All in virtual time; nothing here knows HTTP framing or sockets.
+The kubelets of the cluster implement it (controllers_app/kubelet); the handlers of log, exec,
+attach, portforward and proxy use it. All in virtual time, without HTTP framing or sockets.
 
 Models kubernetes pkg/kubelet/server/server.go and staging/src/k8s.io/cri-api (streaming).
 """
@@ -33,24 +32,24 @@ class LogOptions:
 
 
 class Lines(Protocol):
-    """A log as it is read. `next` gives bytes, or None at the end; it waits when following."""
+    """An open log. `next` returns bytes, or None at the end; it waits when following."""
 
     async def next(self) -> bytes | None: ...
 
     def close(self) -> None:
-        """The reader is gone."""
+        """Stops reading."""
         ...
 
 
 class Process(Protocol):
-    """A command that runs in a container, or the container's own one when attached."""
+    """A command that runs in a container, or the container's main process if attached."""
 
     async def read(self) -> tuple[str, bytes] | None:
-        """(STDOUT or STDERR, data); None once it has ended and all was read."""
+        """(STDOUT or STDERR, data); None once it has exited and all output was read."""
         ...
 
     def write(self, data: bytes) -> None:
-        """To its standard input."""
+        """Writes to its standard input."""
         ...
 
     def close_stdin(self) -> None: ...
@@ -58,7 +57,7 @@ class Process(Protocol):
     def resize(self, width: int, height: int) -> None: ...
 
     def hang_up(self) -> None:
-        """The client is gone. What it started goes on without it, unless it had a terminal."""
+        """The client has disconnected. The process goes on unless it had a terminal."""
         ...
 
     @property
@@ -71,7 +70,7 @@ class Connection(Protocol):
     """A TCP connection to a port of a pod."""
 
     async def read(self) -> bytes | None:
-        """Some bytes; None when the pod's side is closed."""
+        """Some bytes; None once the pod has closed its side."""
         ...
 
     def write(self, data: bytes) -> None: ...
@@ -95,7 +94,7 @@ class HttpAnswer:
 
 
 class NodeError(Exception):
-    """The node refuses; `code` and text are what the kubelet's server answers."""
+    """An error of the kubelet's server, with its status code and text."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -103,26 +102,26 @@ class NodeError(Exception):
 
 
 class Nodes(Protocol):
-    """Every kubelet of the cluster, found by the pod's spec.nodeName. All raise NodeError."""
+    """The kubelets of the cluster, by the pod's spec.nodeName. All methods raise NodeError."""
 
     async def logs(self, pod: Object, options: LogOptions) -> Lines: ...
 
     async def exec(
         self, pod: Object, container: str, command: list[str], *, stdin: bool, tty: bool
     ) -> Process:
-        """Start a command. One that is not in the image raises with the runtime's text."""
+        """Starts a command. If the image does not have it, the error has the runtime's text."""
         ...
 
     async def attach(self, pod: Object, container: str, *, stdin: bool, tty: bool) -> Process: ...
 
     async def dial(self, pod: Object, port: int) -> Connection:
-        """Connect to a port of the pod, as portforward does."""
+        """Connects to a port of the pod, as portforward does."""
         ...
 
     async def http(self, pod: Object, port: int, request: HttpRequest) -> HttpAnswer:
-        """One HTTP request to a port of the pod: probes, proxies, webhooks and `wget` use it."""
+        """Sends an HTTP request to a port of the pod, for probes, proxies, webhooks and `wget`."""
         ...
 
     async def node(self, name: str, request: HttpRequest) -> HttpAnswer:
-        """One request to the kubelet's own server: /configz, /stats/summary, /pods, /healthz."""
+        """Sends a request to the kubelet's server: /configz, /stats/summary, /pods, /healthz."""
         ...

@@ -1,7 +1,7 @@
 """Field selectors: `metadata.name=x,spec.nodeName!=y`, matched through a getter.
 
-Which fields a kind can be selected by is its strategy's to say, not this module's. Parsed
-selectors are immutable and cached. What cannot be parsed raises a 400 in upstream's words.
+A kind's strategy decides which fields can be selected. Parsed selectors are immutable and cached.
+An invalid selector raises a 400 with upstream's message.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/fields/selector.go.
 """
@@ -42,18 +42,18 @@ class FieldSelector:
         self.empty = not requirements
 
     def matches(self, get: Callable[[str], str | None]) -> bool:
-        """`get` answers a field's value; a field without one counts as empty."""
+        """`get` returns a field's value; None counts as empty."""
         for field, operator, value in self.requirements:
             if ((get(field) or "") == value) != (operator == EQUALS):
                 return False
         return True
 
     def paths(self) -> tuple[str, ...]:
-        """The fields asked for, in order."""
+        """The selected fields, in order."""
         return tuple(requirement.field for requirement in self.requirements)
 
     def exact(self, field: str) -> str | None:
-        """The one value the field must have, if any."""
+        """The only value that the field may have, if any."""
         for requirement in self.requirements:
             if requirement.field == field and requirement.operator == EQUALS:
                 return requirement.value
@@ -71,20 +71,22 @@ EVERYTHING = FieldSelector(())
 
 @functools.lru_cache(maxsize=SELECTORS_CACHED_MAX)
 def parse(text: str) -> FieldSelector:
-    """A selector from its text; "" selects everything. Raises a 400."""
-    found: list[Requirement] = []
+    """Parses a selector; "" selects everything. Raises a 400."""
+    requirements: list[Requirement] = []
     for term in sorted(_terms(text)):
         if not term:
             continue
-        at = term.find("=")
-        if at < 0:
+        position = term.find("=")
+        if position < 0:
             raise errors.bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
-        if at > 0 and term[at - 1] == "!":
-            found.append(Requirement(term[: at - 1], NOT_EQUALS, unescape(term[at + 1 :])))
+        if position > 0 and term[position - 1] == "!":
+            requirements.append(
+                Requirement(term[: position - 1], NOT_EQUALS, unescape(term[position + 1 :]))
+            )
             continue
-        value = term[at + 2 :] if term.startswith("==", at) else term[at + 1 :]
-        found.append(Requirement(term[:at], EQUALS, unescape(value)))
-    return FieldSelector(found)
+        value = term[position + 2 :] if term.startswith("==", position) else term[position + 1 :]
+        requirements.append(Requirement(term[:position], EQUALS, unescape(value)))
+    return FieldSelector(requirements)
 
 
 def escape(value: str) -> str:

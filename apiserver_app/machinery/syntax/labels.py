@@ -1,7 +1,7 @@
 """Label selectors: parsed from text or from a LabelSelector, matched against an object's labels.
 
-Parsed selectors are immutable and kept in bounded caches, so asking again costs a look-up.
-What cannot be parsed raises a 400 in upstream's words.
+Parsed selectors are immutable and kept in bounded caches. An invalid selector raises a 400 with
+upstream's message.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/labels/selector.go and
 pkg/apis/meta/v1/helpers.go.
@@ -32,7 +32,7 @@ _TYPED = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": DOES_NOT_
 
 
 class Requirement(NamedTuple):
-    """One term. `values` are sorted when they come from text, as given otherwise."""
+    """One term. `values` are sorted if parsed from text, otherwise in the given order."""
 
     key: str
     operator: str
@@ -97,8 +97,8 @@ class Selector:
         return True
 
     def exact(self, key: str) -> str | None:
-        """The one value the key must have, if the selector asks for exactly one."""
-        return next((value for asked, value in self._equal if asked == key), None)
+        """The only value that the key may have, if the selector requires one."""
+        return next((value for required, value in self._equal if required == key), None)
 
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))
@@ -129,12 +129,12 @@ NOTHING: Selector = _Nothing()
 
 @functools.lru_cache(maxsize=SELECTORS_CACHED_MAX)
 def parse(text: str) -> Selector:
-    """A selector from its text; "" selects everything. Raises a 400."""
+    """Parses a selector; "" selects everything. Raises a 400."""
     return Selector(_Parser(text).parse())
 
 
 def from_label_selector(selector: Mapping[str, Any] | None) -> Selector:
-    """What a LabelSelector in a spec selects: None nothing, {} everything. Raises a 400."""
+    """The selector of a LabelSelector: None selects nothing, {} everything. Raises a 400."""
     if selector is None:
         return NOTHING
     equal = selector.get("matchLabels")
@@ -149,13 +149,13 @@ def from_label_selector(selector: Mapping[str, Any] | None) -> Selector:
 
 
 def go_struct(selector: Mapping[str, Any]) -> str:
-    """A LabelSelector as its Go type prints itself, which is no query."""
+    """A LabelSelector as Go prints the struct, which is not a query."""
     matches = selector.get("matchLabels") or {}
     pairs = "".join(f"{key}: {matches[key]}," for key in sorted(matches))
     expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{one.get('key', '')},Operator:{one.get('operator', '')},"
-        f"Values:[{' '.join(one.get('values') or ())}],}},"
-        for one in selector.get("matchExpressions") or ()
+        f"LabelSelectorRequirement{{Key:{term.get('key', '')},Operator:{term.get('operator', '')},"
+        f"Values:[{' '.join(term.get('values') or ())}],}},"
+        for term in selector.get("matchExpressions") or ()
     )
     return (
         f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},"
@@ -164,7 +164,7 @@ def go_struct(selector: Mapping[str, Any]) -> str:
 
 
 def from_set(labels: Mapping[str, str] | None) -> Selector:
-    """Exactly these labels, unchecked, as a service selects; none selects everything."""
+    """Selects exactly these labels, unvalidated, as a service does; no labels select everything."""
     if not labels:
         return EVERYTHING
     return _from_set(tuple(labels.items()))
@@ -179,55 +179,55 @@ def _from_set(labels: tuple[tuple[str, str], ...]) -> Selector:
 def _from_parts(
     equal: tuple[tuple[str, str], ...], expressions: tuple[tuple[str, str, tuple[str, ...]], ...]
 ) -> Selector:
-    found = [requirement(key, EQUALS, (value,)) for key, value in equal]
+    requirements = [requirement(key, EQUALS, (value,)) for key, value in equal]
     for key, operator, values in expressions:
         if operator not in _TYPED:
             raise errors.bad_request(
                 f"{errors.go_value(operator)} is not a valid label selector operator"
             )
-        found.append(requirement(key, _TYPED[operator], values))
-    return Selector(found)
+        requirements.append(requirement(key, _TYPED[operator], values))
+    return Selector(requirements)
 
 
 def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    """A checked requirement. Raises a 400 with every finding."""
-    wrong = names.qualified_name_errors(key)
-    found = [_bad("key", key, "; ".join(wrong))] if wrong else []
-    found += _count_errors(operator, values)
+    """Validates a requirement. Raises a 400 with all errors."""
+    messages = names.qualified_name_errors(key)
+    problems = [_bad("key", key, "; ".join(messages))] if messages else []
+    problems += _count_errors(operator, values)
     for index, value in enumerate(values):
-        wrong = names.label_value_errors(value)
-        if wrong:
-            found.append(_bad(f"values[{index}][{key}]", value, "; ".join(wrong)))
-    if found:
-        unique = list(dict.fromkeys(found))
+        messages = names.label_value_errors(value)
+        if messages:
+            problems.append(_bad(f"values[{index}][{key}]", value, "; ".join(messages)))
+    if problems:
+        unique = list(dict.fromkeys(problems))
         text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
         raise errors.bad_request(text)
     return Requirement(key, operator, values)
 
 
 def _count_errors(operator: str, values: tuple[str, ...]) -> list[str]:
-    shown = list(values)
+    printed = list(values)
     if operator in (IN, NOT_IN):
         if not values:
             text = "for 'in', 'notin' operators, values set can't be empty"
-            return [_bad("values", shown, text)]
+            return [_bad("values", printed, text)]
     elif operator in (EQUALS, DOUBLE_EQUALS, NOT_EQUALS):
         if len(values) != 1:
-            return [_bad("values", shown, "exact-match compatibility requires one single value")]
+            return [_bad("values", printed, "exact-match compatibility requires one single value")]
     elif operator in (EXISTS, DOES_NOT_EXIST):
         if values:
             text = "values set must be empty for exists and does not exist"
-            return [_bad("values", shown, text)]
+            return [_bad("values", printed, text)]
     elif operator in (GREATER, LESS):
-        found: list[str] = []
+        problems: list[str] = []
         if len(values) != 1:
             text = "for 'Gt', 'Lt' operators, exactly one value is required"
-            found.append(_bad("values", shown, text))
+            problems.append(_bad("values", printed, text))
         text = "for 'Gt', 'Lt' operators, the value must be an integer"
         for index, value in enumerate(values):
             if not is_int64(value):
-                found.append(_bad(f"values[{index}]", value, text))
-        return found
+                problems.append(_bad(f"values[{index}]", value, text))
+        return problems
     else:
         return [str(errors.not_supported("operator", operator, _OPERATORS))]
     return []
@@ -264,17 +264,17 @@ class _Parser:
         self._at = 0
 
     def parse(self) -> list[Requirement]:
-        found: list[Requirement] = []
+        requirements: list[Requirement] = []
         while True:
             token = self._peek()
             if token == _END:
-                return found
+                return requirements
             if token != "!" and token in _SIGNS:
                 raise _unexpected(token, "!, identifier, or 'end of string'")
-            found.append(self._requirement())
+            requirements.append(self._requirement())
             token = self._take()
             if token == _END:
-                return found
+                return requirements
             if token != ",":
                 raise _unexpected(token, "',' or 'end of string'")
             token = self._peek()
@@ -302,9 +302,9 @@ class _Parser:
             key = self._take()
         if not _is_identifier(key):
             raise _unexpected(key, "identifier")
-        wrong = names.qualified_name_errors(key)
-        if wrong:
-            raise errors.bad_request(_bad("<nil>", key, "; ".join(wrong)))
+        messages = names.qualified_name_errors(key)
+        if messages:
+            raise errors.bad_request(_bad("<nil>", key, "; ".join(messages)))
         if self._peek() in (_END, ",") and not operator:
             operator = EXISTS
         return key, operator
@@ -327,28 +327,28 @@ class _Parser:
             return {""}
         if token != "," and not _is_identifier(token):
             raise _unexpected(token, "',', ')' or identifier")
-        found = self._list()
+        values = self._list()
         self._take()  # the ')' at which the list ended
-        return found
+        return values
 
     def _list(self) -> set[str]:
         """Identifiers up to the closing parenthesis; an empty place is an empty value."""
-        found: set[str] = set()
+        values: set[str] = set()
         while True:
             token = self._take()
             following = self._peek()
             if _is_identifier(token):
-                found.add(token)
+                values.add(token)
                 if following == ")":
-                    return found
+                    return values
                 if following != ",":
                     raise _unexpected(following, "',' or ')'")
             elif token == ",":
-                if not found or following == ",":
-                    found.add("")
+                if not values or following == ",":
+                    values.add("")
                 if following == ")":
-                    found.add("")
-                    return found
+                    values.add("")
+                    return values
             else:
                 raise _unexpected(token, "',', or identifier")
 

@@ -1,6 +1,6 @@
-"""Syntax of names, labels and qualified names: lists of findings in upstream's words.
+"""Syntax of names, labels and qualified names, with upstream's error messages.
 
-Every function answers an empty list for a good value. Patterns are compiled once. Never raises.
+Every function returns a list of messages, empty for a valid value. Never raises.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go.
 """
@@ -24,7 +24,7 @@ _is_qualified = re.compile(QUALIFIED_FORMAT).fullmatch
 
 
 def is_number(text: str) -> bool:
-    """Whether it is digits, few enough for 64 bits: what int() reads without complaint."""
+    """Whether the text is digits only, and few enough for 64 bits."""
     return text.isascii() and text.isdigit() and len(text) < 19
 
 
@@ -32,33 +32,33 @@ def dns1123_label_errors(value: str) -> list[str]:
     """A DNS label of RFC 1123: what container and namespace names are."""
     if len(value) <= LABEL_LENGTH and _is_label(value):
         return []
-    found = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
+    messages = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
     if not _is_label(value):
         if _is_subdomain(value):
-            found.append("must not contain dots")
+            messages.append("must not contain dots")
         else:
-            found.append(_LABEL_TEXT)
-    return found
+            messages.append(_LABEL_TEXT)
+    return messages
 
 
 def dns1123_subdomain_errors(value: str) -> list[str]:
     """A DNS subdomain of RFC 1123: what most objects' names are."""
     if len(value) <= SUBDOMAIN_LENGTH and _is_subdomain(value):
         return []
-    found = [too_long(SUBDOMAIN_LENGTH)] if size(value) > SUBDOMAIN_LENGTH else []
+    messages = [too_long(SUBDOMAIN_LENGTH)] if size(value) > SUBDOMAIN_LENGTH else []
     if not _is_subdomain(value):
-        found.append(_SUBDOMAIN_TEXT)
-    return found
+        messages.append(_SUBDOMAIN_TEXT)
+    return messages
 
 
 def dns1035_label_errors(value: str) -> list[str]:
     """A DNS label of RFC 1035, which begins with a letter: what service names are."""
     if len(value) <= LABEL_LENGTH and _is_label_1035(value):
         return []
-    found = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
+    messages = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
     if not _is_label_1035(value):
-        found.append(_LABEL_1035_TEXT)
-    return found
+        messages.append(_LABEL_1035_TEXT)
+    return messages
 
 
 def qualified_name_errors(value: str) -> list[str]:
@@ -66,28 +66,28 @@ def qualified_name_errors(value: str) -> list[str]:
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         return [f"a qualified name {_QUALIFIED_TEXT}{_PREFIX_HINT}"]
-    found: list[str] = []
+    messages: list[str] = []
     if slash:
         if not prefix:
-            found.append("prefix part must be non-empty")
+            messages.append("prefix part must be non-empty")
         else:
-            found += [f"prefix part {text}" for text in dns1123_subdomain_errors(prefix)]
+            messages += [f"prefix part {text}" for text in dns1123_subdomain_errors(prefix)]
     if not name:
-        found.append("name part must be non-empty")
+        messages.append("name part must be non-empty")
     elif len(name) > LABEL_LENGTH:
-        found.append(f"name part {too_long(LABEL_LENGTH)}")
+        messages.append(f"name part {too_long(LABEL_LENGTH)}")
     if not _is_qualified(name):
-        found.append(f"name part {_QUALIFIED_TEXT}")
-    return found
+        messages.append(f"name part {_QUALIFIED_TEXT}")
+    return messages
 
 
 def label_value_errors(value: str) -> list[str]:
     if not value or (len(value) <= LABEL_LENGTH and _is_qualified(value)):
         return []
-    found = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
+    messages = [too_long(LABEL_LENGTH)] if size(value) > LABEL_LENGTH else []
     if not _is_qualified(value):
-        found.append(_LABEL_VALUE_TEXT)
-    return found
+        messages.append(_LABEL_VALUE_TEXT)
+    return messages
 
 
 def too_long(limit: int) -> str:
@@ -100,11 +100,11 @@ def size(value: str) -> int:
 
 
 def pattern_text(rule: str, pattern: str, *examples: str) -> str:
-    """A broken rule with examples and the pattern, as upstream words it."""
+    """The message of a violated pattern, with examples (RegexError)."""
     if not examples:
         return f"{rule} (regex used for validation is '{pattern}')"
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+    quoted = " or ".join(f"'{example}', " for example in examples)
+    return f"{rule} (e.g. {quoted}regex used for validation is '{pattern}')"
 
 
 _QUALIFIED_RULE = (

@@ -215,7 +215,7 @@ _QUANTITY_FORMAT = (
 
 
 def quantity(value: Any) -> Any:
-    """Its text; the canonical form is made by machinery.quantity."""
+    """The text of a quantity; `syntax.quantity` makes the canonical form."""
     if type(value) is str:
         return quantity_text(value)
     if value is None:
