@@ -1,4 +1,4 @@
-"""--admission-control-config-file: what plugins are configured with, one parser for all of them.
+"""Reads --admission-control-config-file: the configurations of plugins.
 
 `inlined` is called where files can be read: what the configuration names by path is put into it,
 and so are the kubeconfigs that plugins' own configurations name (under `files`, by their path).
@@ -19,27 +19,27 @@ from apiserver_app.machinery.meta import Object
 
 KIND = "AdmissionConfiguration"
 VERSIONS = ("apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1")
-# two plugins may have the whole file to themselves, by what it begins with
+# the file may be one of two plugins' configurations, recognized by its kind
 _LEGACY = {"imagePolicy": "ImagePolicyWebhook", "podNodeSelectorPluginConfig": "PodNodeSelector"}
 _KUBECONFIG = "kubeConfigFile"
 
 
 class ConfigurationError(ValueError):
-    """A plugin cannot be made of what it was given; the text is upstream's."""
+    """A plugin's configuration is invalid; the message is upstream's."""
 
-    def __init__(self, plugin: str, why: str) -> None:
-        super().__init__(f'couldn\'t init admission plugin "{plugin}": {why}')
+    def __init__(self, plugin: str, reason: str) -> None:
+        super().__init__(f'couldn\'t init admission plugin "{plugin}": {reason}')
 
 
 class UnreadableError(ValueError):
     """The file itself is no configuration."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(f"failed to read plugin config: {why}")
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"failed to read plugin config: {reason}")
 
 
 class Configuration:
-    """Each plugin's own configuration. `files` are the texts of the kubeconfigs they name."""
+    """Each plugin's configuration. `files` has the texts of the kubeconfigs they name."""
 
     def __init__(
         self, plugins: Mapping[str, Object] | None = None, files: Mapping[str, str] | None = None
@@ -48,12 +48,13 @@ class Configuration:
         self.files = files or {}
 
     def of(self, plugin: str) -> Object:
-        """What the plugin is configured with; empty when nothing was said."""
+        """Returns the plugin's configuration; empty when it has none."""
         return self._plugins.get(plugin, {})
 
 
 def inlined(text: str, path: str, read: Callable[[str], str]) -> str:
-    """The configuration as JSON with the files that it names in it. OSError from `read`."""
+    """Returns the configuration as JSON with the files it names inlined. Raises OSError from
+    `read`."""
     document = _parsed(text)
     base = posixpath.dirname(path)
     if _is_legacy(document):
@@ -74,7 +75,7 @@ def inlined(text: str, path: str, read: Callable[[str], str]) -> str:
 
 
 def read(text: str) -> Configuration:
-    """What `inlined` made; an empty text configures nothing."""
+    """Parses the output of `inlined`; an empty text configures nothing."""
     if not text:
         return Configuration()
     document = _parsed(text)
@@ -86,13 +87,13 @@ def read(text: str) -> Configuration:
             f'no kind "{kind}" is registered for version "{version}" in scheme '
             '"k8s.io/apiserver/pkg/server/options/admission.go:54"'
         )
-    found: dict[str, Object] = {}
+    configurations: dict[str, Object] = {}
     for plugin in document.get("plugins") or ():
         configuration = plugin.get("configuration") or {}
         if not isinstance(configuration, dict):
             raise UnreadableError(f"the configuration of {plugin.get('name', '')} is no object")
-        found.setdefault(str(plugin.get("name", "")), configuration)
-    return Configuration(found, document.get("files") or {})
+        configurations.setdefault(str(plugin.get("name", "")), configuration)
+    return Configuration(configurations, document.get("files") or {})
 
 
 def _is_legacy(document: Object) -> bool:
@@ -101,7 +102,7 @@ def _is_legacy(document: Object) -> bool:
 
 def _parsed(text: str) -> Object:
     from apiserver_app.machinery.serializer import (
-        yamlbody,  # only who has such a file needs YAML here
+        yamlbody,  # only needed with such a file
     )
 
     try:
@@ -114,7 +115,7 @@ def _parsed(text: str) -> Object:
 
 
 def _kubeconfigs(configuration: Any) -> Iterable[str]:
-    """The kubeconfigs that a plugin's configuration names, however deep."""
+    """Yields the kubeconfigs that a plugin's configuration names, at any depth."""
     if not isinstance(configuration, dict):
         return
     for key, value in configuration.items():

@@ -1,8 +1,8 @@
-"""Expressions of policies and of matchConditions: their variables, their budget, their errors.
+"""CEL expressions of policies and matchConditions: variables, cost budget, errors.
 
-Evaluating never awaits: an expression that asks the authorizers is stopped, they are asked, and it
-is evaluated again with their answer, which is kept for the request. So an expression has the same
-value whoever answers how late.
+Evaluation never awaits: an expression that needs the authorizers is stopped, they are asked, and it
+is evaluated again with their answer, which is cached for the request. So its value does not depend
+on when they answer.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/{compile,activation,
 composition,condition}.go and pkg/admission/plugin/webhook/matchconditions/matcher.go.
@@ -28,7 +28,7 @@ _KEPT = ("name", "generateName", "namespace", "uid", "resourceVersion", "generat
 
 
 class OutOfBudget(Exception):
-    """All expressions together cost too much."""
+    """The expressions together exceeded the cost budget."""
 
     def __init__(self) -> None:
         super().__init__(OUT_OF_BUDGET)
@@ -42,25 +42,25 @@ class _Pending(Exception):
 
 
 class Outcome(NamedTuple):
-    """The value of an expression, or upstream's sentence on why it has none."""
+    """The value of an expression, or upstream's error."""
 
     value: Any
     error: str = ""
 
     @property
     def shown(self) -> Any:
-        """For the trace: the value as plain data, or the error."""
+        """Returns the value as plain data, or the error, for the trace."""
         from apiserver_app.cel.values import plain
 
         try:
             return self.error or plain(self.value)
-        except cel.EvaluationError as error:  # JSON has no such value
+        except cel.EvaluationError as error:  # no JSON value
             return str(error)
 
 
 class Activation:
-    """One request, of which obj is the present state, as the expressions of one binding and one
-    parameter see it."""
+    """The variables of one binding and one parameter for one request, whose current object is
+    `obj`."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Activation:
         self._decisions: dict[Check, Decision] = attributes.run.decisions
         self._spent = 0
         authorizer = Authorizer(attributes.user, self._ask)
-        asked = attributes.info
+        requested = attributes.info
         self.bindings: dict[str, Any] = {
             "object": _in_version(obj, attributes, info),
             "oldObject": _in_version(attributes.old, attributes, info),
@@ -91,14 +91,14 @@ class Activation:
             "namespaceObject": _namespace(namespace),
             "authorizer": authorizer,
             "authorizer.requestResource": authorizer.resource(
-                asked.group, asked.plural, attributes.subresource, attributes.namespace,
+                requested.group, requested.plural, attributes.subresource, attributes.namespace,
                 attributes.name,
             ),
             "variables": Lazy(frozenset(environment.variables), self._variable),
         }  # fmt: skip
 
     async def evaluate(self, compiled: Compiled) -> Outcome:
-        """The expression's value. Raises OutOfBudget."""
+        """Returns the expression's value. Raises OutOfBudget."""
         if compiled.program is None:
             return Outcome(None, f"compilation error: {compiled.error}")
         while True:
@@ -119,7 +119,7 @@ class Activation:
             return outcome
 
     def _variable(self, name: str) -> Any:
-        """The value of `variables.name`, asked for the first time."""
+        """Evaluates `variables.name` at its first use."""
         compiled = self._environment.variables[name]
         if compiled.program is None:
             raise cel.EvaluationError(
@@ -148,7 +148,7 @@ class Activation:
         return await decide(check)
 
     def read(self) -> Object:
-        """The variables that were asked for, as plain data."""
+        """Returns the evaluated variables as plain data."""
         from apiserver_app.cel.values import plain
 
         values = self.bindings["variables"]
@@ -156,7 +156,7 @@ class Activation:
 
 
 class Matches(NamedTuple):
-    """What matchConditions say: whether they hold, which one does not, or why it is not known."""
+    """The result of matchConditions: whether all hold, which one does not, or an error."""
 
     hold: bool
     failed: str = ""
@@ -166,7 +166,7 @@ class Matches(NamedTuple):
 async def match(
     conditions: Sequence[tuple[str, Compiled]], activation: Activation, failure_policy: str
 ) -> Matches:
-    """One condition that is false decides, whatever errors others have."""
+    """Evaluates all conditions; one that is false decides, whatever errors others have."""
     errors: list[str] = []
     for name, compiled in conditions:
         try:
@@ -187,22 +187,22 @@ async def match(
 
 
 def request_of(attributes: Attributes, info: ResourceInfo) -> Object:
-    """The AdmissionRequest: what is empty is absent."""
-    asked, user = attributes.info, attributes.user
-    who: Object = {"username": user.name}
+    """Returns the AdmissionRequest; empty fields are absent."""
+    requested, user = attributes.info, attributes.user
+    user_info: Object = {"username": user.name}
     if user.uid:
-        who["uid"] = user.uid
+        user_info["uid"] = user.uid
     if user.groups:
-        who["groups"] = list(user.groups)
+        user_info["groups"] = list(user.groups)
     if user.extra:
-        who["extra"] = {key: list(values) for key, values in user.extra.items()}
+        user_info["extra"] = {key: list(values) for key, values in user.extra.items()}
     request: Object = {
         "kind": _kind(info),
         "resource": _resource(info),
-        "requestKind": _kind(asked),
-        "requestResource": _resource(asked),
+        "requestKind": _kind(requested),
+        "requestResource": _resource(requested),
         "operation": attributes.operation,
-        "userInfo": who,
+        "userInfo": user_info,
         "dryRun": attributes.dry_run,
     }
     if attributes.subresource:
@@ -231,17 +231,17 @@ def _resource(info: ResourceInfo) -> Object:
 
 
 def _namespace(namespace: Object | None) -> Object | None:
-    """The fields of a namespace that expressions may see."""
+    """Returns the fields of a namespace that expressions may read."""
     if namespace is None:
         return None
     from apiserver_app.cel.values import timestamp
 
     metadata = namespace.get("metadata") or {}
-    seen = {name: metadata[name] for name in _KEPT if name in metadata}
+    fields = {name: metadata[name] for name in _KEPT if name in metadata}
     for name in ("creationTimestamp", "deletionTimestamp"):
-        if seen.get(name):
-            seen[name] = timestamp(seen[name])
-    out: Object = {"metadata": seen}
+        if fields.get(name):
+            fields[name] = timestamp(fields[name])
+    out: Object = {"metadata": fields}
     for part in ("spec", "status"):
         if part in namespace:
             out[part] = namespace[part]
@@ -249,7 +249,7 @@ def _namespace(namespace: Object | None) -> Object | None:
 
 
 def namespace_of(attributes: Attributes) -> Object | None:
-    """The namespace that the request is in; none for namespaces themselves."""
+    """Returns the request's namespace; None for namespaces themselves."""
     if not attributes.namespace or attributes.info.key == "namespaces":
         return None
     return attributes.reader.get("namespaces", "", attributes.namespace)

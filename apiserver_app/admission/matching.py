@@ -1,4 +1,4 @@
-"""Whether a webhook or a policy is about a request: rules, selectors, equivalent resources.
+"""Matches requests against webhooks and policies: rules, selectors, equivalent resources.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/predicates and
 pkg/admission/plugin/policy/matching/matching.go.
@@ -15,8 +15,8 @@ from apiserver_app.machinery.syntax import labels
 
 
 def matched(match: Object, attributes: Attributes) -> ResourceInfo | None:
-    """As which resource MatchResources are about the request: as the one that is asked for, or as
-    one that serves the same objects; None when they are not about it."""
+    """Returns the resource by which MatchResources match the request: the requested one, or one
+    that serves the same objects; None when they do not match."""
     if not selected(match, attributes):
         return None
     fuzzy = match.get("matchPolicy") == "Equivalent"
@@ -40,11 +40,12 @@ def _named(rules: Iterable[Object], attributes: Attributes, fuzzy: bool) -> Reso
     return None
 
 
-def selected(holder: Object, attributes: Attributes) -> bool:
-    """Whether the namespaceSelector and the objectSelector of the holder let the request in."""
-    if not namespace_selected(holder.get("namespaceSelector"), attributes):
+def selected(criteria: Object, attributes: Attributes) -> bool:
+    """Reports whether namespaceSelector and objectSelector of a webhook or policy select the
+    request."""
+    if not namespace_selected(criteria.get("namespaceSelector"), attributes):
         return False
-    selector = holder.get("objectSelector")
+    selector = criteria.get("objectSelector")
     if not selector:
         return True
     parsed = labels.from_label_selector(selector)
@@ -57,17 +58,17 @@ def namespace_selected(selector: Object | None, attributes: Attributes) -> bool:
     if not selector:
         return True
     if attributes.info.key == "namespaces":
-        holder = attributes.obj or attributes.old
+        labelled = attributes.obj or attributes.old
     elif attributes.namespace:
-        holder = attributes.reader.get("namespaces", "", attributes.namespace)
+        labelled = attributes.reader.get("namespaces", "", attributes.namespace)
     else:
-        return True  # cluster-scoped requests are never left out by it
-    return labels.from_label_selector(selector).matches(meta.labels_of(holder or {}))
+        return True  # it never excludes cluster-scoped requests
+    return labels.from_label_selector(selector).matches(meta.labels_of(labelled or {}))
 
 
 def rule_matches(rule: Object, attributes: Attributes, other: ResourceInfo | None = None) -> bool:
-    """A RuleWithOperations, with the resourceNames of policies; `other` serves the same objects as
-    what was requested, and is taken in its place."""
+    """Matches a RuleWithOperations, and the resourceNames of policies; `other` is an equivalent
+    resource to match instead of the requested one."""
     info = other or attributes.info
     names = rule.get("resourceNames")
     if names and attributes.name not in names:
@@ -79,14 +80,17 @@ def rule_matches(rule: Object, attributes: Attributes, other: ResourceInfo | Non
         _listed(rule.get("operations"), attributes.operation)
         and _listed(rule.get("apiGroups"), info.group)
         and _listed(rule.get("apiVersions"), info.version)
-        and any(_resource(one, info, attributes.subresource) for one in rule.get("resources") or ())
+        and any(
+            _resource(pattern, info, attributes.subresource)
+            for pattern in rule.get("resources") or ()
+        )
     )
 
 
-def _listed(words: Iterable[str] | None, word: str) -> bool:
-    return any(one in ("*", word) for one in words or ())
+def _listed(values: Iterable[str] | None, value: str) -> bool:
+    return any(item in ("*", value) for item in values or ())
 
 
-def _resource(pattern: str, info: ResourceInfo, asked: str) -> bool:
+def _resource(pattern: str, info: ResourceInfo, requested: str) -> bool:
     resource, _, subresource = pattern.partition("/")
-    return resource in ("*", info.plural) and subresource in ("*", asked)
+    return resource in ("*", info.plural) and subresource in ("*", requested)

@@ -1,4 +1,4 @@
-"""What validating and mutating policies have in common: which apply, and with which parameters.
+"""Common parts of validating and mutating policies: which apply, with which parameters.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/generic.
 """
@@ -25,16 +25,16 @@ _NO_NAMESPACE = (
     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
 )
 
-# the resource of an apiVersion and kind, if there is one
+# (apiVersion, kind) -> the resource, if it is served
 ResourceOf = Callable[[str, str], ResourceInfo | None]
 
 
 class ConfigurationError(Exception):
-    """A policy or binding that cannot be carried out; upstream's sentence."""
+    """A policy or binding that cannot be applied; the message is upstream's."""
 
 
 class Applied(NamedTuple):
-    """A policy that is about the request, and a binding of it; or why it cannot be applied."""
+    """A policy that matches the request with one of its bindings, or why it cannot be applied."""
 
     policy: Object
     program: Any
@@ -45,7 +45,7 @@ class Applied(NamedTuple):
 
 
 class Source:
-    """The policies of one kind with their bindings, compiled; again when one of them changes."""
+    """The compiled policies of one kind with their bindings; recompiled when one changes."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Source:
     def hooks(
         self, reader: Reader, version: Release
     ) -> tuple[tuple[Object, Any, tuple[Object, ...]], ...]:
-        """(policy, what was compiled of it, its bindings) in the order of the names."""
+        """Returns (policy, compiled program, bindings), ordered by name."""
         now = (reader.generation(self._policies), reader.generation(self._bindings))
         if now != self._generations:
             self._hooks = tuple(self._read(reader, version))
@@ -78,23 +78,25 @@ class Source:
     def _read(
         self, reader: Reader, version: Release
     ) -> Iterator[tuple[Object, Any, tuple[Object, ...]]]:
-        bound: dict[str, list[Object]] = {}
+        by_policy: dict[str, list[Object]] = {}
         for binding in reader.list(self._bindings):
-            bound.setdefault((binding.get("spec") or {}).get("policyName", ""), []).append(binding)
-        kept, self._compiled = self._compiled, {}
-        for name in sorted(bound):
+            by_policy.setdefault((binding.get("spec") or {}).get("policyName", ""), []).append(
+                binding
+            )
+        previous, self._compiled = self._compiled, {}
+        for name in sorted(by_policy):
             policy = reader.get(self._policies, "", name)
             if policy is None:
                 continue
             key = (name, str(policy["metadata"].get("resourceVersion", id(policy))))
-            program = kept.get(key)
+            program = previous.get(key)
             if program is None:
                 program = self._compile(policy, version)
             self._compiled[key] = program
-            yield policy, program, tuple(sorted(bound[name], key=meta.name_of))
+            yield policy, program, tuple(sorted(by_policy[name], key=meta.name_of))
 
     def applied(self, attributes: Attributes) -> Iterator[Applied]:
-        """Every policy and binding that is about the request, in order."""
+        """Yields the policies and bindings that match the request, in order."""
         for policy, program, bindings in self.hooks(attributes.reader, attributes.version):
             spec = policy["spec"]
             try:
@@ -119,14 +121,14 @@ class Source:
     def _params(
         self, kind: Object | None, binding: Object, attributes: Attributes
     ) -> Sequence[Object | None]:
-        """The parameters of a binding; one None when there are to be none."""
+        """Returns the parameters of a binding; a single None when it takes none."""
         ref = (binding.get("spec") or {}).get("paramRef")
         if not kind or not ref:
             return (None,)
         info = self._resource_of(str(kind.get("apiVersion", "")), str(kind.get("kind", "")))
         if info is None:
-            shown = f"&ParamKind{{APIVersion:{kind.get('apiVersion')},Kind:{kind.get('kind')},}}"
-            raise ConfigurationError(f"paramKind kind `{shown}` not known")
+            printed = f"&ParamKind{{APIVersion:{kind.get('apiVersion')},Kind:{kind.get('kind')},}}"
+            raise ConfigurationError(f"paramKind kind `{printed}` not known")
         namespace = ref.get("namespace", "")
         if not info.namespaced and namespace:
             raise ConfigurationError(_CLUSTER_WIDE)
@@ -134,25 +136,25 @@ class Source:
             namespace = namespace or attributes.namespace
             if not namespace:
                 raise ConfigurationError(_NO_NAMESPACE)
-        found = _found(ref, info, namespace, attributes.reader)
-        if not found and ref.get("parameterNotFoundAction") == "Deny":
+        params = _find_params(ref, info, namespace, attributes.reader)
+        if not params and ref.get("parameterNotFoundAction") == "Deny":
             raise ConfigurationError(NO_PARAMS)
-        return found
+        return params
 
 
 def _policy(error: ApiError) -> str:
     return f"failed to configure policy: {error.message}"
 
 
-def _found(ref: Object, info: ResourceInfo, namespace: str, reader: Reader) -> list[Object]:
+def _find_params(ref: Object, info: ResourceInfo, namespace: str, reader: Reader) -> list[Object]:
     if ref.get("name"):
-        one = reader.get(info.key, namespace, ref["name"])
-        return [] if one is None else [_typed(one, info)]
+        obj = reader.get(info.key, namespace, ref["name"])
+        return [] if obj is None else [_typed(obj, info)]
     selector = labels.from_label_selector(ref.get("selector"))
     return [
-        _typed(one, info)
-        for one in reader.list(info.key, namespace)
-        if selector.matches(meta.labels_of(one))
+        _typed(obj, info)
+        for obj in reader.list(info.key, namespace)
+        if selector.matches(meta.labels_of(obj))
     ]
 
 

@@ -1,8 +1,7 @@
 """The Pod Security Standards: what each level forbids, in upstream's words.
 
-Every check is one function over the pod's metadata and spec that answers a Violation or None. A
-namespace may ask for the rules of an older version: checks that came later are not made then, and
-some are milder or stricter.
+Every check is a function of the pod's metadata and spec that returns a Violation or None. A
+namespace may ask for the rules of an older version: later checks are then skipped, and some differ.
 
 Models kubernetes staging/src/k8s.io/pod-security-admission/policy.
 """
@@ -18,7 +17,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 
 LEVELS = ("privileged", "baseline", "restricted")
-LATEST = 33  # rules that came later are those of 1.33 here
+LATEST = 33  # later rules are not modelled
 _is_minor = re.compile(r"v1\.([0-9]|[1-9][0-9]*)").fullmatch
 
 _CAPABILITIES = frozenset(
@@ -88,15 +87,18 @@ def is_version(text: str) -> bool:
 
 
 def violations(level: str, version: str, pod: Object) -> list[Violation]:
-    """What the level forbids about the pod or template, in upstream's order."""
+    """Returns what the level forbids about the pod or template, in upstream's order."""
     minor = LATEST if version == "latest" else int(version.partition(".")[2])
     metadata, spec = pod.get("metadata") or {}, pod["spec"]
-    found = (check(metadata, spec, minor) for check in _checks(level, minor))
-    return [one for one in found if one is not None]
+    results = (check(metadata, spec, minor) for check in _checks(level, minor))
+    return [violation for violation in results if violation is not None]
 
 
-def describe(found: Sequence[Violation]) -> str:
-    return ", ".join(f"{one.reason} ({one.detail})" if one.detail else one.reason for one in found)
+def describe(items: Sequence[Violation]) -> str:
+    return ", ".join(
+        f"{violation.reason} ({violation.detail})" if violation.detail else violation.reason
+        for violation in items
+    )
 
 
 # -- how upstream speaks ------------------------------------------------------------------------
@@ -106,8 +108,8 @@ def _quoted(items: Iterable[str]) -> str:
     return ", ".join(f'"{item}"' for item in items)
 
 
-def _plural(word: str, count: int, many: str = "") -> str:
-    return word if count == 1 else many or f"{word}s"
+def _plural(noun: str, count: int, plural: str = "") -> str:
+    return noun if count == 1 else plural or f"{noun}s"
 
 
 def _containers(spec: Object) -> list[Object]:
@@ -136,7 +138,7 @@ def _bad(spec: Object, judge: Callable[[Object], bool]) -> list[Object]:
 
 
 def _is_windows(spec: Object, minor: int) -> bool:
-    """Whether what only Linux knows is not asked of the pod; the rules know of that since 1.25."""
+    """Reports whether Linux-only rules are skipped, which they are for Windows pods since 1.25."""
     return minor >= 25 and bool((spec.get("os") or {}).get("name") == "windows")
 
 
@@ -144,11 +146,11 @@ def _is_windows(spec: Object, minor: int) -> bool:
 
 
 def _app_armor(metadata: Object, spec: Object, minor: int) -> Violation | None:
-    def wrong(context: Object) -> bool:
+    def is_forbidden(context: Object) -> bool:
         profile = context.get("appArmorProfile")
         return profile is not None and profile.get("type") not in _PROFILES
 
-    bad, pod_is_bad = _bad(spec, wrong), wrong(_context(spec))
+    bad, pod_is_bad = _bad(spec, is_forbidden), is_forbidden(_context(spec))
     holders = [_context(spec)] if pod_is_bad else []
     holders += [_context(container) for container in bad]
     values = sorted({holder["appArmorProfile"].get("type", "") for holder in holders})
@@ -234,14 +236,14 @@ def _proc_mount(metadata: Object, spec: Object, minor: int) -> Violation | None:
 def _se_linux(metadata: Object, spec: Object, minor: int) -> Violation | None:
     known = _SELINUX_TYPES_1_31 if minor >= 31 else _SELINUX_TYPES
 
-    def wrong(context: Object) -> bool:
+    def is_forbidden(context: Object) -> bool:
         options = context.get("seLinuxOptions")
         if options is None:
             return False
         bad_type = options.get("type", "") not in known
         return bad_type or bool(options.get("user") or options.get("role"))
 
-    bad, pod_is_bad = _bad(spec, wrong), wrong(_context(spec))
+    bad, pod_is_bad = _bad(spec, is_forbidden), is_forbidden(_context(spec))
     if not bad and not pod_is_bad:
         return None
     holders = [spec, *bad] if pod_is_bad else bad
@@ -260,17 +262,17 @@ def _se_linux(metadata: Object, spec: Object, minor: int) -> Violation | None:
     )
 
 
-def _seccomp_wrong(context: Object) -> bool:
+def _seccomp_is_forbidden(context: Object) -> bool:
     profile = context.get("seccompProfile")
     return profile is not None and profile.get("type") not in _PROFILES
 
 
 def _seccomp_baseline(metadata: Object, spec: Object, minor: int) -> Violation | None:
-    bad, pod_is_bad = _bad(spec, _seccomp_wrong), _seccomp_wrong(_context(spec))
+    bad, pod_is_bad = _bad(spec, _seccomp_is_forbidden), _seccomp_is_forbidden(_context(spec))
     if not bad and not pod_is_bad:
         return None
     holders = [spec, *bad] if pod_is_bad else bad
-    types = sorted({_context(one)["seccompProfile"].get("type", "") for one in holders})
+    types = sorted({_context(holder)["seccompProfile"].get("type", "") for holder in holders})
     return Violation(
         "seccompProfile",
         f"{_setters(pod_is_bad, bad)} must not set securityContext.seccompProfile.type to "
@@ -279,7 +281,7 @@ def _seccomp_baseline(metadata: Object, spec: Object, minor: int) -> Violation |
 
 
 def _seccomp_annotations(metadata: Object, spec: Object, minor: int) -> Violation | None:
-    """Before 1.19 a profile stood in an annotation."""
+    """Checks the annotation that held the profile before 1.19."""
     bad = sorted(
         f'{key}="{value}"'
         for key, value in meta.annotations_of({"metadata": metadata}).items()
@@ -287,21 +289,21 @@ def _seccomp_annotations(metadata: Object, spec: Object, minor: int) -> Violatio
     )
     if not bad:
         return None
-    words = _plural("forbidden annotation", len(bad))
-    return Violation("seccompProfile", f"{words} {', '.join(bad)}")
+    label = _plural("forbidden annotation", len(bad))
+    return Violation("seccompProfile", f"{label} {', '.join(bad)}")
 
 
 def _sysctls(metadata: Object, spec: Object, minor: int) -> Violation | None:
-    names = [one["name"] for one in _context(spec).get("sysctls") or ()]
+    names = [sysctl["name"] for sysctl in _context(spec).get("sysctls") or ()]
     bad = [name for name in names if _SYSCTLS.get(name, LATEST + 1) > minor]
     return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
 def _host_process(metadata: Object, spec: Object, minor: int) -> Violation | None:
-    def wrong(context: Object) -> bool:
+    def is_forbidden(context: Object) -> bool:
         return bool((context.get("windowsOptions") or {}).get("hostProcess"))
 
-    bad, pod_is_bad = _bad(spec, wrong), wrong(_context(spec))
+    bad, pod_is_bad = _bad(spec, is_forbidden), is_forbidden(_context(spec))
     if not bad and not pod_is_bad:
         return None
     return Violation(
@@ -382,10 +384,10 @@ def _run_as_non_root(metadata: Object, spec: Object, minor: int) -> Violation | 
 
 
 def _run_as_user(metadata: Object, spec: Object, minor: int) -> Violation | None:
-    def wrong(context: Object) -> bool:
+    def is_forbidden(context: Object) -> bool:
         return context.get("runAsUser") == 0
 
-    bad, pod_is_bad = _bad(spec, wrong), wrong(_context(spec))
+    bad, pod_is_bad = _bad(spec, is_forbidden), is_forbidden(_context(spec))
     if not bad and not pod_is_bad:
         return None
     return Violation("runAsUser=0", f"{_setters(pod_is_bad, bad)} must not set runAsUser=0")
@@ -394,9 +396,9 @@ def _run_as_user(metadata: Object, spec: Object, minor: int) -> Violation | None
 def _seccomp_restricted(metadata: Object, spec: Object, minor: int) -> Violation | None:
     if _is_windows(spec, minor):
         return None
-    wrong = _seccomp_baseline(metadata, spec, minor)
-    if wrong is not None:
-        return wrong
+    violation = _seccomp_baseline(metadata, spec, minor)
+    if violation is not None:
+        return violation
     silent = _bad(spec, lambda context: context.get("seccompProfile") is None)
     if _context(spec).get("seccompProfile") is not None or not silent:
         return None
@@ -408,7 +410,7 @@ def _seccomp_restricted(metadata: Object, spec: Object, minor: int) -> Violation
 
 
 class _Row(NamedTuple):
-    """A check, the minor versions that make it, and the check of baseline that it replaces."""
+    """A check, the minor versions that make it, and the baseline check it replaces."""
 
     check: Check
     since: int = 0
@@ -443,7 +445,7 @@ _RESTRICTED: tuple[_Row, ...] = (
 
 @functools.cache
 def _checks(level: str, minor: int) -> tuple[Check, ...]:
-    """What a level asks for in a version."""
+    """Returns the checks of a level in a version."""
     if level == "privileged":
         return ()
     baseline = [row for row in _BASELINE if row.since <= minor < row.until]
@@ -451,5 +453,5 @@ def _checks(level: str, minor: int) -> tuple[Check, ...]:
         return tuple(row.check for row in baseline)
     stricter = [row for row in _RESTRICTED if row.since <= minor < row.until]
     replaced = [row.replaces for row in stricter]
-    kept = [row.check for row in baseline if row.check not in replaced]
-    return (*kept, *(row.check for row in stricter))
+    remaining = [row.check for row in baseline if row.check not in replaced]
+    return (*remaining, *(row.check for row in stricter))

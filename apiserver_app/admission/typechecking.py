@@ -1,7 +1,7 @@
-"""What the type checker says of a validating policy's expressions, for its status.
+"""Type-checks a validating policy's expressions for its status.
 
-Each expression is compiled against the kinds that the policy's rules name outright, ten at most;
-what is named by a wildcard is not looked at. Nothing of this alters what the policy does.
+Each expression is compiled against the kinds that the policy's rules name, ten at most; wildcards
+are ignored. The result does not alter the policy's effect.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/
 typechecking.go and staging/src/k8s.io/apiserver/pkg/cel/common/schemas.go (SchemaDeclType).
@@ -25,7 +25,7 @@ TYPES_MAX = 10
 
 
 class TypeChecker:
-    """Checks policies against what one API server serves."""
+    """Checks policies against the resources of one API server."""
 
     def __init__(self, version: Release, resources: Resources, types: Types) -> None:
         self._version = version
@@ -33,25 +33,25 @@ class TypeChecker:
         self._types = types
 
     def check(self, policy: Object) -> list[Object]:
-        """The warnings about its validations, as its status holds them."""
+        """Returns the warnings about its validations, as in its status."""
         kinds = self._kinds(policy)
         warnings: list[Object] = []
         for index, validation in enumerate(policy["spec"].get("validations") or ()):
             for field in ("expression", "messageExpression"):
                 text = validation.get(field)
-                said = self._said(policy, text, kinds) if text else ""
-                if said:
+                warning = self._warning(policy, text, kinds) if text else ""
+                if warning:
                     where = f"spec.validations[{index}].{field}"
-                    warnings.append({"fieldRef": where, "warning": said})
+                    warnings.append({"fieldRef": where, "warning": warning})
         return warnings
 
-    def _said(self, policy: Object, text: str, kinds: list[ResourceInfo]) -> str:
-        """One message a kind for which the expression does not compile."""
+    def _warning(self, policy: Object, text: str, kinds: list[ResourceInfo]) -> str:
+        """Returns one message for each kind for which the expression does not compile."""
         from apiserver_app.cel.environment import Environment
 
         spec = policy["spec"]
         params = self._params(spec.get("paramKind"))
-        found = []
+        messages = []
         for info in kinds:
             known = self._type(info)
             types = {"object": known, "oldObject": known}
@@ -63,8 +63,8 @@ class TypeChecker:
             )  # fmt: skip
             error = environment.compile(text).error
             if error:
-                found.append(f"{_shown(info)}: {error}\n")
-        return "\n".join(found)
+                messages.append(f"{_gvk_text(info)}: {error}\n")
+        return "\n".join(messages)
 
     def _params(self, kind: Object | None) -> Type | None:
         if not kind:
@@ -74,15 +74,15 @@ class TypeChecker:
         return None if info is None else self._type(info)
 
     def _kinds(self, policy: Object) -> list[ResourceInfo]:
-        """Those that the rules name, sorted."""
-        found: dict[tuple[str, str, str], ResourceInfo] = {}
+        """Returns the kinds that the rules name, sorted."""
+        kinds: dict[tuple[str, str, str], ResourceInfo] = {}
         rules = (policy["spec"].get("matchConstraints") or {}).get("resourceRules") or ()
         for rule in rules:
             for info in self._named(rule):
-                found[info.group, info.version, info.kind] = info
-                if len(found) == TYPES_MAX:
-                    return [found[key] for key in sorted(found)]
-        return [found[key] for key in sorted(found)]
+                kinds[info.group, info.version, info.kind] = info
+                if len(kinds) == TYPES_MAX:
+                    return [kinds[key] for key in sorted(kinds)]
+        return [kinds[key] for key in sorted(kinds)]
 
     def _named(self, rule: Object) -> Iterator[ResourceInfo]:
         groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
@@ -100,14 +100,13 @@ class TypeChecker:
 
 
 class _Fields(Mapping[str, "Type"]):
-    """The fields of a struct; each becomes a type when it is asked for, since structs may hold
-    themselves."""
+    """The fields of a struct; types are built when read, since structs may be recursive."""
 
     def __init__(self, schema: Schema) -> None:
         from apiserver_app.cel.schema import escaped
 
         self._fields = {
-            name: one for key, one in schema.fields.items() if (name := escaped(key))
+            name: field for key, field in schema.fields.items() if (name := escaped(key))
         }  # fmt: skip
 
     def __getitem__(self, name: str) -> Type:
@@ -142,6 +141,6 @@ def _type(field: Field) -> Type:
     return simple.get(field.kind, types.DYN)
 
 
-def _shown(info: ResourceInfo) -> str:
-    """As a group, version and kind print themselves."""
+def _gvk_text(info: ResourceInfo) -> str:
+    """Formats a group, version and kind."""
     return f"{info.group}/{info.version}, Kind={info.kind}"

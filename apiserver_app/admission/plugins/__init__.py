@@ -1,4 +1,4 @@
-"""Every admission plugin there was, in upstream's order, with the versions that had it.
+"""Every admission plugin, in upstream's order, with the versions that have it.
 
 A version's API server runs those that are on by default in it, and what the flags switch on or
 off; the order is always this one, whatever order a flag has. Only before 1.10 the one flag there
@@ -125,7 +125,7 @@ PLUGINS: tuple[Row, ...] = (
     Row(AlwaysDeny, ALWAYS, None),
 )
 
-# what kubeadm passed while the flag gave names and order at once
+# kubeadm's value while the flag gave both names and order
 FLAG_ORDER_UNTIL = Release(10)
 _OLD_DEFAULT = (
     "NamespaceLifecycle", "LimitRanger", "ServiceAccount", "PersistentVolumeLabel",
@@ -134,11 +134,11 @@ _OLD_DEFAULT = (
 
 
 class PluginFlagError(ValueError):
-    """The flags name what cannot be run; the text is upstream's."""
+    """The flags name plugins that cannot run; the message is upstream's."""
 
 
 def registered(version: Release) -> tuple[str, ...]:
-    """The names a version knows, in the order in which it asks them."""
+    """Returns the plugin names of a version, in order."""
     return tuple(row.plugin.name for row in _rows(version))
 
 
@@ -182,34 +182,34 @@ def enabled(
 
 
 def build(given: Given, names: Sequence[str] | None = None) -> tuple[Plugin, ...]:
-    """The plugins of a version by their names, by default those that are on in it."""
+    """Builds the named plugins of a version, by default those that are on."""
     by_name = {row.plugin.name: row.plugin for row in _rows(given.version)}
-    wanted = enabled(given.version) if names is None else names
-    unknown = [name for name in wanted if name not in by_name]
+    selected = enabled(given.version) if names is None else names
+    unknown = [name for name in selected if name not in by_name]
     if unknown:
         raise PluginFlagError(f"unknown admission plugin: {unknown[0]}")
-    return tuple(by_name[name].make(given) for name in wanted)
+    return tuple(by_name[name].make(given) for name in selected)
 
 
 def described(plugins: Sequence[Plugin]) -> dict[str, list[list[str]]]:
-    """For the trace: who is asked in each phase, in order, and what each is about."""
+    """Describes each phase for the trace: plugins in order, with their concern."""
     return {
-        "mutating": [[one.name, one.concern] for one in plugins if one.mutates],
-        "validating": [[one.name, one.concern] for one in plugins if one.validates],
+        "mutating": [[plugin.name, plugin.concern] for plugin in plugins if plugin.mutates],
+        "validating": [[plugin.name, plugin.concern] for plugin in plugins if plugin.validates],
     }
 
 
 def facts(plugins: Sequence[Plugin]) -> dict[str, dict[str, object]]:
-    """For the trace: what each plugin is asked about (everything when empty), what it reads from
-    the caches to decide, and its upstream file."""
+    """Describes each plugin for the trace: the resources it checks (all when empty), what it reads
+    from the caches, and its upstream file."""
     out: dict[str, dict[str, object]] = {}
-    for one in plugins:
-        told: dict[str, object] = {"source": one.source}
-        if one.resources:
-            told["resources"] = list(one.resources)
-        if one.reads:
-            told["reads"] = list(one.reads)
-        out[one.name] = told
+    for plugin in plugins:
+        fact: dict[str, object] = {"source": plugin.source}
+        if plugin.resources:
+            fact["resources"] = list(plugin.resources)
+        if plugin.reads:
+            fact["reads"] = list(plugin.reads)
+        out[plugin.name] = fact
     return out
 
 

@@ -1,4 +1,4 @@
-"""AlwaysPullImages: an image is pulled for every pod anew, so that its registry is asked.
+"""AlwaysPullImages: every pod pulls its images anew, so that the registry checks access.
 
 Models kubernetes plugin/pkg/admission/alwayspullimages/admission.go.
 """
@@ -42,8 +42,8 @@ class AlwaysPullImages(Plugin):
                 ops.append({"op": "add", "path": f"/spec/{path}/imagePullPolicy", "value": ALWAYS})
         for index, source in _image_volumes(spec):
             if source.get("pullPolicy") != ALWAYS:
-                at = f"/spec/volumes/{index}/image/pullPolicy"
-                ops.append({"op": "add", "path": at, "value": ALWAYS})
+                location = f"/spec/volumes/{index}/image/pullPolicy"
+                ops.append({"op": "add", "path": location, "value": ALWAYS})
         if not ops:
             return Verdict("allow", "every image is pulled always")
         return Verdict("change", "every image is pulled always", ops)
@@ -54,29 +54,29 @@ class AlwaysPullImages(Plugin):
         if _has_no_new_image(attributes):
             return Verdict("allow", "no new image")
         spec = attributes.obj["spec"]
-        found = []
+        problems = []
         for path, container in every_container(spec):
             field, index = path.split("/")
             policy = container.get("imagePullPolicy", "")
             if policy != ALWAYS:
-                at = f"spec.{field}[{index}].imagePullPolicy"
-                found.append(errors.not_supported(at, policy, (ALWAYS,)))
+                location = f"spec.{field}[{index}].imagePullPolicy"
+                problems.append(errors.not_supported(location, policy, (ALWAYS,)))
         for number, source in _image_volumes(spec):
             policy = source.get("pullPolicy", "")
             if policy != ALWAYS:
-                at = f"spec.volumes[{number}].image.pullPolicy"
-                found.append(errors.not_supported(at, policy, (ALWAYS,)))
-        if found:
-            raise _refusal(attributes, [str(one) for one in found])
+                location = f"spec.volumes[{number}].image.pullPolicy"
+                problems.append(errors.not_supported(location, policy, (ALWAYS,)))
+        if problems:
+            raise _refusal(attributes, [str(problem) for problem in problems])
         return Verdict("allow", "every image is pulled always")
 
 
-def _refusal(attributes: Attributes, found: list[str]) -> errors.ApiError:
-    """One refusal as it is, several as a list of them."""
-    if len(found) == 1:
-        return forbidden(attributes, found[0])
-    texts = [forbidden(attributes, one).message for one in found]
-    return errors.ApiError(500, "", f"[{', '.join(texts)}]")
+def _refusal(attributes: Attributes, reasons: list[str]) -> errors.ApiError:
+    """Returns a single refusal, or several as one list."""
+    if len(reasons) == 1:
+        return forbidden(attributes, reasons[0])
+    messages = [forbidden(attributes, reason).message for reason in reasons]
+    return errors.ApiError(500, "", f"[{', '.join(messages)}]")
 
 
 def _has_no_new_image(attributes: Attributes) -> bool:
@@ -93,4 +93,4 @@ def _has_no_new_image(attributes: Attributes) -> bool:
 
 def _image_volumes(spec: Object) -> list[tuple[int, Object]]:
     volumes = enumerate(spec.get("volumes") or ())
-    return [(index, one["image"]) for index, one in volumes if one.get("image")]
+    return [(index, volume["image"]) for index, volume in volumes if volume.get("image")]

@@ -1,4 +1,4 @@
-"""LimitPodHardAntiAffinityTopology: a pod keeps others off its node, not off a whole zone.
+"""LimitPodHardAntiAffinityTopology: anti-affinity may exclude pods from a node, not a zone.
 
 Models kubernetes plugin/pkg/admission/antiaffinity/admission.go.
 """

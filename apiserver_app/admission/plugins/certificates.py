@@ -1,4 +1,4 @@
-"""Who may approve, sign and attest certificates, and which subjects are out of bounds.
+"""Who may approve, sign and attest certificates, and which subjects are forbidden.
 
 CertificateApproval, CertificateSigning, ClusterTrustBundleAttest, CertificateSubjectRestriction.
 The first three ask the authorizers for the verb on the signer, then on its domain.
@@ -33,7 +33,7 @@ MASTERS = "system:masters"
 
 
 class SignerPlugin(Plugin):
-    """A plugin that asks whether a user may do something with a signer."""
+    """A plugin that checks whether a user may perform a verb on a signer."""
 
     validates = True
 
@@ -104,7 +104,7 @@ class ClusterTrustBundleAttest(SignerPlugin):
 
 
 class CertificateSubjectRestriction(Plugin):
-    """`cryptography` is loaded when the first request for a client certificate comes."""
+    """`cryptography` is loaded at the first request for a client certificate."""
 
     name = "CertificateSubjectRestriction"
     concern = SECURITY
@@ -130,14 +130,14 @@ class CertificateSubjectRestriction(Plugin):
 
 
 def organizations(request: str) -> list[str]:
-    """The groups a certificate request (PEM in base64) asks for. ValueError when unreadable."""
+    """Returns the groups in a certificate request (PEM in base64). Raises ValueError."""
     from cryptography.x509.oid import NameOID
 
     return _subject(request, NameOID.ORGANIZATION_NAME)
 
 
 def common_name(request: str) -> str:
-    """The user a certificate request asks for. ValueError when unreadable."""
+    """Returns the user in a certificate request. Raises ValueError."""
     from cryptography.x509.oid import NameOID
 
     return next(iter(_subject(request, NameOID.COMMON_NAME)), "")

@@ -1,4 +1,5 @@
-"""DefaultTolerationSeconds: a pod stays five minutes on a node that is lost, unless it says else.
+"""DefaultTolerationSeconds: pods stay five minutes on a lost node unless they tolerate it
+otherwise.
 
 Models kubernetes plugin/pkg/admission/defaulttolerationseconds/admission.go.
 """
@@ -43,8 +44,9 @@ class DefaultTolerationSeconds(Plugin):
             key
             for key in _KEYS
             if not any(
-                one.get("key", "") in (key, "") and one.get("effect", "") in ("NoExecute", "")
-                for one in tolerations
+                toleration.get("key", "") in (key, "")
+                and toleration.get("effect", "") in ("NoExecute", "")
+                for toleration in tolerations
             )
         ]
         if not missing:

@@ -1,6 +1,6 @@
-"""DenyEscalatingExec and DenyExecOnPrivileged: nobody enters a pod that could reach its node.
+"""DenyEscalatingExec and DenyExecOnPrivileged: no exec into pods that can reach their node.
 
-Both are gone since 1.21.
+Both were removed in 1.21.
 
 Models kubernetes plugin/pkg/admission/exec/admission.go (1.20).
 """
@@ -43,9 +43,9 @@ class DenyEscalatingExec(DenyExecOnPrivileged):
 
     def validate(self, attributes: Attributes) -> Verdict:
         spec = _spec(attributes)
-        for field, word in _HOSTS:
+        for field, label in _HOSTS:
             if spec.get(field):
-                raise forbidden(attributes, f"{_REFUSED} {word}")
+                raise forbidden(attributes, f"{_REFUSED} {label}")
         return super().validate(attributes)
 
 

@@ -1,4 +1,4 @@
-"""DenyServiceExternalIPs: no service gets an external address that it did not have.
+"""DenyServiceExternalIPs: no service gets a new external address.
 
 Models kubernetes plugin/pkg/admission/network/denyserviceexternalips/admission.go.
 """

@@ -1,6 +1,6 @@
-"""EventRateLimit: so many events a second for the server, a namespace, a user or a source.
+"""EventRateLimit: limits events per second by server, namespace, user or source.
 
-Each limit of the configuration is a token bucket in virtual time for each key.
+Each configured limit keeps a token bucket per key, in virtual time.
 
 Models kubernetes plugin/pkg/admission/eventratelimit.
 """
@@ -40,11 +40,11 @@ class EventRateLimit(Plugin):
     def validate(self, attributes: Attributes) -> Verdict:
         if attributes.obj is None:
             return SKIP
-        refused = ""
-        for limit in self._limits:  # each takes its token, whatever the others say
-            refused = limit.refuse(attributes) or refused
-        if refused:
-            raise errors.too_many_requests(refused, retry_after=RETRY_SECONDS)
+        refusal = ""
+        for limit in self._limits:  # each limit takes a token, even after a refusal
+            refusal = limit.refuse(attributes) or refusal
+        if refusal:
+            raise errors.too_many_requests(refusal, retry_after=RETRY_SECONDS)
         return Verdict("allow", f"within {len(self._limits)} limits")
 
 
@@ -58,7 +58,7 @@ class _Limit:
         self._buckets: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def refuse(self, attributes: Attributes) -> str:
-        """Take a token; the refusal when there is none."""
+        """Takes a token; returns the refusal when there is none."""
         key = self._key(attributes)
         tokens, since = self._buckets.pop(key, (float(self._burst), attributes.now))
         passed = (attributes.now - since) / SECOND
@@ -85,22 +85,22 @@ class _Limit:
 
 
 def _check(limits: Sequence[Object]) -> None:
-    found: list[errors.FieldError] = []
+    problems: list[errors.FieldError] = []
     if not limits:
-        found.append(errors.invalid_value("limits", errors.GoText("[]"), "must not be empty"))
+        problems.append(errors.invalid_value("limits", errors.GoText("[]"), "must not be empty"))
     for index, limit in enumerate(limits):
         path = f"limits[{index}]"
         if limit.get("type") not in TYPES:
-            found.append(errors.not_supported(f"{path}.type", limit.get("type", ""), TYPES))
+            problems.append(errors.not_supported(f"{path}.type", limit.get("type", ""), TYPES))
         for field in ("burst", "qps"):
             if int(limit.get(field) or 0) <= 0:
                 value = int(limit.get(field) or 0)
-                found.append(errors.invalid_value(f"{path}.{field}", value, "must be positive"))
+                problems.append(errors.invalid_value(f"{path}.{field}", value, "must be positive"))
         size = int(limit.get("cacheSize") or 0)
         if size < 0 and limit.get("type") != "Server":
-            why = "must not be negative"
-            found.append(errors.invalid_value(f"{path}.cacheSize", size, why))
-    if found:
-        texts = [str(one) for one in found]
-        text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            reason = "must not be negative"
+            problems.append(errors.invalid_value(f"{path}.cacheSize", size, reason))
+    if problems:
+        messages = [str(problem) for problem in problems]
+        text = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
         raise ConfigurationError(EventRateLimit.name, text)

@@ -1,4 +1,4 @@
-"""ExtendedResourceToleration: who asks for a device tolerates the taint of the nodes that have it.
+"""ExtendedResourceToleration: pods that request a device tolerate its nodes' taint.
 
 Models kubernetes plugin/pkg/admission/extendedresourcetoleration/admission.go.
 """
@@ -20,21 +20,21 @@ class ExtendedResourceToleration(Plugin):
         if attributes.obj is None:
             return SKIP
         spec = attributes.obj["spec"]
-        asked = {
+        requested = {
             name
             for _, container in every_container(spec, ephemeral=False)
             for name in (container.get("resources") or {}).get("requests") or ()
             if is_extended(name)
         }
-        if not asked:
+        if not requested:
             return Verdict("allow", "asks for no extended resource")
         have = list(spec.get("tolerations") or ())
-        wanted = [_toleration(name) for name in sorted(asked)]
-        missing = [one for one in wanted if one not in have]
+        needed = [_toleration(name) for name in sorted(requested)]
+        missing = [toleration for toleration in needed if toleration not in have]
         if not missing:
             return Verdict("allow", "tolerates the taints of what it asks for")
         ops: Ops = [{"op": "add", "path": "/spec/tolerations", "value": [*have, *missing]}]
-        names = ", ".join(one["key"] for one in missing)
+        names = ", ".join(toleration["key"] for toleration in missing)
         return Verdict("change", f"tolerates nodes kept for {names}", ops)
 
 

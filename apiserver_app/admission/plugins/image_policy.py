@@ -1,7 +1,7 @@
-"""ImagePolicyWebhook: a server outside says which images may run. Off unless it is configured.
+"""ImagePolicyWebhook: an external server decides which images may run. Off unless configured.
 
-It is asked an ImageReview of the images of a pod; what it said is remembered for a while. When it
-cannot be reached, `defaultAllow` decides.
+It receives an ImageReview of a pod's images; its answer is cached for a while. When it cannot be
+reached, `defaultAllow` decides.
 
 Models kubernetes plugin/pkg/admission/imagepolicy/{admission,config}.go.
 """
@@ -25,11 +25,11 @@ from apiserver_app.machinery.syntax import goduration
 
 API_VERSION = "imagepolicy.k8s.io/v1alpha1"
 AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
-ANNOTATIONS = ".image-policy.k8s.io/"  # only these of a pod are shown to the server
+ANNOTATIONS = ".image-policy.k8s.io/"  # only these annotations are sent to the server
 ANSWERS_MAX = 1024
 TRIES_MAX, PAUSE_FACTOR, TIMEOUT_SECONDS = 5, 1.5, 30.0
-_AGAIN = (429, 500, 504)
-# name -> what it is called, milliseconds of its unit, default, least and most (milliseconds)
+_RETRIABLE = (429, 500, 504)
+# name -> its name in messages, unit in milliseconds, default, minimum, maximum (milliseconds)
 _DURATIONS: dict[str, tuple[str, int, int, int, int]] = {
     "retryBackoff": ("backoff", 1, 500, 0, 300_000),
     "allowTTL": ("allow cache", 1000, 300_000, 1000, 1_800_000),
@@ -50,7 +50,7 @@ class ImagePolicyWebhook(Plugin):
         self._target = target
         self._durations = durations
         self._default_allow = default_allow
-        self._said: OrderedDict[bytes, tuple[int, Object]] = OrderedDict()
+        self._cached: OrderedDict[bytes, tuple[int, Object]] = OrderedDict()
 
     @classmethod
     def make(cls, given: Given) -> Plugin:
@@ -68,40 +68,40 @@ class ImagePolicyWebhook(Plugin):
     async def validate(self, attributes: Attributes) -> Verdict:
         review = _review(attributes)
         key = orjson.dumps(review["spec"], option=orjson.OPT_SORT_KEYS)
-        kept = self._said.get(key)
-        if kept is not None and kept[0] > attributes.now:
-            status, word = kept[1], "remembered"
+        cached = self._cached.get(key)
+        if cached is not None and cached[0] > attributes.now:
+            status, origin = cached[1], "remembered"
         else:
             try:
-                status, word = await self._ask(review, attributes), "asked"
+                status, origin = await self._ask(review, attributes), "asked"
             except outbound.CallFailed as error:
                 attributes.annotations[AUDIT + "failed-open"] = "true"
                 if self._default_allow:
                     return Verdict("allow", f"allowed by default: {error}")
                 del attributes.annotations[AUDIT + "failed-open"]
                 raise forbidden(attributes, str(error)) from error
-            self._remember(key, status, attributes.now)
+            self._cache(key, status, attributes.now)
         for name, value in (status.get("auditAnnotations") or {}).items():
             attributes.annotations[AUDIT + name] = str(value)
         if status.get("allowed"):
-            return Verdict("allow", f"{word}: the images may run")
+            return Verdict("allow", f"{origin}: the images may run")
         reason = status.get("reason")
         if reason:
-            said = f"image policy webhook backend denied one or more images: {reason}"
-            raise forbidden(attributes, said)
+            message = f"image policy webhook backend denied one or more images: {reason}"
+            raise forbidden(attributes, message)
         raise forbidden(attributes, "one or more images rejected by webhook backend")
 
-    def _remember(self, key: bytes, status: Object, now: int) -> None:
-        kept = self._durations["allowTTL" if status.get("allowed") else "denyTTL"]
-        self._said[key] = (now + kept * SECOND // 1000, status)
-        self._said.move_to_end(key)
-        if len(self._said) > ANSWERS_MAX:
-            self._said.popitem(last=False)
+    def _cache(self, key: bytes, status: Object, now: int) -> None:
+        ttl = self._durations["allowTTL" if status.get("allowed") else "denyTTL"]
+        self._cached[key] = (now + ttl * SECOND // 1000, status)
+        self._cached.move_to_end(key)
+        if len(self._cached) > ANSWERS_MAX:
+            self._cached.popitem(last=False)
 
     async def _ask(self, review: Object, attributes: Attributes) -> Object:
-        """The status of the review. Raises CallFailed."""
-        means, target = attributes.means, self._target
-        assert means is not None, "image policies are asked in a cluster only"
+        """Returns the status of the review. Raises CallFailed."""
+        services, target = attributes.means, self._target
+        assert services is not None, "image policies are asked in a cluster only"
         call = outbound.Call(
             target.url, body=orjson.dumps(review), ca_pem=target.ca_pem,
             headers={"Content-Type": "application/json", **target.headers},
@@ -111,15 +111,15 @@ class ImagePolicyWebhook(Plugin):
         note: Object = {"webhook": self.name, "to": target.url, "request": review}
         attributes.run.calls.append(note)
         pause = self._durations["retryBackoff"] / 1000
-        for left in reversed(range(TRIES_MAX)):
+        for retries in reversed(range(TRIES_MAX)):
             try:
-                answer = await means.outbound.call(call)
+                answer = await services.outbound.call(call)
             except outbound.CallFailed as error:
                 note["verdict"], note["why"] = "failed", str(error)
                 raise
-            if answer.status not in _AGAIN or not left:
+            if answer.status not in _RETRIABLE or not retries:
                 break
-            await means.kernel.sleep(pause)
+            await services.kernel.sleep(pause)
             pause *= PAUSE_FACTOR
         note["by"], note["code"] = answer.by, answer.status
         try:
@@ -138,18 +138,22 @@ def _review(attributes: Attributes) -> Object:
     groups: tuple[str, ...] = ("containers", "initContainers", "ephemeralContainers")
     if attributes.subresource:
         groups = groups[2:]
-    shown = {key: value for key, value in meta.annotations_of(pod).items() if ANNOTATIONS in key}
-    asked: Object = {
+    annotations = {
+        key: value for key, value in meta.annotations_of(pod).items() if ANNOTATIONS in key
+    }
+    review_spec: Object = {
         "containers": [
-            {"image": one.get("image", "")} for group in groups for one in spec.get(group) or ()
+            {"image": container.get("image", "")}
+            for group in groups
+            for container in spec.get(group) or ()
         ]
     }
-    if shown:
-        asked["annotations"] = shown
+    if annotations:
+        review_spec["annotations"] = annotations
     if attributes.namespace:
-        asked["namespace"] = attributes.namespace
+        review_spec["namespace"] = attributes.namespace
     return {
-        "kind": "ImageReview", "apiVersion": API_VERSION, "metadata": {}, "spec": asked,
+        "kind": "ImageReview", "apiVersion": API_VERSION, "metadata": {}, "spec": review_spec,
         "status": {"allowed": False},
     }  # fmt: skip
 
@@ -168,10 +172,10 @@ def _status(answer: outbound.Answer) -> Object:
 
 
 def _duration(name: str, value: Any) -> int:
-    """Milliseconds: -1 is none, 0 the default."""
-    called, unit, default, least, most = _DURATIONS[name]
+    """Returns milliseconds: -1 means none, 0 the default."""
+    label, unit, default, least, most = _DURATIONS[name]
     if not isinstance(value, int):
-        raise ConfigurationError(ImagePolicyWebhook.name, f"{called} is no number: {value}")
+        raise ConfigurationError(ImagePolicyWebhook.name, f"{label} is no number: {value}")
     if value == -1:
         return 0
     if value == 0:
@@ -185,5 +189,5 @@ def _duration(name: str, value: Any) -> int:
 
 
 def _go(milliseconds: int) -> str:
-    """A duration as Go prints it; 0 is the bound that lies below 1ns."""
+    """Formats a duration as Go does."""
     return goduration.text(milliseconds * goduration.MILLISECOND) if milliseconds else "1ns"

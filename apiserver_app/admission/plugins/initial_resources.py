@@ -1,7 +1,7 @@
-"""InitialResources: a container that asks for nothing gets what its image used in the past.
+"""InitialResources: containers without requests get the past usage of their image.
 
-Only in versions before 1.10. Where usage comes from is decided outside; without a source, as in
-upstream without `--ir-data-source`, nothing is estimated.
+Only in versions before 1.10. The caller provides the usage; without a source, as in upstream
+without `--ir-data-source`, nothing is estimated.
 
 Models kubernetes plugin/pkg/admission/initialresources/admission.go (1.8).
 """
@@ -51,33 +51,33 @@ class InitialResources(Plugin):
         if pod is None:
             return SKIP
         ops: Ops = []
-        said: list[str] = []
+        notes: list[str] = []
         for path, container in every_container(pod["spec"], ephemeral=False):
             got = self._estimate(path, container, ops)
             if got:
                 kind = "init container" if path.startswith("init") else "container"
-                said.append(f"{', '.join(got)} request for {kind} {container['name']}")
-        if not said:
+                notes.append(f"{', '.join(got)} request for {kind} {container['name']}")
+        if not notes:
             return Verdict("allow", "nothing is known of what the images use")
-        note = f"Initial Resources plugin set: {'; '.join(said)}"
+        note = f"Initial Resources plugin set: {'; '.join(notes)}"
         ops.append(_annotated(pod, note))
         return Verdict("change", note, ops)
 
     def _estimate(self, path: str, container: Object, ops: Ops) -> list[str]:
         resources = container.get("resources") or {}
         requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-        wanted: dict[str, str] = {}
+        estimated: dict[str, str] = {}
         for name, unit in (("cpu", "m"), ("memory", "")):
             if name in requests or name in limits:
                 continue
             samples = sorted(self._usage(container.get("image", ""), name))
             if len(samples) >= SAMPLES_MIN:
                 rank = min(len(samples) * PERCENTILE // 100, len(samples) - 1)
-                wanted[name] = f"{samples[rank]}{unit}"
-        if wanted:
-            merged = {**resources, "requests": {**requests, **wanted}}
+                estimated[name] = f"{samples[rank]}{unit}"
+        if estimated:
+            merged = {**resources, "requests": {**requests, **estimated}}
             ops.append({"op": "add", "path": f"/spec/{path}/resources", "value": merged})
-        return list(wanted)
+        return list(estimated)
 
 
 def _annotated(pod: Object, note: str) -> dict[str, object]:

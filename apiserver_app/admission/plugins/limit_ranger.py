@@ -1,4 +1,4 @@
-"""LimitRanger: defaults and bounds for what containers, pods and claims of a namespace ask for.
+"""LimitRanger: defaults and bounds of the resources of containers, pods and claims.
 
 Models kubernetes plugin/pkg/admission/limitranger/admission.go.
 """
@@ -59,15 +59,15 @@ class LimitRanger(Plugin):
         if not ranges:
             return _NONE
         find = _pod_errors if attributes.info.key == "pods" else _claim_errors
-        for one in ranges:
-            found = find(one["spec"].get("limits") or (), attributes.obj["spec"])
-            if found:
-                raise forbidden(attributes, _aggregate(found))
+        for limit_range in ranges:
+            problems = find(limit_range["spec"].get("limits") or (), attributes.obj["spec"])
+            if problems:
+                raise forbidden(attributes, _aggregate(problems))
         return _WITHIN
 
 
 def _ranges(attributes: Attributes) -> Sequence[Object] | None:
-    """The LimitRanges that count for this request; None when it is none of their business."""
+    """Returns the LimitRanges that apply to the request; None when the plugin ignores it."""
     resize = attributes.subresource == "resize"
     if attributes.info.key == "pods" and attributes.operation != CREATE and not resize:
         return None
@@ -76,8 +76,8 @@ def _ranges(attributes: Attributes) -> Sequence[Object] | None:
     return attributes.reader.list("limitranges", attributes.namespace)
 
 
-def _aggregate(found: list[str]) -> str:
-    unique = list(dict.fromkeys(found))
+def _aggregate(problems: list[str]) -> str:
+    unique = list(dict.fromkeys(problems))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
@@ -85,37 +85,37 @@ def _aggregate(found: list[str]) -> str:
 
 
 class _Container:
-    """One container's resources while the LimitRanges fill them in."""
+    """One container's resources while the LimitRanges fill them."""
 
-    def __init__(self, path: str, word: str, container: Object) -> None:
+    def __init__(self, path: str, label: str, container: Object) -> None:
         self.path = path
-        self.called = f"{word} {container['name']}"
+        self.label = f"{label} {container['name']}"
         self.before: Object | None = container.get("resources")
-        given = self.before or {}
-        self.have = {part: dict(given.get(part) or {}) for part, _ in _PARTS}
+        resources = self.before or {}
+        self.have = {part: dict(resources.get(part) or {}) for part, _ in _PARTS}
 
-    def fill(self, wanted: dict[str, dict[str, str]]) -> list[str]:
-        """Take what is missing; the notes of what was taken."""
+    def fill(self, defaults: dict[str, dict[str, str]]) -> list[str]:
+        """Sets missing values; returns notes about them."""
         notes: list[str] = []
-        for part, word in _PARTS:
-            missing = sorted(set(wanted[part]) - set(self.have[part]))
-            self.have[part].update((key, wanted[part][key]) for key in missing)
+        for part, label in _PARTS:
+            missing = sorted(set(defaults[part]) - set(self.have[part]))
+            self.have[part].update((key, defaults[part][key]) for key in missing)
             if missing:
-                notes.append(f"{', '.join(missing)} {word} for {self.called}")
+                notes.append(f"{', '.join(missing)} {label} for {self.label}")
         return notes
 
 
 def _defaults(pod: Object, ranges: Sequence[Object]) -> Ops:
-    """Fill requests and limits of each container, one LimitRange after the other."""
+    """Fills requests and limits of each container, one LimitRange after the other."""
     containers = [
-        _Container(f"/spec/{field}/{index}/resources", word, container)
-        for field, word in _CONTAINER_FIELDS
+        _Container(f"/spec/{field}/{index}/resources", label, container)
+        for field, label in _CONTAINER_FIELDS
         for index, container in enumerate(pod["spec"].get(field) or ())
     ]
     last: list[str] = []
-    for one in ranges:
-        wanted = _wanted(one)
-        notes = [note for container in containers for note in container.fill(wanted)]
+    for limit_range in ranges:
+        defaults = _defaults_of(limit_range)
+        notes = [note for container in containers for note in container.fill(defaults)]
         last = notes or last
     ops: Ops = []
     for container in containers:
@@ -125,7 +125,7 @@ def _defaults(pod: Object, ranges: Sequence[Object]) -> Ops:
     return ops
 
 
-def _wanted(limit_range: Object) -> dict[str, dict[str, str]]:
+def _defaults_of(limit_range: Object) -> dict[str, dict[str, str]]:
     out: dict[str, dict[str, str]] = {"requests": {}, "limits": {}}
     for limit in limit_range["spec"].get("limits") or ():
         if limit.get("type") == "Container":
@@ -146,8 +146,8 @@ def _resource_ops(path: str, before: Object | None, have: dict[str, dict[str, st
         elif old:
             for key in have[part]:
                 if key not in old:
-                    at = f"{path}/{part}/{escape(key)}"
-                    ops.append({"op": "add", "path": at, "value": have[part][key]})
+                    location = f"{path}/{part}/{escape(key)}"
+                    ops.append({"op": "add", "path": location, "value": have[part][key]})
     return ops
 
 
@@ -163,7 +163,7 @@ def _annotate(pod: Object, note: str) -> Ops:
 
 
 def _pod_errors(limits: Sequence[Object], spec: Object) -> list[str]:
-    found: list[str] = []
+    problems: list[str] = []
     for limit in limits:
         kind = limit.get("type")
         if kind == "Container":
@@ -171,40 +171,40 @@ def _pod_errors(limits: Sequence[Object], spec: Object) -> list[str]:
                 for container in spec.get(field) or ():
                     resources = container.get("resources") or {}
                     requests = amounts(resources.get("requests"))
-                    found += _check(limit, requests, amounts(resources.get("limits")))
+                    problems += _check(limit, requests, amounts(resources.get("limits")))
         elif kind == "Pod":
-            found += _check(limit, pod_total(spec, "requests"), pod_total(spec, "limits"))
-    return found
+            problems += _check(limit, pod_total(spec, "requests"), pod_total(spec, "limits"))
+    return problems
 
 
 def _claim_errors(limits: Sequence[Object], spec: Object) -> list[str]:
-    found: list[str] = []
+    problems: list[str] = []
     requests = amounts((spec.get("resources") or {}).get("requests"))
     for limit in limits:
         if limit.get("type") != "PersistentVolumeClaim":
             continue
         for name, enforced in sorted(amounts(limit.get("min")).items()):
-            found += _minimum("PersistentVolumeClaim", name, enforced, requests, {})
+            problems += _minimum("PersistentVolumeClaim", name, enforced, requests, {})
         for name, enforced in sorted(amounts(limit.get("max")).items()):
-            asked = requests.get(name)
+            requested = requests.get(name)
             start = f"maximum {name} usage per PersistentVolumeClaim is {enforced}"
-            if asked is None:
-                found.append(f"{start}.  No request is specified")
-            elif asked > enforced:
-                found.append(f"{start}, but request is {asked}")
-    return found
+            if requested is None:
+                problems.append(f"{start}.  No request is specified")
+            elif requested > enforced:
+                problems.append(f"{start}, but request is {requested}")
+    return problems
 
 
 def _check(limit: Object, requests: Amounts, limits: Amounts) -> list[str]:
     kind = str(limit.get("type"))
-    found: list[str] = []
+    problems: list[str] = []
     for name, enforced in sorted(amounts(limit.get("min")).items()):
-        found += _minimum(kind, name, enforced, requests, limits)
+        problems += _minimum(kind, name, enforced, requests, limits)
     for name, enforced in sorted(amounts(limit.get("max")).items()):
-        found += _maximum(kind, name, enforced, requests, limits)
+        problems += _maximum(kind, name, enforced, requests, limits)
     for name, enforced in sorted(amounts(limit.get("maxLimitRequestRatio")).items()):
-        found += _ratio(kind, name, enforced, requests, limits)
-    return found
+        problems += _ratio(kind, name, enforced, requests, limits)
+    return problems
 
 
 def _minimum(

@@ -1,8 +1,8 @@
-"""MutatingAdmissionPolicy: changes that users write in CEL.
+"""MutatingAdmissionPolicy: users' changes in CEL.
 
-An ApplyConfiguration is merged as server-side apply merges, a JSONPatch is carried out; each
-mutation sees what those before it changed. When something changed the phase is run once more, and
-policies that ask for it are evaluated again.
+An ApplyConfiguration is merged as in server-side apply, a JSONPatch is applied; each mutation sees
+the changes of the previous ones. After a change the phase runs once more, and policies that ask for
+it are evaluated again.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating.
 """
@@ -46,15 +46,15 @@ _TEST_FAILED = "testing value"
 
 
 class _Unusable(Exception):
-    """A mutation without an object; upstream's sentence."""
+    """A mutation that yields no object; the message is upstream's."""
 
 
 class _Program(NamedTuple):
-    """A policy, compiled."""
+    """A compiled policy."""
 
     environment: Environment
     conditions: tuple[tuple[str, Compiled], ...]
-    mutations: tuple[tuple[str, Compiled], ...]  # (type of the patch, its expression)
+    mutations: tuple[tuple[str, Compiled], ...]  # (patch type, expression)
 
 
 class _Finding(NamedTuple):
@@ -64,9 +64,9 @@ class _Finding(NamedTuple):
 
 @dataclass(slots=True)
 class _Remembered:
-    """What the first round leaves for the second."""
+    """State that the first round keeps for the second."""
 
-    invoked: set[tuple[str, ...]] = field(default_factory=set)  # may be evaluated again
+    invoked: set[tuple[str, ...]] = field(default_factory=set)  # asked for reinvocation
     again: set[tuple[str, ...]] = field(default_factory=set)  # something changed after them
     output: Object | None = None
 
@@ -99,13 +99,13 @@ class MutatingAdmissionPolicy(Plugin):
 
     async def _admit(self, attributes: Attributes) -> Verdict:
         before = attributes.obj
-        kept = attributes.run.remembered.setdefault(self.name, _Remembered())
-        if attributes.run.round and not jsonpatch.same(kept.output, before):
-            kept.require()
-        run = _Run(attributes, kept)
+        state = attributes.run.remembered.setdefault(self.name, _Remembered())
+        if attributes.run.round and not jsonpatch.same(state.output, before):
+            state.require()
+        run = _Run(attributes, state)
         for applied in self._source.applied(attributes):
             await run.apply(applied)
-        kept.output = run.obj
+        state.output = run.obj
         if run.findings:
             raise _refusal(attributes, run.findings)
         ops = [] if run.obj is before else jsonpatch.diff(before, run.obj)
@@ -116,11 +116,11 @@ class MutatingAdmissionPolicy(Plugin):
 
 
 class _Run:
-    """One request through all policies. `obj` is what they made of it so far."""
+    """Runs one request through all policies; `obj` is the current object."""
 
-    def __init__(self, attributes: Attributes, kept: _Remembered) -> None:
+    def __init__(self, attributes: Attributes, state: _Remembered) -> None:
         self._attributes = attributes
-        self._kept = kept
+        self._state = state
         self.obj = attributes.obj
         self.findings: list[_Finding] = []
         self.evaluated: list[str] = []
@@ -128,20 +128,20 @@ class _Run:
     async def apply(self, applied: Applied) -> None:
         policy = meta.name_of(applied.policy)
         binding = meta.name_of(applied.binding) if applied.binding else ""
-        told: Object = {"policy": policy, "binding": binding}
+        record: Object = {"policy": policy, "binding": binding}
         if applied.error:
-            self._attributes.run.policies.append({**told, "error": applied.error})
-            self._found(applied, applied.error, "")
+            self._attributes.run.policies.append({**record, "error": applied.error})
+            self._add_finding(applied, applied.error, "")
             return
         for params in applied.params:
-            entry = dict(told)
+            entry = dict(record)
             key = (policy, binding, meta.key_of(params) if params is not None else "")
             if params is not None:
                 entry["params"] = key[2]
             await self._invoke(applied, params, key, entry)
 
     async def _invoke(
-        self, applied: Applied, params: Object | None, key: tuple[str, ...], told: Object
+        self, applied: Applied, params: Object | None, key: tuple[str, ...], record: Object
     ) -> None:
         program: _Program = applied.program
         policy = applied.policy["spec"]
@@ -150,33 +150,33 @@ class _Run:
             failures = policy.get("failurePolicy") or "Fail"
             matches = await expressions.match(program.conditions, activation, failures)
             if not matches.hold:
-                self._attributes.run.policies.append(told)
-                told["matchConditions"] = f"not met: {matches.failed}"
+                self._attributes.run.policies.append(record)
+                record["matchConditions"] = f"not met: {matches.failed}"
                 if matches.error:
-                    told["error"] = matches.error
-                    self._found(applied, matches.error, "Invalid")
+                    record["error"] = matches.error
+                    self._add_finding(applied, matches.error, "Invalid")
                 return
-        if self._attributes.run.round and key not in self._kept.again:
+        if self._attributes.run.round and key not in self._state.again:
             return
-        self._attributes.run.policies.append(told)
+        self._attributes.run.policies.append(record)
         self.evaluated.append(key[0])
         before = self.obj
-        told["mutations"] = []
+        record["mutations"] = []
         for kind, compiled in program.mutations:
             if self.obj is None:
                 break
             note: Object = {"patchType": kind, "expression": compiled.text}
-            told["mutations"].append(note)
+            record["mutations"].append(note)
             try:
                 self.obj = await self._mutated(applied, params, kind, compiled, note)
             except _Unusable as error:
                 note["error"] = str(error)
-                self._found(applied, str(error), "Invalid")
+                self._add_finding(applied, str(error), "Invalid")
         if self.obj is not before and not jsonpatch.same(self.obj, before):
-            self._kept.require()
+            self._state.require()
             self._attributes.run.reinvoke = True
         if policy.get("reinvocationPolicy") == "IfNeeded":
-            self._kept.invoked.add(key)
+            self._state.invoked.add(key)
 
     def _activation(self, applied: Applied, params: Object | None, budget: int) -> Activation:
         program: _Program = applied.program
@@ -193,7 +193,7 @@ class _Run:
         compiled: Compiled,
         note: Object,
     ) -> Object:
-        """The object with one mutation carried out."""
+        """Returns the object after one mutation."""
         if compiled.program is None:
             raise _Unusable(compiled.error)
         activation = self._activation(applied, params, cel.RUNTIME_BUDGET)
@@ -204,25 +204,25 @@ class _Run:
         note["result"] = outcome.shown
         if outcome.error:
             raise _Unusable(outcome.error)
-        means, info, asked = self._attributes.means, applied.info, self._attributes.info
+        services, info, requested = self._attributes.means, applied.info, self._attributes.info
         live: Object = activation.bindings["object"]
         try:
             if kind == APPLY:
                 patched = _applied(outcome.value, live, self._schema(info))
             else:
                 patched = _patched(outcome.value, live)
-        except cel.EvaluationError as error:  # a value that JSON has not
+        except cel.EvaluationError as error:  # no JSON value
             raise _Unusable(str(error)) from error
-        if patched is live or means is None:
+        if patched is live or services is None:
             return patched if patched is not live else self.obj or {}
-        made = means.decode(info, self._attributes.subresource, patched)
-        return made if info is asked else means.convert(made, asked)
+        decoded = services.decode(info, self._attributes.subresource, patched)
+        return decoded if info is requested else services.convert(decoded, requested)
 
     def _schema(self, info: ResourceInfo) -> Field | None:
-        means = self._attributes.means
-        return None if means is None else means.root(info, self._attributes.subresource)
+        services = self._attributes.means
+        return None if services is None else services.root(info, self._attributes.subresource)
 
-    def _found(self, applied: Applied, text: str, reason: str) -> None:
+    def _add_finding(self, applied: Applied, text: str, reason: str) -> None:
         if applied.policy["spec"].get("failurePolicy") == "Ignore":
             return
         policy = meta.name_of(applied.policy)
@@ -235,17 +235,17 @@ class _Run:
 
 
 def _applied(value: Any, live: Object, root: Field | None) -> Object:
-    """The object with an apply configuration merged into it."""
+    """Merges an apply configuration into the object."""
     from apiserver_app.cel.values import plain
 
     _check_names(value, ("Object",))
     patch = {**plain(value), "apiVersion": live.get("apiVersion"), "kind": live.get("kind")}
     if root is None:
         return jsonpatch.merge(live, patch)
-    wrong = typedvalues.findings(root, patch)
-    if wrong:
+    problems = typedvalues.findings(root, patch)
+    if problems:
         text = "error applying patch: failed to convert patch object to typed object: "
-        raise _Unusable(text + "\n".join(wrong))
+        raise _Unusable(text + "\n".join(problems))
     atomic = _atomics(root, patch, "")
     if atomic:
         text = "may not mutate atomic arrays, maps or structs"
@@ -257,72 +257,72 @@ def _applied(value: Any, live: Object, root: Field | None) -> Object:
 
 
 def _atomics(field_: Field, value: Any, path: str) -> list[str]:
-    """Where a value replaces what can only be replaced as a whole."""
-    found: list[str] = []
+    """Returns the paths at which a value would replace part of an atomic field."""
+    paths: list[str] = []
     if isinstance(value, dict) and field_.kind in ("struct", "map"):
         if field_.atomic:
-            found.append(path)
+            paths.append(path)
         for name, item in value.items():
-            found += _atomics(typedvalues.part(field_, name), item, f"{path}.{name}")
+            paths += _atomics(typedvalues.part(field_, name), item, f"{path}.{name}")
     elif isinstance(value, list) and field_.kind == "list":
         if field_.atomic or field_.list_type not in ("map", "set"):
-            found.append(path)
+            paths.append(path)
         if field_.item is not None:
             for index, item in enumerate(value):
-                found += _atomics(field_.item, item, f"{path}[{index}]")
-    return found
+                paths += _atomics(field_.item, item, f"{path}[{index}]")
+    return paths
 
 
 def _patched(value: Any, live: Object) -> Object:
-    """The object with a JSON patch carried out; as it is when a test of the patch fails."""
+    """Applies a JSON patch; the object stays unchanged when a test of the patch fails."""
     from apiserver_app.cel.values import Message, plain
 
     ops: list[Object] = []
     for op in value:
-        made = dict(op)
-        if isinstance(made.get("value"), Message):
-            _check_names(made["value"], (made["value"].type_name,))
-        ops.append({name: plain(item) for name, item in made.items()})
+        operation = dict(op)
+        if isinstance(operation.get("value"), Message):
+            _check_names(operation["value"], (operation["value"].type_name,))
+        ops.append({name: plain(item) for name, item in operation.items()})
     try:
         return jsonpatch.apply_json_patch(live, ops)
     except ApiError as error:
-        why = str(error.__cause__ or error.message)
-        if _TEST_FAILED in why:
+        reason = str(error.__cause__ or error.message)
+        if _TEST_FAILED in reason:
             return live
-        raise _Unusable(f"JSON Patch: {why}") from error
+        raise _Unusable(f"JSON Patch: {reason}") from error
 
 
 def _check_names(value: Any, path: tuple[str, ...]) -> None:
-    """`Object.spec{}` may only stand where the field spec is."""
+    """Checks that `Object.spec{}` only stands where the field spec is."""
     from apiserver_app.cel.values import Message
 
-    wrong: list[str] = []
+    problems: list[str] = []
 
-    def visit(one: Any, wanted: str) -> None:
-        if isinstance(one, Message):
-            if one.type_name != wanted:
-                wrong.append(
-                    f'unexpected type name "{one.type_name}", expected "{wanted}", which matches '
-                    "field name path from root Object type"
+    def visit(message: Any, expected: str) -> None:
+        if isinstance(message, Message):
+            if message.type_name != expected:
+                problems.append(
+                    f'unexpected type name "{message.type_name}", expected "{expected}", which '
+                    "matches field name path from root Object type"
                 )
-            for name, item in one.items():
-                visit(item, f"{wanted}.{name}")
-        elif isinstance(one, list):
-            for item in one:
-                visit(item, wanted)
+            for name, item in message.items():
+                visit(item, f"{expected}.{name}")
+        elif isinstance(message, list):
+            for item in message:
+                visit(item, expected)
 
     visit(value, ".".join(path))
-    if wrong:
-        text = "\n".join(wrong)
+    if problems:
+        text = "\n".join(problems)
         raise _Unusable(f"type mismatch: {text}")
 
 
 def _refusal(attributes: Attributes, findings: list[_Finding]) -> ApiError:
-    """The first finding's sentence and reason, and all of them as causes."""
+    """Returns the first finding's message and reason, and all findings as causes."""
     error = forbidden(attributes, "admission request denied by policy")
     details: dict[str, Any] = {
         **error.details,
-        "causes": [{"message": one.text} for one in findings],
+        "causes": [{"message": finding.text} for finding in findings],
     }
     first = findings[0]
     return ApiError(error.code, first.reason or error.reason, first.text, details=details)
@@ -341,9 +341,9 @@ def _compile(policy: Object, version: Release) -> _Program:
         patches=True,
     )  # fmt: skip
     mutations: list[tuple[str, Compiled]] = []
-    for one in spec.get("mutations") or ():
-        name, wanted = _EXPRESSIONS[one["patchType"]]
-        text = (one.get(name) or {}).get("expression", "")
-        mutations.append((one["patchType"], environment.compile(text, (wanted,))))
+    for mutation in spec.get("mutations") or ():
+        name, result_type = _EXPRESSIONS[mutation["patchType"]]
+        text = (mutation.get(name) or {}).get("expression", "")
+        mutations.append((mutation["patchType"], environment.compile(text, (result_type,))))
     conditions = compile_conditions(spec.get("matchConditions") or (), environment)
     return _Program(environment, conditions, tuple(mutations))

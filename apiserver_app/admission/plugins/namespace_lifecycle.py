@@ -1,4 +1,4 @@
-"""NamespaceLifecycle: nothing new in a namespace that is missing or going away.
+"""NamespaceLifecycle: nothing is created in a missing or terminating namespace.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
@@ -40,22 +40,22 @@ class NamespaceLifecycle(Plugin):
         info = attributes.info
         if info.key == "namespaces":
             if attributes.operation == DELETE and attributes.name in IMMORTAL:
-                why = "this namespace may not be deleted"
-                raise errors.forbidden("", "namespaces", attributes.name, why)
+                reason = "this namespace may not be deleted"
+                raise errors.forbidden("", "namespaces", attributes.name, reason)
             return SKIP
         namespace = attributes.namespace
         if not namespace or info.key == "localsubjectaccessreviews.authorization.k8s.io":
             return SKIP
         if attributes.operation == DELETE:
             return _DELETE
-        found = attributes.reader.get("namespaces", "", namespace)
-        if found is None:
+        stored = attributes.reader.get("namespaces", "", namespace)
+        if stored is None:
             missing = errors.not_found("", "namespaces", namespace)
             if attributes.operation == CREATE and attributes.run.attempt == 0:
                 raise Later(MISSING_WAIT_MICROS, missing)
             raise missing
-        leaving = (found.get("status") or {}).get("phase") == "Terminating"
-        if leaving and attributes.operation == CREATE:
+        terminating = (stored.get("status") or {}).get("phase") == "Terminating"
+        if terminating and attributes.operation == CREATE:
             raise _terminating(attributes)
         return self._allow(namespace)
 

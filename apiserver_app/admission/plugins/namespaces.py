@@ -1,4 +1,4 @@
-"""NamespaceAutoProvision makes a namespace that is missing; NamespaceExists refuses without it.
+"""NamespaceAutoProvision creates a missing namespace; NamespaceExists refuses without it.
 
 Models kubernetes plugin/pkg/admission/namespace/{autoprovision,exists}/admission.go.
 """
@@ -22,7 +22,7 @@ from apiserver_app.machinery import errors
 
 
 class NamespaceAutoProvision(Plugin):
-    """Asks the API server for the namespace by a request of its own."""
+    """Creates the namespace by a request of its own."""
 
     name = "NamespaceAutoProvision"
     concern = CONSISTENCY

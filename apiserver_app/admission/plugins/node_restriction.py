@@ -1,4 +1,4 @@
-"""NodeRestriction: a kubelet changes its own node, its own lease and its own pods only.
+"""NodeRestriction: a kubelet changes only its own node, lease and pods.
 
 Models kubernetes plugin/pkg/admission/noderestriction/admission.go.
 """
@@ -54,7 +54,7 @@ class NodeRestriction(Plugin):
     name = "NodeRestriction"
     concern = SECURITY
     handles = (CREATE, UPDATE, DELETE)
-    mutates = True  # upstream asks it in the mutating phase; it changes nothing
+    mutates = True  # upstream runs it in the mutating phase; it changes nothing
     reads = ("nodes", "pods", DRIVERS, "persistentvolumeclaims", "persistentvolumes")
     source = "plugin/pkg/admission/noderestriction/admission.go"
 
@@ -125,13 +125,13 @@ def _check_owner(node: str, attributes: Attributes, owners: list[Object]) -> Non
             attributes,
             f"node {go_value(node)} must not set blockOwnerDeletion on an owner reference",
         )
-    found = attributes.reader.get("nodes", "", node)
-    if found is None:
+    stored = attributes.reader.get("nodes", "", node)
+    if stored is None:
         raise errors.not_found("", "nodes", node)
-    if owner.get("uid") != meta.uid_of(found):
+    if owner.get("uid") != meta.uid_of(stored):
         raise forbidden(
             attributes,
-            f"node {node} UID mismatch: expected {owner.get('uid', '')} got {meta.uid_of(found)}",
+            f"node {node} UID mismatch: expected {owner.get('uid', '')} got {meta.uid_of(stored)}",
         )
 
 
@@ -154,8 +154,8 @@ def _pod_status(node: str, attributes: Attributes) -> Verdict:
     if _node_of(old) != node:
         raise _only(attributes, node, "update pod status for pods with spec.nodeName set to itself")
     if meta.labels_of(old) != meta.labels_of(new):
-        why = f"node {go_value(node)} cannot update labels through pod status"
-        raise forbidden(attributes, why)
+        reason = f"node {go_value(node)} cannot update labels through pod status"
+        raise forbidden(attributes, reason)
     return _OWN_POD
 
 
@@ -196,10 +196,10 @@ def _nodes(node: str, attributes: Attributes) -> Verdict:
         return _OWN
     if (new.get("spec") or {}).get("taints") != (old.get("spec") or {}).get("taints"):
         raise forbidden(attributes, f"node {go_value(node)} is not allowed to modify taints")
-    owners = [one["metadata"].get("ownerReferences") for one in (new, old) if one]
+    owners = [obj["metadata"].get("ownerReferences") for obj in (new, old) if obj]
     if owners[0] != owners[-1]:
-        why = f"node {go_value(node)} is not allowed to modify ownerReferences"
-        raise forbidden(attributes, why)
+        reason = f"node {go_value(node)} is not allowed to modify ownerReferences"
+        raise forbidden(attributes, reason)
     changed = _forbidden_labels(meta.labels_of(new), meta.labels_of(old))
     if changed:
         raise forbidden(attributes, f"is not allowed to modify labels: {', '.join(changed)}")
@@ -207,7 +207,7 @@ def _nodes(node: str, attributes: Attributes) -> Verdict:
 
 
 def _forbidden_labels(new: dict[str, str], old: dict[str, str]) -> list[str]:
-    """Labels that changed and that a kubelet has no business with."""
+    """Returns the changed labels that a kubelet may not set."""
     if new == old:
         return []
     changed = {key for key in {*new, *old} if new.get(key) != old.get(key)}
@@ -241,7 +241,7 @@ def _claims(node: str, attributes: Attributes) -> Verdict:
 
 
 def _claim_rest(claim: Object | None) -> Object:
-    """A claim without what its kubelet may report."""
+    """Returns a claim without the fields its kubelet may update."""
     out = dict(claim or {})
     out["metadata"] = {
         key: value
@@ -279,26 +279,26 @@ def _accounts(node: str, attributes: Attributes) -> Verdict:
     return Verdict("allow", f'token of pod "{ref["name"]}" on its own node')
 
 
-def _check_audience(attributes: Attributes, asked: Sequence[str], pod: Object) -> None:
-    """A kubelet gets tokens only for audiences that a volume of the pod names."""
-    if len(asked) > 1:
+def _check_audience(attributes: Attributes, requested: Sequence[str], pod: Object) -> None:
+    """Allows tokens only for audiences that a volume of the pod names."""
+    if len(requested) > 1:
         raise forbidden(attributes, "node may only request 0 or 1 audiences")
-    audience = asked[0] if asked else ""
+    audience = requested[0] if requested else ""
     for volume in pod["spec"].get("volumes") or ():
         for source in (volume.get("projected") or {}).get("sources") or ():
             token = source.get("serviceAccountToken")
             if token is not None and token.get("audience", "") == audience:
                 return
         driver = _driver_of(attributes, pod, volume)
-        found = attributes.reader.get(DRIVERS, "", driver) if driver else None
-        for request in ((found or {}).get("spec") or {}).get("tokenRequests") or ():
+        driver_object = attributes.reader.get(DRIVERS, "", driver) if driver else None
+        for request in ((driver_object or {}).get("spec") or {}).get("tokenRequests") or ():
             if request.get("audience", "") == audience:
                 return
     raise forbidden(attributes, f"audience {go_value(audience)} not found in pod spec volume")
 
 
 def _driver_of(attributes: Attributes, pod: Object, volume: Object) -> str:
-    """The CSI driver behind a volume of a pod, inline or by its claim."""
+    """Returns the CSI driver of a pod's volume, inline or by its claim."""
     if volume.get("csi"):
         return str(volume["csi"].get("driver", ""))
     name = (volume.get("persistentVolumeClaim") or {}).get("claimName", "")
@@ -306,37 +306,37 @@ def _driver_of(attributes: Attributes, pod: Object, volume: Object) -> str:
         name = f"{meta.name_of(pod)}-{volume['name']}"
     reader = attributes.reader
     claim = reader.get("persistentvolumeclaims", attributes.namespace, name) if name else None
-    bound = ((claim or {}).get("spec") or {}).get("volumeName", "")
-    found = reader.get("persistentvolumes", "", bound) if bound else None
-    return str((((found or {}).get("spec") or {}).get("csi") or {}).get("driver", ""))
+    volume_name = ((claim or {}).get("spec") or {}).get("volumeName", "")
+    stored = reader.get("persistentvolumes", "", volume_name) if volume_name else None
+    return str((((stored or {}).get("spec") or {}).get("csi") or {}).get("driver", ""))
 
 
 def _slices(node: str, attributes: Attributes) -> Verdict:
-    """Devices are told of by the node that has them."""
+    """A node reports only its own devices."""
     if attributes.operation == UPDATE:
         return SKIP  # nodeName cannot change
-    word = "create" if attributes.operation == CREATE else "delete"
-    holder = attributes.obj if attributes.operation == CREATE else attributes.old
-    if _node_of(holder or {}) != node:
+    verb = "create" if attributes.operation == CREATE else "delete"
+    subject = attributes.obj if attributes.operation == CREATE else attributes.old
+    if _node_of(subject or {}) != node:
         raise forbidden(
             attributes,
-            f"can only {word} ResourceSlice with the same NodeName as the requesting node",
+            f"can only {verb} ResourceSlice with the same NodeName as the requesting node",
         )
     return _OWN
 
 
 def _requests(node: str, attributes: Attributes) -> Verdict:
-    """A node asks for certificates in its own name only."""
+    """A node requests certificates only in its own name."""
     spec = (attributes.obj or {}).get("spec") or {}
     if attributes.operation != CREATE or spec.get("signerName") not in _NODE_SIGNERS:
         return SKIP
     try:
-        asked = common_name(spec.get("request", ""))
+        requested = common_name(spec.get("request", ""))
     except ValueError as error:
         raise forbidden(attributes, f"unable to parse csr: {error}") from error
-    if asked != attributes.user.name:
-        why = f"can only create a node CSR with CN={attributes.user.name}"
-        raise forbidden(attributes, why)
+    if requested != attributes.user.name:
+        reason = f"can only create a node CSR with CN={attributes.user.name}"
+        raise forbidden(attributes, reason)
     return Verdict("allow", "a certificate in its own name")
 
 
@@ -350,12 +350,12 @@ def _csinodes(node: str, attributes: Attributes) -> Verdict:
     return _same_name(node, attributes, "CSINode")
 
 
-def _same_name(node: str, attributes: Attributes, word: str) -> Verdict:
+def _same_name(node: str, attributes: Attributes, kind: str) -> Verdict:
     creating = attributes.operation == CREATE
     name = meta.name_of(attributes.obj or {}) if creating else attributes.name
     if name != node:
         raise forbidden(
-            attributes, f"can only access {word} with the same name as the requesting node"
+            attributes, f"can only access {kind} with the same name as the requesting node"
         )
     return _OWN
 
@@ -371,12 +371,12 @@ def _node_of(pod: Object) -> str:
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
-def _only(attributes: Attributes, node: str, what: str) -> errors.ApiError:
-    return forbidden(attributes, f"node {go_value(node)} can only {what}")
+def _only(attributes: Attributes, node: str, permitted: str) -> errors.ApiError:
+    return forbidden(attributes, f"node {go_value(node)} can only {permitted}")
 
 
-def _cannot(attributes: Attributes, node: str, what: str) -> errors.ApiError:
-    return forbidden(attributes, f"node {go_value(node)} can not {what}")
+def _cannot(attributes: Attributes, node: str, denied: str) -> errors.ApiError:
+    return forbidden(attributes, f"node {go_value(node)} can not {denied}")
 
 
 _CHECKS: dict[str, Callable[[str, Attributes], Verdict]] = {

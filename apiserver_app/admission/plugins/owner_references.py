@@ -1,5 +1,5 @@
-"""OwnerReferencesPermissionEnforcement: who sets an owner must be allowed to delete the object,
-and who makes it block the owner's deletion to set the owner's finalizers.
+"""OwnerReferencesPermissionEnforcement: setting an owner requires permission to delete the object,
+and blocking the owner's deletion permission to set the owner's finalizers.
 
 Models kubernetes plugin/pkg/admission/gc/gc_admission.go.
 """
@@ -40,7 +40,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
         if attributes.obj is None:
             return SKIP
         if attributes.info.key == "pods" and attributes.subresource == "status":
-            return SKIP  # its strategy keeps the owners as they are
+            return SKIP  # its strategy does not change owners
         new, old = _owners(attributes.obj), _owners(attributes.old)
         if new == old:
             return Verdict("allow", "owners stay as they are")
@@ -91,5 +91,7 @@ def _owners(obj: Object | None) -> list[Object]:
 
 
 def _newly_blocking(new: Sequence[Object], old: Sequence[Object]) -> list[Object]:
-    before = {one.get("uid") for one in old if one.get("blockOwnerDeletion")}
-    return [one for one in new if one.get("blockOwnerDeletion") and one.get("uid") not in before]
+    before = {owner.get("uid") for owner in old if owner.get("blockOwnerDeletion")}
+    return [
+        owner for owner in new if owner.get("blockOwnerDeletion") and owner.get("uid") not in before
+    ]

@@ -1,7 +1,7 @@
-"""PersistentVolumeLabel: a cloud's disk gets the labels of its zone. Gone in 1.31.
+"""PersistentVolumeLabel: labels cloud disks with their zone. Removed in 1.31.
 
-The simulated cluster has no cloud provider, so a disk of one is refused as upstream refuses it
-then; a volume that has its labels already, and any other kind of volume, passes.
+The simulated cluster has no cloud provider, so cloud disks are refused as upstream refuses them
+then; labelled volumes and other kinds of volumes pass.
 
 Models kubernetes plugin/pkg/admission/storage/persistentvolume/label/admission.go.
 """
@@ -22,7 +22,7 @@ from apiserver_app.machinery import meta
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 REGIONS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 TO_COME = "placeholder-for-provisioning"
-# (field of the spec, name of the disk in it, the disk's name in words, what is not there)
+# (spec field, its field with the disk's name, label in messages, the missing provider)
 _CLOUDS = (
     ("awsElasticBlockStore", "volumeID", "AWS EBS volume", "AWS cloud provider for EBS"),
     ("gcePersistentDisk", "pdName", "GCE PD volume", "GCE cloud provider for PD"),
@@ -46,12 +46,12 @@ class PersistentVolumeLabel(Plugin):
         labels = meta.labels_of(volume)
         if any(key in labels for key in ZONES) and any(key in labels for key in REGIONS):
             return Verdict("allow", "the volume has its labels")
-        for field, named, word, missing in _CLOUDS:
+        for field, named, label, missing in _CLOUDS:
             disk = (volume.get("spec") or {}).get(field)
             if not disk or disk.get(named) == TO_COME:
                 continue
             raise forbidden(
                 attributes,
-                f"error querying {word} {disk.get(named, '')}: unable to build {missing}",
+                f"error querying {label} {disk.get(named, '')}: unable to build {missing}",
             )
         return Verdict("allow", "no disk of a cloud")

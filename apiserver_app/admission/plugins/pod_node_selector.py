@@ -1,6 +1,6 @@
-"""PodNodeSelector: the namespace says on which nodes its pods may run.
+"""PodNodeSelector: a namespace restricts the nodes of its pods.
 
-Its configuration names a default for the cluster and a list of allowed labels for namespaces.
+Its configuration has a default for the cluster and the allowed labels of namespaces.
 
 Models kubernetes plugin/pkg/admission/podnodeselector/admission.go.
 """
@@ -43,32 +43,32 @@ class PodNodeSelector(Plugin):
 
     @classmethod
     def make(cls, given: Given) -> Plugin:
-        found = given.config.of(cls.name).get("podNodeSelectorPluginConfig")
-        return cls(found if isinstance(found, dict) else {})
+        selectors = given.config.of(cls.name).get("podNodeSelectorPluginConfig")
+        return cls(selectors if isinstance(selectors, dict) else {})
 
     def admit(self, attributes: Attributes) -> Verdict:
         pod = attributes.obj
         if pod is None:
             return SKIP
-        wanted = self._of_namespace(attributes)
+        required = self._of_namespace(attributes)
         have = pod["spec"].get("nodeSelector") or {}
-        merged = {**wanted, **have}
-        if any(have.get(key, value) != value for key, value in wanted.items()):
+        merged = {**required, **have}
+        if any(have.get(key, value) != value for key, value in required.items()):
             raise _forbidden(pod, _CONFLICT)
         self._check(attributes, pod, merged)
         if merged == have:
             return Verdict("allow", "the namespace asks for no more")
         op = {"op": "add", "path": "/spec/nodeSelector", "value": dict(sorted(merged.items()))}
-        asked = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
-        return Verdict("change", f"the namespace asks for nodes with {asked}", [op])
+        printed = ",".join(f"{key}={value}" for key, value in sorted(required.items()))
+        return Verdict("change", f"the namespace asks for nodes with {printed}", [op])
 
     def validate(self, attributes: Attributes) -> Verdict:
         pod = attributes.obj
         if pod is None:
             return SKIP
         have = pod["spec"].get("nodeSelector") or {}
-        wanted = self._of_namespace(attributes)
-        if any(have.get(key, value) != value for key, value in wanted.items()):
+        required = self._of_namespace(attributes)
+        if any(have.get(key, value) != value for key, value in required.items()):
             raise _forbidden(pod, _CONFLICT)
         self._check(attributes, pod, have)
         return Verdict("allow", "the node selector is the namespace's")
@@ -88,8 +88,8 @@ class PodNodeSelector(Plugin):
 
 
 def pairs(selector: Any) -> dict[str, str]:
-    """`a=b,c=d` as a map; what is no list of pairs is an error, as upstream's sentence says."""
-    found: dict[str, str] = {}
+    """Parses `a=b,c=d`; other text is an error, worded as upstream's."""
+    parsed: dict[str, str] = {}
     for part in str(selector or "").split(","):
         if not part and not selector:
             continue
@@ -97,9 +97,9 @@ def pairs(selector: Any) -> dict[str, str]:
         if len(pieces) != 2:
             raise errors.ApiError(500, "", f"invalid selector: {pieces}".replace("'", ""))
         key, value = (piece.strip() for piece in pieces)
-        found[key] = value
-    return found
+        parsed[key] = value
+    return parsed
 
 
-def _forbidden(pod: Object, why: str) -> errors.ApiError:
-    return errors.forbidden("", "pods", meta.name_of(pod), why)
+def _forbidden(pod: Object, reason: str) -> errors.ApiError:
+    return errors.forbidden("", "pods", meta.name_of(pod), reason)

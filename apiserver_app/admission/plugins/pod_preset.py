@@ -1,6 +1,6 @@
-"""PodPreset: pods that a preset selects get its variables, mounts and volumes. Gone in 1.20.
+"""PodPreset: adds variables, mounts and volumes to selected pods. Removed in 1.20.
 
-Presets that do not fit the pod, or each other, are not applied at all, and the pod passes.
+Presets that conflict with the pod or each other are not applied, and the pod passes.
 
 Models kubernetes plugin/pkg/admission/podpreset/admission.go (1.19).
 """
@@ -31,7 +31,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 class _Conflict(Exception):
-    """Two say different things about one name; the text names both."""
+    """Two different values for one name; the message names both."""
 
 
 class PodPreset(Plugin):
@@ -51,25 +51,25 @@ class PodPreset(Plugin):
         if _MIRROR in annotations or annotations.get(f"{PREFIX}/exclude") == "true":
             return Verdict("allow", "the pod is left out")
         presets = [
-            one
-            for one in attributes.reader.list(PRESETS, attributes.namespace)
-            if labels.from_label_selector((one.get("spec") or {}).get("selector")).matches(
+            item
+            for item in attributes.reader.list(PRESETS, attributes.namespace)
+            if labels.from_label_selector((item.get("spec") or {}).get("selector")).matches(
                 meta.labels_of(pod)
             )
         ]
         if not presets:
             return Verdict("allow", "no preset selects the pod")
-        made = copy.deepcopy(pod)
-        names = ", ".join(meta.name_of(one) for one in presets)
+        changed = copy.deepcopy(pod)
+        names = ", ".join(meta.name_of(item) for item in presets)
         try:
-            _apply(made, presets)
+            _apply(changed, presets)
         except _Conflict as conflict:
             return Verdict("allow", f"not applied, {names} do not fit: {conflict}")
-        noted = made["metadata"].setdefault("annotations", {})
+        noted = changed["metadata"].setdefault("annotations", {})
         for preset in presets:
             key = f"{PREFIX}/podpreset-{meta.name_of(preset)}"
             noted[key] = preset["metadata"].get("resourceVersion", "")
-        ops: Ops = jsonpatch.diff(pod, made)
+        ops: Ops = jsonpatch.diff(pod, changed)
         return Verdict("change", f"gets what {names} say", ops)
 
 
@@ -79,31 +79,33 @@ def _apply(pod: Object, presets: Sequence[Object]) -> None:
         for container in spec.get(field) or ():
             _merge(container, "env", "name", presets)
             _merge(container, "volumeMounts", "name", presets, also="mountPath")
-            sources = [one for preset in presets for one in preset["spec"].get("envFrom") or ()]
+            sources = [
+                source for preset in presets for source in preset["spec"].get("envFrom") or ()
+            ]
             if sources:
                 container["envFrom"] = [*(container.get("envFrom") or ()), *sources]
     _merge(spec, "volumes", "name", presets)
 
 
 def _merge(
-    holder: Object, field: str, key: str, presets: Sequence[Object], *, also: str = ""
+    target: Object, field: str, key: str, presets: Sequence[Object], *, also: str = ""
 ) -> None:
-    """What the presets have under `field` comes behind what is there; no name means two things."""
-    merged: list[Any] = list(holder.get(field) or ())
-    by = {one[key]: one for one in merged}
-    by_other = {one[also]: one for one in merged} if also else {}
+    """Appends the presets' entries of `field`; equal names must have equal values."""
+    merged: list[Any] = list(target.get(field) or ())
+    by = {entry[key]: entry for entry in merged}
+    by_other = {entry[also]: entry for entry in merged} if also else {}
     for preset in presets:
-        for one in preset["spec"].get(field) or ():
-            found = by.get(one[key])
-            if also and found is None:
-                found = by_other.get(one[also])
-            if found is None:
-                merged.append(one)
-                by[one[key]] = one
+        for entry in preset["spec"].get(field) or ():
+            existing = by.get(entry[key])
+            if also and existing is None:
+                existing = by_other.get(entry[also])
+            if existing is None:
+                merged.append(entry)
+                by[entry[key]] = entry
                 if also:
-                    by_other[one[also]] = one
-            elif found != one:
+                    by_other[entry[also]] = entry
+            elif existing != entry:
                 where = meta.name_of(preset)
-                raise _Conflict(f"merging {field} for {where} has a conflict on {one[key]}")
+                raise _Conflict(f"merging {field} for {where} has a conflict on {entry[key]}")
     if merged:
-        holder[field] = merged
+        target[field] = merged

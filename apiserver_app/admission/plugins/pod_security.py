@@ -1,8 +1,8 @@
-"""PodSecurity: the namespace's labels say how much a pod may ask of its node.
+"""PodSecurity: namespace labels limit the privileges of pods.
 
-Without labels the configured defaults hold, which are privileged unless the file says else.
-`enforce` refuses pods, `warn` warns about pods and about what makes pods, `audit` annotates the
-request. The configuration exempts users, namespaces and runtime classes.
+Without labels the configured defaults apply, which are privileged unless configured otherwise.
+`enforce` refuses pods, `warn` warns about pods and workloads, `audit` annotates the request. The
+configuration exempts users, namespaces and runtime classes.
 
 Models kubernetes staging/src/k8s.io/pod-security-admission/admission/admission.go and
 api/helpers.go.
@@ -73,9 +73,9 @@ class PodSecurity(Plugin):
     source = "staging/src/k8s.io/pod-security-admission/admission/admission.go"
 
     def __init__(self, configuration: Object | None = None) -> None:
-        given = configuration or {}
-        self.defaults = _defaults(given.get("defaults") or {})
-        exempt = given.get("exemptions") or {}
+        options = configuration or {}
+        self.defaults = _defaults(options.get("defaults") or {})
+        exempt = options.get("exemptions") or {}
         self._users = frozenset(exempt.get("usernames") or ())
         self._namespaces = frozenset(exempt.get("namespaces") or ())
         self._runtimes = frozenset(exempt.get("runtimeClasses") or ())
@@ -112,30 +112,30 @@ class PodSecurity(Plugin):
         return _controller(attributes, policy, pod)
 
 
-def _defaults(given: Object) -> Policy:
-    """The policy of namespaces that say nothing."""
+def _defaults(options: Object) -> Policy:
+    """Returns the policy of namespaces without labels."""
     levels: dict[str, Level] = {}
     for mode in ("enforce", "audit", "warn"):
-        name, version = given.get(mode) or PRIVILEGED, given.get(f"{mode}-version") or "latest"
+        name, version = options.get(mode) or PRIVILEGED, options.get(f"{mode}-version") or "latest"
         if name not in standards.LEVELS:
-            words = f"must be one of {', '.join(standards.LEVELS)}"
-            wrong = errors.invalid_value(f"defaults.{mode}", name, words)
-            raise ConfigurationError(PodSecurity.name, str(wrong))
+            message = f"must be one of {', '.join(standards.LEVELS)}"
+            problem = errors.invalid_value(f"defaults.{mode}", name, message)
+            raise ConfigurationError(PodSecurity.name, str(problem))
         if not standards.is_version(version):
-            why = 'must be "latest" or "v1.x"'
-            wrong = errors.invalid_value(f"defaults.{mode}-version", version, why)
-            raise ConfigurationError(PodSecurity.name, str(wrong))
+            message = 'must be "latest" or "v1.x"'
+            problem = errors.invalid_value(f"defaults.{mode}-version", version, message)
+            raise ConfigurationError(PodSecurity.name, str(problem))
         levels[mode] = Level(name, version)
     return Policy(**levels)
 
 
-def _exempt(attributes: Attributes, word: str) -> Verdict:
-    attributes.annotations[f"{PREFIX}exempt"] = word
-    return Verdict("allow", f"exempt: {word}")
+def _exempt(attributes: Attributes, dimension: str) -> Verdict:
+    attributes.annotations[f"{PREFIX}exempt"] = dimension
+    return Verdict("allow", f"exempt: {dimension}")
 
 
 def _template(key: str, obj: Object) -> Object | None:
-    """The pod template in a workload; None when it has none."""
+    """Returns a workload's pod template; None when it has none."""
     template: Object | None = obj
     for step in _TEMPLATES[key]:
         template = (template or {}).get(step)
@@ -145,13 +145,13 @@ def _template(key: str, obj: Object) -> Object | None:
 def policy_of(
     labels: dict[str, str], defaults: Policy = _OPEN
 ) -> tuple[Policy, list[errors.FieldError]]:
-    """The policy a namespace's labels ask for, and what is wrong with them. A bad level is
-    restricted for enforce and privileged for the others."""
+    """Returns the policy in a namespace's labels, and their errors. An invalid level counts as
+    restricted for enforce and as privileged for the others."""
     if not any(key.startswith(PREFIX) for key in labels):
         return defaults, []
-    found: list[errors.FieldError] = []
+    problems: list[errors.FieldError] = []
     levels = {
-        mode: _level(labels, mode, default, found)
+        mode: _level(labels, mode, default, problems)
         for mode, default in zip(("enforce", "audit", "warn"), defaults, strict=True)
     }
     enforce, warn = levels["enforce"], levels["warn"]
@@ -159,23 +159,23 @@ def policy_of(
     if valid and f"{PREFIX}warn" not in labels and enforce.strictness > warn.strictness:
         has_version = f"{PREFIX}warn-version" in labels
         warn = Level(enforce.name, warn.version if has_version else enforce.version)
-    return Policy(enforce, levels["audit"], warn), found
+    return Policy(enforce, levels["audit"], warn), problems
 
 
 def _level(
-    labels: dict[str, str], mode: str, default: Level, found: list[errors.FieldError]
+    labels: dict[str, str], mode: str, default: Level, problems: list[errors.FieldError]
 ) -> Level:
     key = f"{PREFIX}{mode}"
     name = labels.get(key, default.name)
     if name not in standards.LEVELS:
-        words = ", ".join(standards.LEVELS)
-        found.append(
-            errors.invalid_value(f"metadata.labels[{key}]", name, f"must be one of {words}")
+        names = ", ".join(standards.LEVELS)
+        problems.append(
+            errors.invalid_value(f"metadata.labels[{key}]", name, f"must be one of {names}")
         )
         name = RESTRICTED if mode == "enforce" else PRIVILEGED
     version = labels.get(f"{key}-version", "latest" if key in labels else default.version)
     if not standards.is_version(version):
-        found.append(
+        problems.append(
             errors.invalid_value(
                 f"metadata.labels[{key}-version]", version, 'must be "latest" or "v1.x"'
             )
@@ -188,12 +188,12 @@ def _pod(attributes: Attributes, policy: Policy, pod: Object) -> Verdict:
     if attributes.operation == UPDATE and not _is_significant(pod, attributes.old or {}):
         return Verdict("allow", "no image changes")
     attributes.annotations[f"{PREFIX}enforce-policy"] = str(policy.enforce)
-    found = standards.violations(policy.enforce.name, policy.enforce.version, pod)
+    violations = standards.violations(policy.enforce.name, policy.enforce.version, pod)
     _audit(attributes, policy.audit, pod)
-    if found:
+    if violations:
         raise errors.forbidden(
             "", "pods", attributes.name or meta.name_of(pod),
-            f'violates PodSecurity "{policy.enforce}": {standards.describe(found)}',
+            f'violates PodSecurity "{policy.enforce}": {standards.describe(violations)}',
         )  # fmt: skip
     if policy.warn != policy.enforce:
         _warn(attributes, policy.warn, pod)
@@ -207,28 +207,28 @@ def _controller(attributes: Attributes, policy: Policy, template: Object) -> Ver
     return Verdict("allow", "its pods would be let in")
 
 
-def _would(level: Level, pod: Object) -> str:
-    found = standards.violations(level.name, level.version, pod)
-    if not found:
+def _would_violate(level: Level, pod: Object) -> str:
+    violations = standards.violations(level.name, level.version, pod)
+    if not violations:
         return ""
-    return f'would violate PodSecurity "{level}": {standards.describe(found)}'
+    return f'would violate PodSecurity "{level}": {standards.describe(violations)}'
 
 
 def _audit(attributes: Attributes, level: Level, pod: Object) -> None:
-    text = _would(level, pod)
+    text = _would_violate(level, pod)
     if text:
         attributes.annotations[f"{PREFIX}audit-violations"] = text
 
 
 def _warn(attributes: Attributes, level: Level, pod: Object) -> bool:
-    text = _would(level, pod)
+    text = _would_violate(level, pod)
     if text:
         attributes.warnings.append(text)
     return bool(text)
 
 
 def _is_significant(pod: Object, old: Object) -> bool:
-    """Whether an update changes what is run: images, or the number of containers."""
+    """Reports whether an update changes images or the number of containers."""
     spec, before = pod["spec"], old.get("spec") or {}
     for field in ("containers", "initContainers"):
         images = [container.get("image") for container in spec.get(field) or ()]
@@ -247,12 +247,12 @@ def _is_significant(pod: Object, old: Object) -> bool:
 def _namespace(
     attributes: Attributes, namespace: Object, defaults: Policy, exempt: bool
 ) -> Verdict:
-    """Labels must be valid when they are set; a stricter level warns of the pods that are there."""
-    new, wrong = policy_of(meta.labels_of(namespace), defaults)
-    old, old_wrong = policy_of(meta.labels_of(attributes.old or {}), defaults)
+    """Validates changed labels; a stricter level warns about existing pods."""
+    new, problems = policy_of(meta.labels_of(namespace), defaults)
+    old, old_problems = policy_of(meta.labels_of(attributes.old or {}), defaults)
     creating = attributes.operation == CREATE
-    if wrong and (creating or wrong != old_wrong):
-        raise errors.invalid("", "Namespace", meta.name_of(namespace), wrong)
+    if problems and (creating or problems != old_problems):
+        raise errors.invalid("", "Namespace", meta.name_of(namespace), problems)
     if exempt:
         if new not in (_OPEN, defaults):
             attributes.warnings.append(
@@ -267,8 +267,8 @@ def _namespace(
         return Verdict("allow", f"relaxed to {new.enforce.name}")
     warnings = _existing(attributes, meta.name_of(namespace), new.enforce)
     attributes.warnings += warnings
-    word = "warned of pods that are there" if warnings else "the pods that are there meet it"
-    return Verdict("allow", f"now {new.enforce.name}: {word}")
+    result = "warned of pods that are there" if warnings else "the pods that are there meet it"
+    return Verdict("allow", f"now {new.enforce.name}: {result}")
 
 
 def _short(policy: Policy) -> str:
@@ -277,22 +277,22 @@ def _short(policy: Policy) -> str:
 
 
 def _existing(attributes: Attributes, namespace: str, level: Level) -> list[str]:
-    """Pods already there that the new level would refuse, those with the same fault together."""
+    """Returns warnings about existing pods that violate the new level, grouped by violation."""
     pods = attributes.reader.list("pods", namespace)
     faulty: dict[str, list[str]] = {}
     for pod in pods[:PODS_CHECKED_MAX]:
-        found = standards.violations(level.name, level.version, pod)
-        if found:
-            reasons = ", ".join(one.reason for one in found)
+        violations = standards.violations(level.name, level.version, pod)
+        if violations:
+            reasons = ", ".join(violation.reason for violation in violations)
             faulty.setdefault(reasons, []).append(meta.name_of(pod))
-    out: list[str] = []
+    messages: list[str] = []
     if len(pods) > PODS_CHECKED_MAX:
-        out.append(
+        messages.append(
             f"new PodSecurity enforce level only checked against the first {PODS_CHECKED_MAX} "
             f"of {len(pods)} existing pods"
         )
     if faulty:
-        out.append(
+        messages.append(
             f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce '
             f'level "{level}"'
         )
@@ -301,4 +301,4 @@ def _existing(attributes: Attributes, namespace: str, level: Level) -> list[str]
         others = len(names) - 1
         more = f" (and {others} other pod{'s' if others > 1 else ''})" if others else ""
         lines.append(f"{min(names)}{more}: {reasons}")
-    return out + sorted(lines)
+    return messages + sorted(lines)

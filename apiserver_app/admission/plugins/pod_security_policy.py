@@ -1,7 +1,7 @@
-"""PodSecurityPolicy: a pod must fit one of the policies that its user or its account may use.
+"""PodSecurityPolicy: a pod must satisfy a policy that its user or its account may use.
 
-The first policy by name that lets the pod in unchanged is taken, else the first that would after
-it filled in its defaults. Gone in 1.25. AppArmor and seccomp annotations are not looked at.
+The first policy by name that admits the unchanged pod wins, else the first that admits it with its
+defaults. Removed in 1.25. AppArmor and seccomp annotations are not checked.
 
 Models kubernetes plugin/pkg/admission/security/podsecuritypolicy/admission.go and
 pkg/security/podsecuritypolicy (1.19).
@@ -53,12 +53,12 @@ class PodSecurityPolicy(Plugin):
         pod = attributes.obj
         if pod is None or attributes.operation != CREATE:
             return SKIP
-        found, policy, why = await self._fitting(attributes, pod, may_change=True)
-        if found is None:
-            raise self._refusal(attributes, why)
-        found = copy.deepcopy(found)
-        found["metadata"].setdefault("annotations", {})[ANNOTATION] = policy
-        return Verdict("change", f"fits {policy}", jsonpatch.diff(pod, found))
+        admitted, policy, reasons = await self._fitting(attributes, pod, may_change=True)
+        if admitted is None:
+            raise self._refusal(attributes, reasons)
+        admitted = copy.deepcopy(admitted)
+        admitted["metadata"].setdefault("annotations", {})[ANNOTATION] = policy
+        return Verdict("change", f"fits {policy}", jsonpatch.diff(pod, admitted))
 
     async def validate(self, attributes: Attributes) -> Verdict:
         pod = attributes.obj
@@ -66,36 +66,36 @@ class PodSecurityPolicy(Plugin):
             return SKIP
         if attributes.operation == UPDATE and pod["spec"] == (attributes.old or {}).get("spec"):
             return Verdict("allow", "the spec stays as it is")
-        found, policy, why = await self._fitting(attributes, pod, may_change=False)
-        if found is None:
-            raise self._refusal(attributes, why)
+        admitted, policy, reasons = await self._fitting(attributes, pod, may_change=False)
+        if admitted is None:
+            raise self._refusal(attributes, reasons)
         return Verdict("allow", f"fits {policy}")
 
     async def _fitting(
         self, attributes: Attributes, pod: Object, *, may_change: bool
     ) -> tuple[Object | None, str, list[str]]:
-        """The pod as a policy lets it in, that policy's name, or what each had against it."""
+        """Returns the pod as admitted and the policy's name, or every policy's objections."""
         changed: tuple[Object, str] | None = None
-        why: list[str] = []
+        reasons: list[str] = []
         for policy in attributes.reader.list(POLICIES):
             if not await self._may_use(attributes, pod, meta.name_of(policy)):
                 continue
-            made = copy.deepcopy(pod)
+            changed_pod = copy.deepcopy(pod)
             if may_change:
-                pspchecks.fill(policy["spec"], made)
-            against = pspchecks.check(policy["spec"], made)
+                pspchecks.fill(policy["spec"], changed_pod)
+            against = pspchecks.check(policy["spec"], changed_pod)
             if against:
-                why += [str(one) for one in against]
-            elif made == pod:
+                reasons += [str(problem) for problem in against]
+            elif changed_pod == pod:
                 return pod, meta.name_of(policy), []
             elif changed is None:
-                changed = (made, meta.name_of(policy))
+                changed = (changed_pod, meta.name_of(policy))
         if changed is None:
-            return None, "", why
+            return None, "", reasons
         return changed[0], changed[1], []
 
     async def _may_use(self, attributes: Attributes, pod: Object, policy: str) -> bool:
-        """Whether the pod's account or the user may use the policy."""
+        """Reports whether the pod's account or the user may use the policy."""
         namespace = attributes.namespace
         account = pod["spec"].get("serviceAccountName")
         users = [attributes.user]
@@ -103,15 +103,15 @@ class PodSecurityPolicy(Plugin):
             groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
             users.insert(0, User(f"system:serviceaccount:{namespace}:{account}", groups))
         for user in users:
-            asked = Question(
+            question = Question(
                 user, "use", "policy", "*", "podsecuritypolicies", "", namespace, policy
             )
-            if (await self._permits(asked))[0]:
+            if (await self._permits(question))[0]:
                 return True
         return False
 
-    def _refusal(self, attributes: Attributes, why: list[str]) -> Exception:
+    def _refusal(self, attributes: Attributes, reasons: list[str]) -> Exception:
         start = "unable to validate against any pod security policy"
         if attributes.version.has("PodSecurityPolicyRefusalReworded"):
             start = "PodSecurityPolicy: unable to admit pod"
-        return forbidden(attributes, f"{start}: [{' '.join(why)}]")
+        return forbidden(attributes, f"{start}: [{' '.join(reasons)}]")

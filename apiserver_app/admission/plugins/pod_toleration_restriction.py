@@ -1,4 +1,4 @@
-"""PodTolerationRestriction: a namespace's pods tolerate its defaults, and nothing it does not list.
+"""PodTolerationRestriction: adds a namespace's default tolerations and enforces its whitelist.
 
 Models kubernetes plugin/pkg/admission/podtolerationrestriction/admission.go and
 pkg/util/tolerations/tolerations.go.
@@ -74,11 +74,11 @@ class PodTolerationRestriction(Plugin):
     def _check(self, attributes: Attributes, tolerations: Sequence[Object]) -> None:
         if not tolerations:
             return
-        own = _annotated(attributes, WHITELIST)
-        whitelist = self._whitelist if own is None else own
-        for one in tolerations if whitelist else ():
-            if not any(_covers(allowed, one) for allowed in whitelist):
-                scope = "cluster" if own is None else "namespace"
+        namespace_list = _annotated(attributes, WHITELIST)
+        whitelist = self._whitelist if namespace_list is None else namespace_list
+        for toleration in tolerations if whitelist else ():
+            if not any(_covers(allowed, toleration) for allowed in whitelist):
+                scope = "cluster" if namespace_list is None else "namespace"
                 raise errors.ApiError(
                     500, "",
                     "pod tolerations (possibly merged with namespace default tolerations) "
@@ -87,40 +87,40 @@ class PodTolerationRestriction(Plugin):
 
 
 def merge(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
-    """Both, without those that another one covers; of equal ones the first stays."""
+    """Merges tolerations and drops those covered by another; of equal ones the first stays."""
     every = [*first, *second]
     merged: list[Object] = []
-    for index, one in enumerate(every):
-        if any(_covers(other, one) for other in merged):
+    for index, toleration in enumerate(every):
+        if any(_covers(other, toleration) for other in merged):
             continue
-        if any(_covers(other, one) and other != one for other in every[index + 1 :]):
+        if any(_covers(other, toleration) and other != toleration for other in every[index + 1 :]):
             continue
-        merged.append(one)
+        merged.append(toleration)
     return merged
 
 
-def _covers(wide: Object, one: Object) -> bool:
-    """Whether whatever the second tolerates the first tolerates, too."""
-    if wide == one:
+def _covers(wide: Object, narrow: Object) -> bool:
+    """Reports whether `wide` tolerates everything that `narrow` tolerates."""
+    if wide == narrow:
         return True
     exists = wide.get("operator") == "Exists"
-    if one.get("key", "") != wide.get("key", "") and (wide.get("key") or not exists):
+    if narrow.get("key", "") != wide.get("key", "") and (wide.get("key") or not exists):
         return False
-    if wide.get("effect") and one.get("effect", "") != wide["effect"]:
+    if wide.get("effect") and narrow.get("effect", "") != wide["effect"]:
         return False
     seconds = wide.get("tolerationSeconds")
     if wide.get("effect") == "NoExecute" and seconds is not None:
-        asked = one.get("tolerationSeconds")
-        if asked is None or asked > seconds:
+        narrow_seconds = narrow.get("tolerationSeconds")
+        if narrow_seconds is None or narrow_seconds > seconds:
             return False
     if wide.get("operator", "Equal") in ("", "Equal"):
-        equal = one.get("operator", "Equal") in ("", "Equal")
-        return equal and one.get("value", "") == wide.get("value", "")
+        equal = narrow.get("operator", "Equal") in ("", "Equal")
+        return equal and narrow.get("value", "") == wide.get("value", "")
     return exists
 
 
 def _annotated(attributes: Attributes, key: str) -> list[Object] | None:
-    """The tolerations a namespace's annotation holds; None when it has no such annotation."""
+    """Returns the tolerations in a namespace's annotation; None without the annotation."""
     namespace = attributes.reader.get("namespaces", "", attributes.namespace)
     if namespace is None:
         raise errors.not_found("", "namespaces", attributes.namespace)
@@ -130,14 +130,14 @@ def _annotated(attributes: Attributes, key: str) -> list[Object] | None:
     if not text:
         return []
     try:
-        found = orjson.loads(text)
+        parsed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise errors.ApiError(500, "", str(error)) from error
-    return [one for one in found or () if isinstance(one, dict)]
+    return [toleration for toleration in parsed or () if isinstance(toleration, dict)]
 
 
 def _is_best_effort(spec: Object) -> bool:
-    """Whether no container asks for anything."""
+    """Reports whether no container has requests or limits."""
     for _, container in every_container(spec, ephemeral=False):
         resources = container.get("resources") or {}
         if resources.get("requests") or resources.get("limits"):

@@ -1,4 +1,4 @@
-"""PodTopologyLabels: a pod gets the zone and region of the node it is bound to.
+"""PodTopologyLabels: copies zone and region from the node a pod is bound to.
 
 Models kubernetes plugin/pkg/admission/podtopologylabels/admission.go.
 """
@@ -36,9 +36,9 @@ class PodTopologyLabels(Plugin):
         if node is None:
             return Verdict("allow", "the node is not known")
         on_node = meta.labels_of(node)
-        wanted = {key: on_node[key] for key in COPIED if key in on_node}
-        if not wanted:
+        copied = {key: on_node[key] for key in COPIED if key in on_node}
+        if not copied:
             return Verdict("allow", "the node is in no zone")
-        labels = {**meta.labels_of(binding), **wanted}
+        labels = {**meta.labels_of(binding), **copied}
         ops: Ops = [{"op": "add", "path": "/metadata/labels", "value": labels}]
         return Verdict("change", "gets the zone of its node", ops)

@@ -1,4 +1,4 @@
-"""Priority: a pod's priority class becomes a number.
+"""Priority: resolves a pod's priority class to its value.
 
 Models kubernetes plugin/pkg/admission/priority/admission.go.
 """
@@ -44,16 +44,16 @@ class Priority(Plugin):
         if attributes.operation != CREATE:
             return _keep(spec, (attributes.old or {}).get("spec") or {})
         name = spec.get("priorityClassName")
-        found = _class(attributes, name) if name else _default(attributes.reader)
-        if found is None:
+        priority_class = _class(attributes, name) if name else _default(attributes.reader)
+        if priority_class is None:
             value, policy = 0, LOWER
             if "priority" not in spec and "preemptionPolicy" not in spec:
                 return _PLAIN
         else:
-            value = int(found.get("value") or 0)
-            policy = str(found.get("preemptionPolicy") or "")
+            value = int(priority_class.get("value") or 0)
+            policy = str(priority_class.get("preemptionPolicy") or "")
         _check(attributes, spec, value, policy)
-        return _set(spec, found, value, policy)
+        return _set(spec, priority_class, value, policy)
 
     def validate(self, attributes: Attributes) -> Verdict:
         if attributes.info.key != CLASSES or attributes.obj is None:
@@ -73,7 +73,7 @@ class Priority(Plugin):
 
 
 def _keep(spec: Object, old: Object) -> Verdict:
-    """An update that leaves them out does not lose them."""
+    """Keeps the old values when an update omits them."""
     ops: Ops = [
         {"op": "add", "path": f"/spec/{field}", "value": old[field]}
         for field in ("priority", "preemptionPolicy")
@@ -85,45 +85,51 @@ def _keep(spec: Object, old: Object) -> Verdict:
 
 
 def _class(attributes: Attributes, name: str) -> Object:
-    found = attributes.reader.get(CLASSES, "", name)
-    if found is None:
+    priority_class = attributes.reader.get(CLASSES, "", name)
+    if priority_class is None:
         raise forbidden(attributes, f"no PriorityClass with name {name} was found")
-    return found
+    return priority_class
 
 
 def _default(reader: Reader) -> Object | None:
-    """The class marked as default; the lowest when there are several."""
-    marked = [one for one in reader.list(CLASSES) if one.get("globalDefault")]
-    return min(marked, key=lambda one: int(one.get("value") or 0), default=None)
+    """Returns the default class; the lowest when there are several."""
+    defaults = [
+        priority_class
+        for priority_class in reader.list(CLASSES)
+        if priority_class.get("globalDefault")
+    ]
+    return min(
+        defaults, key=lambda priority_class: int(priority_class.get("value") or 0), default=None
+    )
 
 
 def _check(attributes: Attributes, spec: Object, value: int, policy: str) -> None:
-    given = spec.get("priority")
-    if given is not None and given != value:
+    actual = spec.get("priority")
+    if actual is not None and actual != value:
         raise forbidden(
             attributes,
-            f"the integer value of priority ({given}) must not be provided in pod spec; "
+            f"the integer value of priority ({actual}) must not be provided in pod spec; "
             f"priority admission controller computed {value} from the given PriorityClass name",
         )
-    given = spec.get("preemptionPolicy")
-    if policy and given is not None and given != policy:
+    actual = spec.get("preemptionPolicy")
+    if policy and actual is not None and actual != policy:
         raise forbidden(
             attributes,
-            f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; "
+            f"the string value of PreemptionPolicy ({actual}) must not be provided in pod spec; "
             f"priority admission controller computed {policy} from the given PriorityClass name",
         )
 
 
-def _set(spec: Object, found: Object | None, value: int, policy: str) -> Verdict:
-    wanted: Object = {"priority": value}
-    if found is not None:
-        wanted = {"priorityClassName": meta.name_of(found), **wanted}
+def _set(spec: Object, priority_class: Object | None, value: int, policy: str) -> Verdict:
+    fields: Object = {"priority": value}
+    if priority_class is not None:
+        fields = {"priorityClassName": meta.name_of(priority_class), **fields}
     if policy:
-        wanted["preemptionPolicy"] = policy
+        fields["preemptionPolicy"] = policy
     ops: Ops = [
         {"op": "add", "path": f"/spec/{field}", "value": item}
-        for field, item in wanted.items()
+        for field, item in fields.items()
         if spec.get(field) != item
     ]
-    by = f"class {meta.name_of(found)}" if found is not None else "no class"
+    by = f"class {meta.name_of(priority_class)}" if priority_class is not None else "no class"
     return Verdict("change" if ops else "allow", f"{by}: priority {value}", ops)

@@ -1,7 +1,7 @@
-"""ResourceQuota: a namespace may hold so many objects and ask for so much, and no more.
+"""ResourceQuota: limits the objects and resources of a namespace.
 
-Use is counted from the objects in the watch cache, so a refusal is exact at that moment. The
-status of the quota is the resource quota controller's to write; nothing is written here.
+Usage is computed from the objects in the watch cache, so a refusal is exact at that moment. Only
+the resource quota controller writes the quota's status.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 """
@@ -64,29 +64,29 @@ class ResourceQuota(Plugin):
         namespace, resource = attributes.namespace, attributes.info.key
         if not namespace or attributes.obj is None or resource in ("namespaces", *IGNORED):
             return SKIP
-        found = attributes.reader.list("resourcequotas", namespace)
-        if not found and not self._limited:
+        in_namespace = attributes.reader.list("resourcequotas", namespace)
+        if not in_namespace and not self._limited:
             return _NONE
         evaluator = quotas.evaluator_for(resource)
         if not evaluator.handles(
             attributes.operation, attributes.subresource, attributes.obj, attributes.old
         ):
             return SKIP
-        counted = [quota for quota in found if self._counts(attributes, evaluator, quota)]
+        counted = [quota for quota in in_namespace if self._counts(attributes, evaluator, quota)]
         self._check_limited(attributes, evaluator, counted)
         if not counted:
             return _UNTOUCHED
-        said = [self._charge(attributes, evaluator, quota) for quota in counted]
-        said = [text for text in said if text]
-        return Verdict("allow", "; ".join(said) if said else "uses nothing more")
+        notes = [self._charge(attributes, evaluator, quota) for quota in counted]
+        notes = [text for text in notes if text]
+        return Verdict("allow", "; ".join(notes) if notes else "uses nothing more")
 
     def _check_limited(
         self, attributes: Attributes, evaluator: quotas.Evaluator, counted: Sequence[Object]
     ) -> None:
-        """What the configuration limits needs a quota that covers it."""
+        """Refuses configured limited resources that no quota covers."""
         assert attributes.obj is not None
         info, obj = attributes.info, attributes.obj
-        wanted: set[str] = set()
+        uncovered: set[str] = set()
         scopes: list[Object] = []
         for limited in self._limited:
             if (limited.get("apiGroup", ""), limited.get("resource")) != (info.group, info.plural):
@@ -94,30 +94,30 @@ class ResourceQuota(Plugin):
             parts = limited.get("matchContains") or ()
             for name, amount in self._delta(attributes, evaluator, {}).items():
                 if not amount.is_zero and any(part in name for part in parts):
-                    wanted.add(name)
+                    uncovered.add(name)
             for term in limited.get("matchScopes") or ():
                 if quotas.in_scope({"spec": _only(term)}, info.key, obj):
                     scopes.append(term)
         for quota in counted:
-            wanted -= set(_hard(quota))
+            uncovered -= set(_hard(quota))
             spec = quota.get("spec") or {}
-            named = [one.get("scopeName") for one in
+            named = [term.get("scopeName") for term in
                      (spec.get("scopeSelector") or {}).get("matchExpressions") or ()]  # fmt: skip
             named += spec.get("scopes") or ()
             scopes = [term for term in scopes if term.get("scopeName") not in named]
-        if wanted:
-            names = ",".join(sorted(wanted))
+        if uncovered:
+            names = ",".join(sorted(uncovered))
             raise forbidden(attributes, f"insufficient quota to consume: {names}")
         if scopes:
-            texts = " ".join(
-                f"{{{one.get('scopeName')} {one.get('operator')} "
-                f"[{' '.join(one.get('values') or ())}]}}"
-                for one in scopes
+            listed = " ".join(
+                f"{{{term.get('scopeName')} {term.get('operator')} "
+                f"[{' '.join(term.get('values') or ())}]}}"
+                for term in scopes
             )
-            raise forbidden(attributes, f"insufficient quota to match these scopes: [{texts}]")
+            raise forbidden(attributes, f"insufficient quota to match these scopes: [{listed}]")
 
     def _counts(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> bool:
-        """Whether the quota is about this object, which then must say what it needs."""
+        """Reports whether the quota applies to the object, which must then specify its usage."""
         assert attributes.obj is not None
         hard = _hard(quota)
         relevant = evaluator.relevant(hard)
@@ -129,34 +129,34 @@ class ResourceQuota(Plugin):
         return True
 
     def _charge(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> str:
-        """What this request adds and what is left, or the refusal."""
+        """Returns a note of the new usage; raises the refusal when it exceeds the quota."""
         hard = _hard(quota)
-        wanted = self._delta(attributes, evaluator, quota)
-        wanted = {name: amount for name, amount in wanted.items()
+        requested = self._delta(attributes, evaluator, quota)
+        requested = {name: amount for name, amount in requested.items()
                   if name in hard and not amount.is_zero}  # fmt: skip
-        if not wanted:
+        if not requested:
             return ""
-        used = self._used(attributes, evaluator, quota, wanted)
-        over = [name for name in sorted(wanted) if used[name] + wanted[name] > hard[name]]
+        used = self._used(attributes, evaluator, quota, requested)
+        over = [name for name in sorted(requested) if used[name] + requested[name] > hard[name]]
         if over:
             raise forbidden(
                 attributes,
-                f"exceeded quota: {meta.name_of(quota)}, requested: {_pretty(wanted, over)}, "
+                f"exceeded quota: {meta.name_of(quota)}, requested: {_pretty(requested, over)}, "
                 f"used: {_pretty(used, over)}, limited: {_pretty(hard, over)}",
             )
-        name = min(wanted)
-        return f"{meta.name_of(quota)}: {name} {used[name] + wanted[name]} of {hard[name]}"
+        name = min(requested)
+        return f"{meta.name_of(quota)}: {name} {used[name] + requested[name]} of {hard[name]}"
 
     def _delta(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> Amounts:
         assert attributes.obj is not None
-        wanted = evaluator.usage(attributes.obj)
+        usage = evaluator.usage(attributes.obj)
         old = attributes.old
         if attributes.operation != UPDATE or old is None:
-            return wanted
+            return usage
         if not quotas.in_scope(quota, attributes.info.key, old):
-            return wanted
+            return usage
         before = evaluator.usage(old)
-        more = {name: amount - before.get(name, ZERO) for name, amount in wanted.items()}
+        more = {name: amount - before.get(name, ZERO) for name, amount in usage.items()}
         return {name: max(amount, ZERO) for name, amount in more.items()}
 
     def _used(
@@ -164,14 +164,14 @@ class ResourceQuota(Plugin):
         attributes: Attributes,
         evaluator: quotas.Evaluator,
         quota: Object,
-        wanted: Mapping[str, Quantity],
+        requested: Mapping[str, Quantity],
     ) -> Amounts:
-        used: Amounts = dict.fromkeys(wanted, ZERO)
+        used: Amounts = dict.fromkeys(requested, ZERO)
         resource = attributes.info.key
         for obj in attributes.reader.list(resource, attributes.namespace):
             if quotas.in_scope(quota, resource, obj):
                 spent = evaluator.usage(obj)
-                add(used, {name: spent[name] for name in wanted if name in spent})
+                add(used, {name: spent[name] for name in requested if name in spent})
         return used
 
 
@@ -180,7 +180,7 @@ def _only(term: Object) -> Object:
 
 
 def _hard(quota: Object) -> Amounts:
-    """The limits in force: those of the status, or of the spec until there is a status."""
+    """Returns the limits in force: the status's, or the spec's until there is a status."""
     status = (quota.get("status") or {}).get("hard")
     return amounts(status or (quota.get("spec") or {}).get("hard"))
 

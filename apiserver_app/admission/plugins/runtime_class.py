@@ -1,4 +1,4 @@
-"""RuntimeClass: a pod's runtime class brings its overhead and where it can run.
+"""RuntimeClass: adds a runtime class's overhead and scheduling to the pod.
 
 Models kubernetes plugin/pkg/admission/runtimeclass/admission.go.
 """
@@ -39,14 +39,14 @@ class RuntimeClass(Plugin):
         name = spec.get("runtimeClassName")
         if name is None:
             return _NONE
-        found = _class(attributes, name)
+        runtime_class = _class(attributes, name)
         ops: Ops = []
-        fixed = (found.get("overhead") or {}).get("podFixed")
+        fixed = (runtime_class.get("overhead") or {}).get("podFixed")
         if fixed:
             if spec.get("overhead") and not _equal(spec["overhead"], fixed):
                 raise _mismatch(attributes)
             ops.append({"op": "add", "path": "/spec/overhead", "value": fixed})
-        ops += _scheduling(attributes, spec, found.get("scheduling") or {})
+        ops += _scheduling(attributes, spec, runtime_class.get("scheduling") or {})
         return Verdict("change" if ops else "allow", f"runtime class {name}", ops)
 
     def validate(self, attributes: Attributes) -> Verdict:
@@ -56,8 +56,8 @@ class RuntimeClass(Plugin):
         name, overhead = spec.get("runtimeClassName"), spec.get("overhead")
         if name is None and not overhead:
             return _NONE
-        found = _class(attributes, name) if name is not None else {}
-        fixed = (found.get("overhead") or {}).get("podFixed")
+        runtime_class = _class(attributes, name) if name is not None else {}
+        fixed = (runtime_class.get("overhead") or {}).get("podFixed")
         if fixed and not _equal(overhead or {}, fixed):
             raise _mismatch(attributes)
         if not fixed and overhead:
@@ -70,10 +70,10 @@ class RuntimeClass(Plugin):
 
 
 def _class(attributes: Attributes, name: str) -> Object:
-    found = attributes.reader.get(CLASSES, "", name)
-    if found is None:
+    runtime_class = attributes.reader.get(CLASSES, "", name)
+    if runtime_class is None:
         raise forbidden(attributes, f'pod rejected: RuntimeClass "{name}" not found')
-    return found
+    return runtime_class
 
 
 def _mismatch(attributes: Attributes) -> Exception:
@@ -83,16 +83,16 @@ def _mismatch(attributes: Attributes) -> Exception:
     )
 
 
-def _equal(one: Object, other: Object) -> bool:
-    return one.keys() == other.keys() and all(
-        parse(str(one[key])) == parse(str(other[key])) for key in one
+def _equal(first: Object, second: Object) -> bool:
+    return first.keys() == second.keys() and all(
+        parse(str(first[key])) == parse(str(second[key])) for key in first
     )
 
 
-def _scheduling(attributes: Attributes, spec: Object, wanted: Object) -> Ops:
+def _scheduling(attributes: Attributes, spec: Object, scheduling: Object) -> Ops:
     ops: Ops = []
     selector = dict(spec.get("nodeSelector") or {})
-    for key, value in (wanted.get("nodeSelector") or {}).items():
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
         if selector.get(key, value) != value:
             raise forbidden(
                 attributes,
@@ -103,7 +103,9 @@ def _scheduling(attributes: Attributes, spec: Object, wanted: Object) -> Ops:
     if selector != (spec.get("nodeSelector") or {}):
         ops.append({"op": "add", "path": "/spec/nodeSelector", "value": selector})
     have = spec.get("tolerations") or []
-    more = [one for one in wanted.get("tolerations") or () if one not in have]
+    more = [
+        toleration for toleration in scheduling.get("tolerations") or () if toleration not in have
+    ]
     if more:
         ops.append({"op": "add", "path": "/spec/tolerations", "value": [*have, *more]})
     return ops

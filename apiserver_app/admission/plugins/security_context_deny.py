@@ -1,4 +1,4 @@
-"""SecurityContextDeny: no pod says as whom it runs. Gone in 1.30.
+"""SecurityContextDeny: forbids users, groups and SELinux options of pods. Removed in 1.30.
 
 Models kubernetes plugin/pkg/admission/securitycontext/scdeny/admission.go.
 """
@@ -26,8 +26,8 @@ class SecurityContextDeny(Plugin):
         context = spec.get("securityContext") or {}
         for field in _POD_FIELDS:
             if context.get(field) is not None:
-                why = f"pod.Spec.SecurityContext.{_go(field)} is forbidden"
-                raise forbidden(attributes, why)
+                reason = f"pod.Spec.SecurityContext.{_go(field)} is forbidden"
+                raise forbidden(attributes, reason)
         for _, container in every_container(spec):
             context = container.get("securityContext") or {}
             for field in _CONTAINER_FIELDS:
@@ -37,7 +37,7 @@ class SecurityContextDeny(Plugin):
 
 
 def _go(field: str) -> str:
-    """The name of the field in Go."""
+    """Returns the field's name in Go."""
     return {"seLinuxOptions": "SELinuxOptions", "fsGroup": "FSGroup"}.get(
         field, field[0].upper() + field[1:]
     )

@@ -1,4 +1,4 @@
-"""ServiceAccount: every pod runs as an account and gets a token of it mounted.
+"""ServiceAccount: every pod runs as an account and mounts its token.
 
 Models kubernetes plugin/pkg/admission/serviceaccount/admission.go.
 """
@@ -26,7 +26,7 @@ from apiserver_app.machinery.meta import Object
 DEFAULT = "default"
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 VOLUME_PREFIX = "kube-api-access-"
-LOOKUPS_MAX = 10  # of the default account, which a controller is about to make
+LOOKUPS_MAX = 10  # of the default account, which a controller creates soon
 _MIRROR = "kubernetes.io/config.mirror"
 _ENFORCE = "kubernetes.io/enforce-mountable-secrets"
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
@@ -80,7 +80,9 @@ class ServiceAccount(Plugin):
             ops += _mount(attributes, spec)
         pull = account.get("imagePullSecrets")
         if pull and not spec.get("imagePullSecrets"):
-            ops.append(_add("/spec/imagePullSecrets", [{"name": one["name"]} for one in pull]))
+            ops.append(
+                _add("/spec/imagePullSecrets", [{"name": secret["name"]} for secret in pull])
+            )
         if _enforces(account):
             used = spec.get("imagePullSecrets") or pull or []
             _check_secrets(attributes, account, {**spec, "imagePullSecrets": used})
@@ -124,15 +126,16 @@ def _add(path: str, value: Any) -> dict[str, Any]:
 
 
 def _no_account(attributes: Attributes, pod: Object) -> Exception:
-    place = f"{attributes.namespace}/{meta.name_of(pod)}"
-    return forbidden(attributes, f"no service account specified for pod {place}")
+    pod_key = f"{attributes.namespace}/{meta.name_of(pod)}"
+    return forbidden(attributes, f"no service account specified for pod {pod_key}")
 
 
 def _account(attributes: Attributes, name: str) -> Object:
-    """The account; the default one is waited for, a controller makes it in a new namespace."""
-    found = attributes.reader.get("serviceaccounts", attributes.namespace, name)
-    if found is not None:
-        return found
+    """Returns the account; waits for the default one, which a controller creates in a new
+    namespace."""
+    account = attributes.reader.get("serviceaccounts", attributes.namespace, name)
+    if account is not None:
+        return account
     error = forbidden(
         attributes,
         f"error looking up service account {attributes.namespace}/{name}: "
@@ -144,11 +147,11 @@ def _account(attributes: Attributes, name: str) -> Object:
 
 
 def _automounts(account: Object, spec: Object) -> bool:
-    """The pod's word counts before the account's; silence means yes."""
-    for said in (spec, account):
-        wanted = said.get("automountServiceAccountToken")
-        if wanted is not None:
-            return bool(wanted)
+    """Reads automountServiceAccountToken of the pod, else of the account; the default is true."""
+    for source in (spec, account):
+        setting = source.get("automountServiceAccountToken")
+        if setting is not None:
+            return bool(setting)
     return True
 
 
@@ -164,12 +167,16 @@ def _mount(attributes: Attributes, spec: Object) -> Ops:
             path = f"/spec/{field}/{index}/volumeMounts"
             if not mounts:
                 ops.append(_add(path, [mount]))
-            elif not any(one.get("mountPath") == MOUNT_PATH for one in mounts):
+            elif not any(existing.get("mountPath") == MOUNT_PATH for existing in mounts):
                 ops.append(_add(f"{path}/-", mount))
     if ops and not volume:
         source = {"sources": _SOURCES, "defaultMode": 420}
-        made = {"name": name, "projected": source}
-        ops.append(_add("/spec/volumes/-", made) if volumes else _add("/spec/volumes", [made]))
+        token_volume = {"name": name, "projected": source}
+        ops.append(
+            _add("/spec/volumes/-", token_volume)
+            if volumes
+            else _add("/spec/volumes", [token_volume])
+        )
     return ops
 
 
@@ -206,8 +213,8 @@ def _check_secrets(attributes: Attributes, account: Object, spec: Object) -> Non
                 f'volume with secret.secretName="{secret}" is not allowed because service '
                 f"account {name} does not reference that secret",
             )
-    for field, word in (("initContainers", "init container"), ("containers", "container")):
-        _check_containers(attributes, word, spec.get(field) or (), allowed, account)
+    for field, label in (("initContainers", "init container"), ("containers", "container")):
+        _check_containers(attributes, label, spec.get(field) or (), allowed, account)
     pull = {secret.get("name") for secret in account.get("imagePullSecrets") or ()}
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if secret.get("name") not in pull:
@@ -219,14 +226,14 @@ def _check_secrets(attributes: Attributes, account: Object, spec: Object) -> Non
 
 
 def _check_containers(
-    attributes: Attributes, word: str, containers: Any, allowed: set[Any], account: Object
+    attributes: Attributes, label: str, containers: Any, allowed: set[Any], account: Object
 ) -> None:
     for container in containers:
         for where, secret in _container_secrets(container):
             if secret not in allowed:
                 raise forbidden(
                     attributes,
-                    f"{word} {container['name']} with {where} referencing "
+                    f"{label} {container['name']} with {where} referencing "
                     f'secret.secretName="{secret}" is not allowed because service account '
                     f"{meta.name_of(account)} does not reference that secret",
                 )

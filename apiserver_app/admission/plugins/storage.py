@@ -1,4 +1,4 @@
-"""What claims and volumes get: a storage class, a finalizer, and leave to grow.
+"""Storage classes, protection finalizers and expansion of claims and volumes.
 
 DefaultStorageClass, StorageObjectInUseProtection and PersistentVolumeClaimResize.
 
@@ -65,15 +65,18 @@ class DefaultStorageClass(Plugin):
 
 
 def newest_default(classes: Sequence[Object], annotations: Sequence[str]) -> Object | None:
-    """The class annotated as default; of several the newest, then the first by name."""
-    marked = [
-        one
-        for one in classes
-        if any(meta.annotations_of(one).get(key) == "true" for key in annotations)
+    """Returns the newest default class, the first by name among equals."""
+    defaults = [
+        storage_class
+        for storage_class in classes
+        if any(meta.annotations_of(storage_class).get(key) == "true" for key in annotations)
     ]
-    marked.sort(key=meta.name_of)
-    marked.sort(key=lambda one: one["metadata"].get("creationTimestamp", ""), reverse=True)
-    return marked[0] if marked else None
+    defaults.sort(key=meta.name_of)
+    defaults.sort(
+        key=lambda storage_class: storage_class["metadata"].get("creationTimestamp", ""),
+        reverse=True,
+    )
+    return defaults[0] if defaults else None
 
 
 class StorageObjectInUseProtection(Plugin):
@@ -87,15 +90,15 @@ class StorageObjectInUseProtection(Plugin):
     def admit(self, attributes: Attributes) -> Verdict:
         if attributes.obj is None:
             return SKIP
-        wanted = _FINALIZERS[attributes.info.key]
+        finalizer = _FINALIZERS[attributes.info.key]
         have = attributes.obj["metadata"].get("finalizers")
-        if have and wanted in have:
+        if have and finalizer in have:
             return Verdict("allow", "already protected while in use")
         path = "/metadata/finalizers"
         op = {
             "op": "add",
             "path": f"{path}/-" if have else path,
-            "value": wanted if have else [wanted],
+            "value": finalizer if have else [finalizer],
         }
         return Verdict("change", "protected while in use", [op])
 
@@ -118,8 +121,8 @@ class PersistentVolumeClaimResize(Plugin):
         if (old.get("status") or {}).get("phase") != "Bound":
             raise forbidden(attributes, "Only bound persistent volume claims can be expanded")
         name = class_of(claim)
-        found = attributes.reader.get(CLASSES, "", name) if name else None
-        if name != class_of(old) or not (found or {}).get("allowVolumeExpansion"):
+        storage_class = attributes.reader.get(CLASSES, "", name) if name else None
+        if name != class_of(old) or not (storage_class or {}).get("allowVolumeExpansion"):
             raise forbidden(
                 attributes,
                 "only dynamically provisioned pvc can be resized and the storageclass that "
@@ -129,7 +132,7 @@ class PersistentVolumeClaimResize(Plugin):
 
 
 def class_of(claim: Object) -> str:
-    """The storage class a claim asks for, "" when none."""
+    """Returns the claim's storage class, or ""."""
     annotated = meta.annotations_of(claim).get(CLASS_ANNOTATION)
     return annotated or (claim.get("spec") or {}).get("storageClassName") or ""
 

@@ -1,4 +1,4 @@
-"""TaintNodesByCondition: a new node starts out tainted as not ready.
+"""TaintNodesByCondition: new nodes are tainted as not ready.
 
 Models kubernetes plugin/pkg/admission/nodetaint/admission.go.
 """

@@ -1,8 +1,7 @@
-"""ValidatingAdmissionPolicy: rules that users write in CEL.
+"""ValidatingAdmissionPolicy: users' rules in CEL.
 
-Every policy whose constraints match is evaluated for every binding and parameter that matches; the
-first that denies gives the answer its message and reason. A cluster without bindings pays for one
-look into the cache.
+Every matching policy is evaluated for each matching binding and parameter; the first denial gives
+the refusal its message and reason. A cluster without bindings pays for one cache lookup.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating.
 """
@@ -45,7 +44,7 @@ _NO_POLICY = Verdict("allow", "no policy matches")
 
 
 class _Program(NamedTuple):
-    """A policy, compiled."""
+    """A compiled policy."""
 
     environment: Environment
     conditions: tuple[tuple[str, Compiled], ...]
@@ -67,7 +66,7 @@ class _Denial(NamedTuple):
 
 
 class _Decision(NamedTuple):
-    """What one validation came to; an error has no reason."""
+    """The result of one validation; an error has no reason."""
 
     denies: bool
     message: str = ""
@@ -109,7 +108,7 @@ class ValidatingAdmissionPolicy(Plugin):
 
 
 class _Run:
-    """One request through all policies."""
+    """Runs one request through all policies."""
 
     def __init__(self, attributes: Attributes) -> None:
         self.attributes = attributes
@@ -121,40 +120,40 @@ class _Run:
     async def apply(self, applied: Applied) -> None:
         policy = meta.name_of(applied.policy)
         binding = meta.name_of(applied.binding) if applied.binding else ""
-        told: Object = {"policy": policy, "binding": binding}
+        record: Object = {"policy": policy, "binding": binding}
         if applied.error:
-            self.attributes.run.policies.append({**told, "error": applied.error})
+            self.attributes.run.policies.append({**record, "error": applied.error})
             if applied.policy["spec"].get("failurePolicy") != "Ignore":
                 self.denials.append(_Denial(policy, binding, applied.error))
             return
         self.evaluated.append(policy)
         for params in applied.params:
-            entry = dict(told)
+            entry = dict(record)
             if params is not None:
                 entry["params"] = meta.key_of(params)
             self.attributes.run.policies.append(entry)
             await self._evaluate(applied, params, entry)
 
-    async def _evaluate(self, applied: Applied, params: Object | None, told: Object) -> None:
+    async def _evaluate(self, applied: Applied, params: Object | None, record: Object) -> None:
         program: _Program = applied.program
         ignores = applied.policy["spec"].get("failurePolicy") == "Ignore"
         namespace = expressions.namespace_of(self.attributes)
-        one = _One(self.attributes, applied, params, namespace, ignores, told)
+        evaluation = _Evaluation(self.attributes, applied, params, namespace, ignores, record)
         if program.conditions:
-            conditions = one.activation(cel.MATCH_CONDITIONS_BUDGET)
+            conditions = evaluation.activation(cel.MATCH_CONDITIONS_BUDGET)
             matches = await expressions.match(
                 program.conditions, conditions, "Ignore" if ignores else "Fail"
             )
             if matches.error:
-                told["error"] = matches.error
+                record["error"] = matches.error
                 self._decided(applied, 0, _Decision(not ignores, matches.error))
                 return
             if not matches.hold:
-                told["matchConditions"] = f"not met: {matches.failed}"
+                record["matchConditions"] = f"not met: {matches.failed}"
                 return
-        for index, decision in enumerate(await one.decisions()):
+        for index, decision in enumerate(await evaluation.decisions()):
             self._decided(applied, index, decision)
-        for key, value, error in await one.annotations():
+        for key, value, error in await evaluation.annotations():
             policy, binding = meta.name_of(applied.policy), meta.name_of(applied.binding or {})
             if error:
                 self.denials.append(_Denial(policy, binding, error))
@@ -164,7 +163,7 @@ class _Run:
                 values.append(value)
 
     def _decided(self, applied: Applied, index: int, decision: _Decision) -> None:
-        """A validation that does not hold, as the binding wants it taken."""
+        """Handles a failed validation by the binding's actions."""
         if not decision.denies:
             return
         assert applied.binding is not None
@@ -185,7 +184,7 @@ class _Run:
                 )
 
     def publish(self) -> None:
-        """What goes into the audit log."""
+        """Adds the audit annotations."""
         for key, values in self._annotations.items():
             self.attributes.annotations[key] = ", ".join(values)
         if self._failures:
@@ -194,7 +193,7 @@ class _Run:
             )
 
 
-class _One:
+class _Evaluation:
     """One policy with one binding and one parameter."""
 
     def __init__(
@@ -204,7 +203,7 @@ class _One:
         params: Object | None,
         namespace: Object | None,
         ignores: bool,
-        told: Object,
+        record: Object,
     ) -> None:
         self._attributes = attributes
         self._applied = applied
@@ -212,7 +211,7 @@ class _One:
         self._params = params
         self._namespace = namespace
         self._ignores = ignores
-        self._told = told
+        self._record = record
 
     def activation(self, budget: int = cel.RUNTIME_BUDGET) -> Activation:
         return Activation(
@@ -223,31 +222,33 @@ class _One:
     async def decisions(self) -> list[_Decision]:
         activation = self.activation()
         rules = self._applied.policy["spec"].get("validations") or ()
-        told: list[Object] = []
-        self._told["validations"] = told
-        found: list[_Decision] = []
+        validations: list[Object] = []
+        self._record["validations"] = validations
+        results: list[_Decision] = []
         try:
-            outcomes = [await activation.evaluate(one) for one in self._program.validations]
+            outcomes = [
+                await activation.evaluate(validation) for validation in self._program.validations
+            ]
         except OutOfBudget as error:
-            self._told["error"] = str(error)
+            self._record["error"] = str(error)
             return [_Decision(not self._ignores, str(error))]
         for rule, outcome, message in zip(rules, outcomes, self._program.messages, strict=True):
-            told.append({"expression": rule.get("expression", ""), "result": outcome.shown})
+            validations.append({"expression": rule.get("expression", ""), "result": outcome.shown})
             if outcome.error:
-                found.append(_Decision(not self._ignores, outcome.error))
+                results.append(_Decision(not self._ignores, outcome.error))
             elif outcome.value is True:
-                found.append(_Decision(False))
+                results.append(_Decision(False))
             else:
                 text = await self._message(rule, message, activation)
-                told[-1]["message"] = text
-                found.append(_Decision(True, text, rule.get("reason") or "Invalid"))
+                validations[-1]["message"] = text
+                results.append(_Decision(True, text, rule.get("reason") or "Invalid"))
         variables = activation.read()
         if variables:
-            self._told["variables"] = variables
-        return found
+            self._record["variables"] = variables
+        return results
 
     async def _message(self, rule: Object, message: Compiled | None, by: Activation) -> str:
-        """The message's expression, the message, or the rule itself."""
+        """Returns the message: by its expression, the fixed one, or from the rule."""
         text = ""
         if message is not None:
             try:
@@ -262,29 +263,29 @@ class _One:
         return text or f"failed expression: {rule.get('expression', '').strip()}"
 
     async def annotations(self) -> list[tuple[str, str, str]]:
-        """(key, value, error) of those to be published."""
+        """Returns (key, value, error) of the annotations to publish."""
         if not self._program.annotations:
             return []
         activation = self.activation()
-        found: list[tuple[str, str, str]] = []
-        told: Object = {}
+        published: list[tuple[str, str, str]] = []
+        values: Object = {}
         for key, compiled in self._program.annotations:
             try:
                 outcome = await activation.evaluate(compiled)
             except OutOfBudget as error:
                 outcome = expressions.Outcome(None, str(error))
-            told[key] = outcome.shown
+            values[key] = outcome.shown
             if outcome.error:
                 if not self._ignores:
-                    found.append((key, "", outcome.error))
+                    published.append((key, "", outcome.error))
             elif isinstance(outcome.value, str) and outcome.value.strip():
-                found.append((key, outcome.value.strip()[:ANNOTATION_BYTES_MAX], ""))
-        self._told["auditAnnotations"] = told
-        return found
+                published.append((key, outcome.value.strip()[:ANNOTATION_BYTES_MAX], ""))
+        self._record["auditAnnotations"] = values
+        return published
 
 
 def _refusal(attributes: Attributes, denial: _Denial) -> ApiError:
-    """The first denial's sentence, under its reason and that reason's code."""
+    """Returns the first denial's message, with its reason and that reason's code."""
     error = forbidden(attributes, denial.text)
     reason = denial.reason or "Invalid"
     details: dict[str, Any] = {**error.details, "causes": [{"message": denial.text}]}
@@ -308,7 +309,10 @@ def _compile(policy: Object, version: Release) -> _Program:
             for rule in rules
         ),
         tuple(
-            (one.get("key", ""), environment.compile(one["valueExpression"], ("string", "null")))
-            for one in spec.get("auditAnnotations") or ()
+            (
+                annotation.get("key", ""),
+                environment.compile(annotation["valueExpression"], ("string", "null")),
+            )
+            for annotation in spec.get("auditAnnotations") or ()
         ),
     )

@@ -1,7 +1,7 @@
-"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: the webhooks that users configure.
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: users' webhooks.
 
-Mutating ones are called one after the other, each seeing what those before it changed; validating
-ones at the same time, and the first refusal in the order of their configurations counts.
+Mutating webhooks are called one after the other, each seeing the previous changes; validating ones
+concurrently, and the first refusal in configuration order counts.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/{mutating,validating}/
 {plugin,dispatcher}.go and .../mutating/reinvocationcontext.go.
@@ -44,10 +44,10 @@ class _Webhooks(Plugin):
 
 @dataclass(slots=True)
 class _Remembered:
-    """What the first round leaves for the second."""
+    """State that the first round keeps for the second."""
 
-    invoked: set[str] = field(default_factory=set)  # webhooks that ask to be called again
-    again: set[str] = field(default_factory=set)  # those after which something was changed
+    invoked: set[str] = field(default_factory=set)  # webhooks that asked for reinvocation
+    again: set[str] = field(default_factory=set)  # those after which something changed
     output: Object | None = None
 
     def require(self) -> None:
@@ -69,58 +69,62 @@ class MutatingAdmissionWebhook(_Webhooks):
 
     async def _dispatch(self, hooks: tuple[Hook, ...], attributes: Attributes) -> Verdict:
         before = obj = attributes.obj
-        kept = attributes.run.remembered.setdefault(self.name, _Remembered())
-        if attributes.run.round and not jsonpatch.same(kept.output, before):
-            kept.require()
+        state = attributes.run.remembered.setdefault(self.name, _Remembered())
+        if attributes.run.round and not jsonpatch.same(state.output, before):
+            state.require()
         for index, hook in enumerate(hooks):
             invocation = await configured.invocation(hook, index, attributes, obj)
-            if invocation is None or (attributes.run.round and hook.uid not in kept.again):
+            if invocation is None or (attributes.run.round and hook.uid not in state.again):
                 continue
             changed = await _mutate(invocation, attributes, obj)
             if changed is not obj:
                 obj = changed
-                kept.require()
+                state.require()
                 attributes.run.reinvoke = True
             if hook.spec.get("reinvocationPolicy") == "IfNeeded":
-                kept.invoked.add(hook.uid)
-        kept.output = obj
+                state.invoked.add(hook.uid)
+        state.output = obj
         if not attributes.run.calls:
             return _NO_WEBHOOK
-        why = _said(attributes.run.calls)
+        message = _summary(attributes.run.calls)
         ops = [] if obj is before else jsonpatch.diff(before, obj)
-        return Verdict("change" if ops else "allow", why, ops)
+        return Verdict("change" if ops else "allow", message, ops)
 
 
 async def _mutate(
     invocation: Invocation, attributes: Attributes, obj: Object | None
 ) -> Object | None:
-    """The object as the webhook wants it; the very same when it changes nothing."""
-    hook, means = invocation.hook, _means(attributes)
-    info, place = invocation.info, f"round_{attributes.run.round}_index_{invocation.index}"
+    """Returns the object as the webhook changed it; the same object when unchanged."""
+    hook, services = invocation.hook, _services(attributes)
+    info, position = invocation.info, f"round_{attributes.run.round}_index_{invocation.index}"
     note: Object = {}
     attributes.run.calls.append(note)
-    shown, mutated = obj, False
+    sent, mutated = obj, False
     try:
-        shown, old = _as(means, obj, info), _as(means, attributes.old, info)
-        said = await calls.ask(invocation, attributes, shown, old, note, mutating=True)
+        sent, old = _convert(services, obj, info), _convert(services, attributes.old, info)
+        answer = await calls.ask(invocation, attributes, sent, old, note, mutating=True)
         note["verdict"] = "allow"
-        if said.patch:
-            patched = _patched(hook, attributes, info, shown, said.patch)
-            mutated = not jsonpatch.same(shown, patched)
-            note["patch"] = said.patch
-            _annotate(attributes, _PATCH + place, hook, patch=said.patch, patchType="JSONPatch")
+        if answer.patch:
+            patched = _patched(hook, attributes, info, sent, answer.patch)
+            mutated = not jsonpatch.same(sent, patched)
+            note["patch"] = answer.patch
+            _annotate(
+                attributes, _PATCH + position, hook, patch=answer.patch, patchType="JSONPatch"
+            )
             if mutated:
                 note["verdict"] = "change"
                 return (
-                    patched if info is attributes.info else means.convert(patched, attributes.info)
+                    patched
+                    if info is attributes.info
+                    else services.convert(patched, attributes.info)
                 )
     except calls.Failed as error:
-        _failed(hook, attributes, note, error, f"failed-open.{_MUTATION}{place}")
+        _failed(hook, attributes, note, error, f"failed-open.{_MUTATION}{position}")
     except ApiError as error:
         _denied(note, error)
         raise
     finally:
-        _annotate(attributes, _MUTATION + place, hook, mutated=mutated)
+        _annotate(attributes, _MUTATION + position, hook, mutated=mutated)
     return obj
 
 
@@ -133,11 +137,11 @@ def _patched(
             "supported for this operation"
         )
     try:
-        made = jsonpatch.apply_json_patch(obj, patch)
+        patched = jsonpatch.apply_json_patch(obj, patch)
     except ApiError as error:
         raise errors.internal(str(error.__cause__ or error.message)) from error
     try:
-        return _means(attributes).decode(info, attributes.subresource, made)
+        return _services(attributes).decode(info, attributes.subresource, patched)
     except ApiError as error:
         raise errors.internal(error.message) from error
 
@@ -155,34 +159,34 @@ class ValidatingAdmissionWebhook(_Webhooks):
         return self._dispatch(hooks, attributes) if hooks else _NO_WEBHOOK
 
     async def _dispatch(self, hooks: tuple[Hook, ...], attributes: Attributes) -> Verdict:
-        relevant = []
+        invocations = []
         for index, hook in enumerate(hooks):
-            found = await configured.invocation(hook, index, attributes, attributes.obj)
-            if found is not None:
-                relevant.append(found)
-        if not relevant and not attributes.run.calls:
+            invocation = await configured.invocation(hook, index, attributes, attributes.obj)
+            if invocation is not None:
+                invocations.append(invocation)
+        if not invocations and not attributes.run.calls:
             return _NO_WEBHOOK
-        for error in await _all(relevant, attributes):
+        for error in await _all(invocations, attributes):
             raise error
-        return Verdict("allow", _said(attributes.run.calls))
+        return Verdict("allow", _summary(attributes.run.calls))
 
 
-async def _all(relevant: list[Invocation], attributes: Attributes) -> list[ApiError]:
-    """Ask all at once; the refusals in the webhooks' order."""
-    if len(relevant) == 1:
-        error = await _validate(relevant[0], 0, attributes)
+async def _all(invocations: list[Invocation], attributes: Attributes) -> list[ApiError]:
+    """Calls all concurrently; returns the refusals in the webhooks' order."""
+    if len(invocations) == 1:
+        error = await _validate(invocations[0], 0, attributes)
         return [] if error is None else [error]
-    kernel = _means(attributes).kernel
+    kernel = _services(attributes).kernel
     current = kernel.current
     assert current is not None, "requests are handled inside a task of the kernel"
-    found: dict[int, ApiError | None] = {}
+    results: dict[int, ApiError | None] = {}
 
     async def ask(number: int, invocation: Invocation) -> None:
-        found[number] = await _validate(invocation, number, attributes)
+        results[number] = await _validate(invocation, number, attributes)
 
     tasks = [
-        kernel.spawn(f"webhook {one.hook.name}", ask(number, one), lane=current.lane)
-        for number, one in enumerate(relevant)
+        kernel.spawn(f"webhook {item.hook.name}", ask(number, item), lane=current.lane)
+        for number, item in enumerate(invocations)
     ]
     try:
         for task in tasks:
@@ -191,18 +195,18 @@ async def _all(relevant: list[Invocation], attributes: Attributes) -> list[ApiEr
         for task in tasks:
             kernel.cancel(task)
     crashed = errors.internal("ValidatingAdmissionWebhook has panicked")
-    refusals = [found.get(number, crashed) for number in range(len(relevant))]
+    refusals = [results.get(number, crashed) for number in range(len(invocations))]
     return [error for error in refusals if error is not None]
 
 
 async def _validate(invocation: Invocation, number: int, attributes: Attributes) -> ApiError | None:
-    """The webhook's refusal, if it has one."""
-    hook, means = invocation.hook, _means(attributes)
+    """Returns the webhook's refusal, or None."""
+    hook, services = invocation.hook, _services(attributes)
     note: Object = {}
     attributes.run.calls.append(note)
     try:
-        obj = _as(means, attributes.obj, invocation.info)
-        old = _as(means, attributes.old, invocation.info)
+        obj = _convert(services, attributes.obj, invocation.info)
+        old = _convert(services, attributes.old, invocation.info)
         await calls.ask(invocation, attributes, obj, old, note, mutating=False)
         note["verdict"] = "allow"
     except calls.Failed as error:
@@ -223,7 +227,7 @@ async def _validate(invocation: Invocation, number: int, attributes: Attributes)
 def _failed(
     hook: Hook, attributes: Attributes, note: Object, error: calls.Failed, key: str
 ) -> None:
-    """A call that came to nothing: ignored, or the end of the request."""
+    """Handles a failed call: ignores it or ends the request."""
     note["why"] = str(error)
     if not hook.ignores_failures:
         note["verdict"] = "failed"
@@ -239,26 +243,26 @@ def _denied(note: Object, error: ApiError) -> None:
 
 
 def _annotate(attributes: Attributes, key: str, hook: Hook, **more: Any) -> None:
-    said = {"configuration": hook.configuration, "webhook": hook.name, **more}
-    attributes.annotations[key] = orjson.dumps(said).decode()
+    annotation = {"configuration": hook.configuration, "webhook": hook.name, **more}
+    attributes.annotations[key] = orjson.dumps(annotation).decode()
 
 
-def _as(means: Means, obj: Object | None, info: ResourceInfo) -> Object | None:
-    """The object in the version the webhook asked for."""
+def _convert(services: Means, obj: Object | None, info: ResourceInfo) -> Object | None:
+    """Converts the object to the version the webhook asked for."""
     if obj is None or obj.get("apiVersion") == info.api_version:
         return obj
-    return means.convert(obj, info)
+    return services.convert(obj, info)
 
 
-def _means(attributes: Attributes) -> Means:
+def _services(attributes: Attributes) -> Means:
     assert attributes.means is not None, "webhooks are asked in a cluster only"
     return attributes.means
 
 
-def _said(notes: list[Object]) -> str:
-    """One sentence: who was asked, and whose failure was ignored."""
-    words = {"ignored": "failures ignored of", "skip": "left out by its conditions:"}
+def _summary(notes: list[Object]) -> str:
+    """Summarizes the calls: who was called, and whose failure was ignored."""
+    labels = {"ignored": "failures ignored of", "skip": "left out by its conditions:"}
     parts: dict[str, list[str]] = {}
-    for one in notes:
-        parts.setdefault(words.get(one.get("verdict", ""), "asked"), []).append(one["webhook"])
+    for note in notes:
+        parts.setdefault(labels.get(note.get("verdict", ""), "asked"), []).append(note["webhook"])
     return "; ".join(f"{word} {', '.join(names)}" for word, names in parts.items())

@@ -1,1 +1,1 @@
-"""Admission webhooks: whom a request concerns, how they are asked, what they may answer."""
+"""Admission webhooks: which ones match a request, how they are called, how answers are checked."""

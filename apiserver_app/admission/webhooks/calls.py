@@ -1,4 +1,4 @@
-"""One call of one webhook: the question, who answered what, and whether it counts.
+"""One call of a webhook: request, answer and failure. Every call is recorded for the trace.
 
 Every call is noted in attributes.run.calls for the trace: its target, both bodies (cut short), how
 long it took and what came of it.
@@ -29,7 +29,7 @@ _DRY = ("None", "NoneOnDryRun")
 
 
 class Failed(Exception):
-    """The webhook could not be asked or its answer is none: failurePolicy decides what follows."""
+    """The webhook could not be called or its answer is invalid: failurePolicy decides."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f'failed calling webhook "{name}": {reason}')
@@ -44,44 +44,44 @@ async def ask(
     *,
     mutating: bool,
 ) -> review.Answer:
-    """Call the webhook. Raises ApiError when it denies or may not be called, Failed when it
-    cannot. `note` gets what the trace tells of the call."""
+    """Calls the webhook. Raises ApiError when it denies or may not be called, Failed when the
+    call fails. `note` receives the trace's record of the call."""
     hook = invocation.hook
     note.update({"webhook": hook.name, "configuration": hook.configuration})
     if attributes.run.round:
         note["round"] = attributes.run.round
     if attributes.dry_run and hook.spec.get("sideEffects") not in _DRY:
         raise errors.bad_request(f'admission webhook "{hook.name}" does not support dry run')
-    means = attributes.means
-    assert means is not None, "webhooks are asked in a cluster only"
-    began = means.kernel.now
+    services = attributes.means
+    assert services is not None, "webhooks are asked in a cluster only"
+    started = services.kernel.now
     try:
         version = review.version_for(hook.spec)
         uid = attributes.rand.uuid()
-        asked = review.question(attributes, invocation.info, version, uid, obj, old)
-        call = _call(hook.spec, orjson.dumps(asked))
+        question = review.question(attributes, invocation.info, version, uid, obj, old)
+        call = _call(hook.spec, orjson.dumps(question))
         note["to"] = _target(call)
-        note["request"] = _shown(call.body)
+        note["request"] = _trace_body(call.body)
         try:
-            answer = await means.outbound.call(call)
+            answer = await services.outbound.call(call)
         except outbound.CallFailed as error:
             raise review.Unusable(f"failed to call webhook: {error}") from error
         note["by"] = answer.by
         note["code"] = answer.status
-        note["response"] = _shown(answer.body)
+        note["response"] = _trace_body(answer.body)
         if not 200 <= answer.status <= 206:
             raise review.Unusable(f"failed to call webhook: {unexpected(answer)}")
-        said = review.verify(review.parse(answer.body), version, uid, mutating=mutating)
+        verdict = review.verify(review.parse(answer.body), version, uid, mutating=mutating)
     except review.Unusable as error:
         raise Failed(hook.name, str(error)) from error
     finally:
-        note["micros"] = means.kernel.now - began
-    for key, value in said.annotations.items():
+        note["micros"] = services.kernel.now - started
+    for key, value in verdict.annotations.items():
         attributes.annotations[f"{hook.name}/{key}"] = str(value)
-    attributes.warnings += [str(one) for one in said.warnings]
-    if not said.allowed:
-        raise review.denial(hook.name, said.result)
-    return said
+    attributes.warnings += [str(warning) for warning in verdict.warnings]
+    if not verdict.allowed:
+        raise review.denial(hook.name, verdict.result)
+    return verdict
 
 
 def _call(spec: Object, body: bytes) -> outbound.Call:
@@ -120,8 +120,8 @@ def _target(call: outbound.Call) -> str:
     return to if isinstance(to, str) else f"service {to.namespace}/{to.name}:{to.port}{to.path}"
 
 
-def _shown(body: bytes) -> Any:
-    """A body for the trace: as data when it is short, otherwise its beginning as text."""
+def _trace_body(body: bytes) -> Any:
+    """Returns a body for the trace: as data when short, else its beginning as text."""
     if len(body) <= SHOWN_CHARACTERS_MAX:
         try:
             return orjson.loads(body)
@@ -131,21 +131,21 @@ def _shown(body: bytes) -> Any:
 
 
 def unexpected(answer: outbound.Answer) -> str:
-    """What client-go makes of an answer that is none of success."""
+    """Words an unsuccessful answer as client-go does."""
     try:
         status = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
         status = None
     if isinstance(status, dict) and status.get("kind") == "Status" and status.get("message"):
         return str(status["message"])
-    said = answer.body.decode(errors="replace").strip() or "unknown"
+    text = answer.body.decode(errors="replace").strip() or "unknown"
     if answer.status in (403, 406, 415):
-        return said
+        return text
     if answer.status in _UNEXPECTED:
         return _UNEXPECTED[answer.status]
     if answer.status >= 500:
-        shown = errors.go_value(said[:2048])
-        return f"an error on the server ({shown}) has prevented the request from succeeding"
+        quoted = errors.go_value(text[:2048])
+        return f"an error on the server ({quoted}) has prevented the request from succeeding"
     return (
         f"the server responded with the status code {answer.status} but did not return more "
         "information"

@@ -1,4 +1,4 @@
-"""The matchConditions of a webhook: expressions that all have to hold before it is called.
+"""The matchConditions of a webhook: all must hold before it is called.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/
 matcher.go and the end of generic/webhook.go (ShouldCallHook).
@@ -22,26 +22,25 @@ _Made = tuple[Environment, tuple[tuple[str, Compiled], ...]]
 async def failed(
     spec: Object, attributes: Attributes, info: ResourceInfo, obj: Object | None
 ) -> str | None:
-    """None when all hold for the request, taken as one for `info`; otherwise the name of the one
-    that does not (empty: it cannot be told, and that is ignored). Raises 403 when it cannot be
-    told and that may not be ignored."""
-    texts = tuple(
-        (str(one.get("name", "")), str(one.get("expression", "")))
-        for one in spec["matchConditions"]
+    """Returns None when all hold for the request as seen by `info`, else the name of the first that
+    does not (empty after an ignored error). Raises 403 on an error that is not ignored."""
+    conditions = tuple(
+        (str(condition.get("name", "")), str(condition.get("expression", "")))
+        for condition in spec["matchConditions"]
     )
-    environment, compiled = _compiled(attributes.version, texts)
+    environment, compiled = _compiled(attributes.version, conditions)
     activation = expressions.Activation(
         environment, attributes, info, obj, budget=cel.MATCH_CONDITIONS_BUDGET
     )
-    found = await expressions.match(compiled, activation, spec.get("failurePolicy") or "Fail")
-    if found.error:
-        asked = attributes.info
-        raise errors.forbidden(asked.group, asked.plural, attributes.name, found.error)
-    return None if found.hold else found.failed
+    matches = await expressions.match(compiled, activation, spec.get("failurePolicy") or "Fail")
+    if matches.error:
+        requested = attributes.info
+        raise errors.forbidden(requested.group, requested.plural, attributes.name, matches.error)
+    return None if matches.hold else matches.failed
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(version: Release, texts: tuple[tuple[str, str], ...]) -> _Made:
+def _compiled(version: Release, pairs: tuple[tuple[str, str], ...]) -> _Made:
     environment = Environment(version)
-    conditions = [{"name": name, "expression": text} for name, text in texts]
+    conditions = [{"name": name, "expression": text} for name, text in pairs]
     return environment, compile_conditions(conditions, environment)

@@ -1,6 +1,6 @@
 """Whether a webhook is called for a request: selectors, rules, equivalent versions, conditions.
 
-Webhooks come in the order of their configurations' names, then as listed.
+Webhooks are ordered by their configurations' names, then as listed.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/generic/webhook.go,
 .../webhook/predicates/{namespace,object} and
@@ -21,7 +21,7 @@ from apiserver_app.machinery.reader import Reader
 from apiserver_app.machinery.syntax import labels
 
 GROUP = "admissionregistration.k8s.io"
-# what no webhook may hold up, so that a broken one can be taken away
+# exempt from webhooks, so that a broken webhook can be removed
 EXEMPT = (
     "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
@@ -30,7 +30,7 @@ EXEMPT = (
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One webhook of one configuration. `uid` tells those of equal names apart."""
+    """One webhook of one configuration. `uid` distinguishes equal names."""
 
     uid: str
     configuration: str
@@ -46,7 +46,7 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A webhook that is to be called, and as which resource it wants to see the request."""
+    """A webhook to call, and the resource version it receives."""
 
     hook: Hook
     index: int
@@ -54,7 +54,7 @@ class Invocation:
 
 
 class Hooks:
-    """The webhooks of one kind of configuration, parsed again when one of them changes."""
+    """The webhooks of one kind of configuration, parsed again when one changes."""
 
     def __init__(self, resource: str) -> None:
         self._resource = resource
@@ -77,13 +77,13 @@ def is_exempt(attributes: Attributes) -> bool:
 async def invocation(
     hook: Hook, index: int, attributes: Attributes, obj: Object | None
 ) -> Invocation | None:
-    """How the webhook is to be called for the request, of which obj is the present state; None
-    when it does not want to be. Raises ApiError when that cannot be told."""
+    """Returns how to call the webhook for the request, whose current object is obj; None when it
+    does not match. Raises ApiError when that cannot be decided."""
     unknown: errors.ApiError | None = None
     try:
         if not _namespace_selected(hook.namespaces, attributes, obj):
             return None
-    except errors.ApiError as error:  # it counts only if the webhook wants this request
+    except errors.ApiError as error:  # it counts only if the webhook matches this request
         unknown = error
     if not _object_selected(hook.objects, (obj, attributes.old)):
         return None
@@ -103,12 +103,12 @@ async def invocation(
 
 def _parsed(configurations: Sequence[Object]) -> Iterable[Hook]:
     for configuration in sorted(configurations, key=meta.name_of):
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         owner = meta.name_of(configuration)
         for spec in configuration.get("webhooks") or ():
             name = spec.get("name", "")
-            number = seen.get(name, 0)
-            seen[name] = number + 1
+            number = counts.get(name, 0)
+            counts[name] = number + 1
             yield Hook(
                 f"{owner}/{name}/{number}", owner, name, spec,
                 labels.from_label_selector(spec.get("namespaceSelector") or {}),
@@ -124,7 +124,7 @@ def _namespace_selected(
 ) -> bool:
     about_namespaces = attributes.info.key == "namespaces"
     if selector is labels.EVERYTHING or not (attributes.namespace or about_namespaces):
-        return True  # what belongs to no namespace is never left out by this
+        return True  # cluster-scoped objects are never excluded
     is_its_own = about_namespaces and not attributes.subresource
     if is_its_own and attributes.operation in (CREATE, UPDATE):
         return selector.matches(meta.labels_of(obj or {}))
@@ -142,7 +142,7 @@ def _object_selected(selector: labels.Selector, objects: Iterable[Object | None]
 
 
 def _resource(spec: Object, attributes: Attributes) -> ResourceInfo | None:
-    """The resource that a rule names: the requested one, or one that serves the same objects."""
+    """Returns the resource a rule matches: the requested one, or an equivalent one."""
     rules = spec.get("rules") or ()
     if any(matching.rule_matches(rule, attributes) for rule in rules):
         return attributes.info

@@ -1,4 +1,4 @@
-"""AdmissionReview: the question a webhook is asked, and the checks its answer must pass.
+"""AdmissionReview: builds requests and checks answers.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/request/
 admissionreview.go and .../webhook/errors/statuserror.go.
@@ -24,22 +24,22 @@ _FAILED, _INVALID = "failed to call webhook: ", "received invalid webhook respon
 
 
 class Unusable(Exception):
-    """The answer is none; upstream's sentence."""
+    """The answer is invalid; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a webhook said, checked."""
+    """A webhook's checked answer."""
 
     allowed: bool
     result: Object | None = None
-    patch: Any = None  # the decoded JSON patch; None when there is none
+    patch: Any = None  # the decoded JSON patch, or None
     warnings: tuple[str, ...] = ()
     annotations: dict[str, str] = field(default_factory=dict)
 
 
 def version_for(spec: Object) -> str:
-    """The first version the webhook takes that we speak. Raises Unusable."""
+    """Returns the webhook's first version that is supported. Raises Unusable."""
     for version in spec.get("admissionReviewVersions") or ():
         if version in VERSIONS:
             return str(version)
@@ -57,35 +57,35 @@ def question(
     obj: Object | None,
     old: Object | None,
 ) -> Object:
-    """The review of a request, seen as one for `info`; obj and old are in that version."""
-    means = attributes.means
-    assert means is not None, "webhooks are asked in a cluster only"
-    asked, sub, user = attributes.info, attributes.subresource, attributes.user
+    """Builds the review of a request as seen by `info`; obj and old are in that version."""
+    services = attributes.means
+    assert services is not None, "webhooks are asked in a cluster only"
+    requested, sub, user = attributes.info, attributes.subresource, attributes.user
     request: Object = {"uid": uid}
-    request["kind"] = _kind(means.kind_of(info, sub))
+    request["kind"] = _kind(services.kind_of(info, sub))
     request["resource"] = _resource(info)
     if sub:
         request["subResource"] = sub
-    request["requestKind"] = _kind(means.kind_of(asked, sub))
-    request["requestResource"] = _resource(asked)
+    request["requestKind"] = _kind(services.kind_of(requested, sub))
+    request["requestResource"] = _resource(requested)
     if sub:
         request["requestSubResource"] = sub
     if attributes.name:
         request["name"] = attributes.name
     namespace = attributes.namespace
-    if asked.key == "namespaces":
+    if requested.key == "namespaces":
         namespace = namespace or attributes.name
     if namespace:
         request["namespace"] = namespace
     request["operation"] = attributes.operation
-    who: Object = {"username": user.name}
+    user_info: Object = {"username": user.name}
     if user.uid:
-        who["uid"] = user.uid
+        user_info["uid"] = user.uid
     if user.groups:
-        who["groups"] = list(user.groups)
+        user_info["groups"] = list(user.groups)
     if user.extra:
-        who["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
-    request["userInfo"] = who
+        user_info["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+    request["userInfo"] = user_info
     request["object"], request["oldObject"] = obj, old
     request["dryRun"] = attributes.dry_run
     options = attributes.options or None
@@ -108,12 +108,14 @@ def _resource(info: ResourceInfo) -> Object:
 
 
 def parse(body: bytes) -> Object:
-    """The body of an answer as a review. Raises Unusable in the decoder's words."""
+    """Parses an answer's body as a review. Raises Unusable with the decoder's message."""
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        said = json_error(body)
-        raise Unusable(f"{_FAILED}couldn't get version/kind; json parse error: {said}") from error
+        problem = json_error(body)
+        raise Unusable(
+            f"{_FAILED}couldn't get version/kind; json parse error: {problem}"
+        ) from error
     if not isinstance(review, dict):
         kind = "array" if isinstance(review, list) else type(review).__name__
         raise Unusable(
@@ -124,7 +126,7 @@ def parse(body: bytes) -> Object:
 
 
 def json_error(body: bytes) -> str:
-    """What Go's decoder says of text that is no JSON."""
+    """Words a JSON error as Go's decoder does."""
     if not body.strip():
         return "unexpected end of JSON input"
     first = body.lstrip()[:1].decode("latin-1")
@@ -134,13 +136,13 @@ def json_error(body: bytes) -> str:
 
 
 def verify(review: Object, version: str, uid: str, *, mutating: bool) -> Answer:
-    """The answer in a review. Raises Unusable."""
+    """Checks and returns the answer in a review. Raises Unusable."""
     response = review.get("response")
     if response is None:
         raise Unusable(f"{_INVALID}webhook response was absent")
     if not isinstance(response, dict):
         raise Unusable(
-            f"{_FAILED}json: cannot unmarshal {_json_word(response)} into Go struct field "
+            f"{_FAILED}json: cannot unmarshal {_json_type(response)} into Go struct field "
             "AdmissionReview.response of type v1.AdmissionResponse"
         )
     _check_types(response)
@@ -171,10 +173,10 @@ def _check_v1(review: Object, response: Object, uid: str, *, mutating: bool) -> 
         raise Unusable(f'{_INVALID}expected response.uid="{uid}", got {errors.go_value(got)}')
     named, kind = str(review.get("apiVersion") or ""), str(review.get("kind") or "")
     if (named, kind) != (f"{GROUP}/v1", "AdmissionReview"):
-        shown = named if "/" in named else f"/{named}"
+        printed = named if "/" in named else f"/{named}"
         raise Unusable(
             f"{_INVALID}expected webhook response of {GROUP}/v1, Kind=AdmissionReview, got "
-            f"{shown}, Kind={kind}"
+            f"{printed}, Kind={kind}"
         )
     patch, patch_type = response.get("patch"), response.get("patchType")
     if not mutating:
@@ -198,19 +200,19 @@ _TYPES: tuple[tuple[str, type, str], ...] = (
 
 
 def _check_types(response: Object) -> None:
-    for name, wanted, go_type in _TYPES:
+    for name, expected, go_type in _TYPES:
         value = response.get(name)
-        if value is not None and not isinstance(value, wanted):
+        if value is not None and not isinstance(value, expected):
             raise Unusable(
-                f"{_FAILED}json: cannot unmarshal {_json_word(value)} into Go struct field "
+                f"{_FAILED}json: cannot unmarshal {_json_type(value)} into Go struct field "
                 f"AdmissionResponse.response.{name} of type {go_type}"
             )
 
 
-def _json_word(value: Any) -> str:
-    for kind, word in ((bool, "bool"), (str, "string"), (list, "array"), (dict, "object")):
+def _json_type(value: Any) -> str:
+    for kind, type_name in ((bool, "bool"), (str, "string"), (list, "array"), (dict, "object")):
         if isinstance(value, kind):
-            return word
+            return type_name
     return "number"
 
 
@@ -228,18 +230,18 @@ def _patch(encoded: str) -> Any:
 
 
 def denial(name: str, result: Object | None) -> errors.ApiError:
-    """The refusal of a webhook: its own code, reason and details behind upstream's sentence."""
-    given = result or {}
+    """Returns the refusal of a webhook: its code, reason and details with upstream's message."""
+    status = result or {}
     denied = f'admission webhook "{name}" denied the request'
-    code = given.get("code")
-    said, reason = str(given.get("message") or ""), str(given.get("reason") or "")
-    if said:
-        message = f"{denied}: {said}"
+    code = status.get("code")
+    text, reason = str(status.get("message") or ""), str(status.get("reason") or "")
+    if text:
+        message = f"{denied}: {text}"
     elif reason:
         message = f"{denied}: {reason}"
     else:
         message = f"{denied} without explanation"
-    details = given.get("details")
+    details = status.get("details")
     return errors.ApiError(
         code if isinstance(code, int) and code >= 400 else 400, reason, message,
         details=details if isinstance(details, dict) else None,
