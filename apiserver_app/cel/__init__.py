@@ -5,7 +5,7 @@
 
 Nothing of the language is loaded before the first expression is compiled. Evaluation is bounded by
 upstream's cost limits; regular expressions are RE2's. Values are plain JSON, unless a `schema`
-says what its texts and numbers are.
+gives them types.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/cel and github.com/google/cel-go.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from apiserver_app.cel.types import Type
 
 PER_CALL_LIMIT = 1_000_000
-# of all expressions of one binding, or of one custom resource, together
+# total of all expressions of one binding or one custom resource
 RUNTIME_BUDGET = 10_000_000
 MATCH_CONDITIONS_BUDGET = 2_500_000
 

@@ -1,4 +1,4 @@
-"""The types of what expressions of admission may name. Loaded with the first expression.
+"""The types of variables in admission expressions. Loaded with the first expression.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/compile.go.
 """
@@ -78,7 +78,7 @@ VARIABLES: dict[str, Type] = {
 
 
 class _Patches(dict[str, Type]):
-    """The messages of mutations: `JSONPatch`, and `Object` with one for each of its fields."""
+    """The message types of mutations: `JSONPatch`, and `Object` with one for each of its fields."""
 
     def get(self, name: str, default: Type | None = None) -> Type | None:  # type: ignore[override]
         if name == "JSONPatch":

@@ -1,4 +1,4 @@
-"""What an expression asks the authorizers, and what they say.
+"""Authorization checks made by expressions, and their decisions.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/cel/library/authz.go.
 """
@@ -14,7 +14,7 @@ from apiserver_app.machinery.meta import User
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What is asked: a resource, or a path when there is no resource."""
+    """One authorization check: of a resource, or of a path when there is no resource."""
 
     user: User = field(hash=False)
     verb: str = ""

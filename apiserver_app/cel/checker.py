@@ -1,6 +1,6 @@
-"""What an expression says about types before it is evaluated.
+"""Type-checks expressions before they are evaluated.
 
-Reports every finding, as upstream's checker does, and answers with the type of the whole.
+Reports every error, as upstream's checker does, and returns the type of the expression.
 
 Models cel-go checker/{checker,errors}.go.
 """
@@ -35,12 +35,12 @@ TYPE_NAMES = frozenset(
      "google.protobuf.Timestamp", "google.protobuf.Duration", "optional_type", "net.IP",
      "net.CIDR")
 )  # fmt: skip
-_KEYWORD_FIELDS = Release(31)  # since when a field may be named by a reserved word
+_KEYWORD_FIELDS = Release(31)  # since when reserved words may name fields
 _DEFAULT_FIELDS: Mapping[str, Type] = {}
 
 
 class Checker(Visitor[Type]):
-    """One pass over one tree. `structs` are the messages that may be constructed."""
+    """Checks one tree. `structs` are the messages that may be constructed."""
 
     def __init__(
         self,
@@ -49,15 +49,15 @@ class Checker(Visitor[Type]):
         structs: Mapping[str, Type] = _DEFAULT_FIELDS,
     ) -> None:
         self.issues: list[Issue] = []
-        self.types: dict[int, Type] = {}  # of each node, by its identity
+        self.types: dict[int, Type] = {}  # of each node, by its id
         self._scope: dict[str, Type] = dict(variables)
         self._dotted = frozenset(name for name in variables if "." in name)
         self._version = version
         self._structs = structs
 
     def check(self, node: Node) -> Type:
-        found = self.types[id(node)] = node.accept(self)
-        return found
+        result = self.types[id(node)] = node.accept(self)
+        return result
 
     def visit_const(self, node: Const) -> Type:
         return Type(value_type(node.value))
@@ -71,9 +71,9 @@ class Checker(Visitor[Type]):
     # -- names and fields -------------------------------------------------------------------
 
     def visit_ident(self, node: Ident) -> Type:
-        found = self._scope.get(node.name)
-        if found is not None:
-            return found
+        declared = self._scope.get(node.name)
+        if declared is not None:
+            return declared
         if node.name in TYPE_NAMES:
             return Type("type", (Type(node.name),))
         return self._report(node.at, f"undeclared reference to '{node.name}' (in container '')")
@@ -100,85 +100,96 @@ class Checker(Visitor[Type]):
         if operand.name == "map":
             return operand.params[1] if operand.params else DYN
         if operand.fields is not None:
-            found = operand.fields.get(node.field)
-            if found is None and node.field in KEYWORDS and self._version >= _KEYWORD_FIELDS:
-                found = operand.fields.get(f"__{node.field}__")
-                node.field = node.field if found is None else f"__{node.field}__"
-            return found or self._report(node.at, f"undefined field '{node.field}'")
+            field_type = operand.fields.get(node.field)
+            if field_type is None and node.field in KEYWORDS and self._version >= _KEYWORD_FIELDS:
+                field_type = operand.fields.get(f"__{node.field}__")
+                node.field = node.field if field_type is None else f"__{node.field}__"
+            return field_type or self._report(node.at, f"undefined field '{node.field}'")
         return self._report(node.at, f"type '{operand}' does not support field selection")
 
     def visit_struct(self, node: Struct) -> Type:
-        found = self._structs.get(node.name)
-        if found is None:
+        struct = self._structs.get(node.name)
+        if struct is None:
             for _, _, value, _ in node.fields:
                 self.check(value)
             if node.name in TYPE_NAMES:
                 return self._report(node.at, f"'{node.name}' is not a message type")
             return self._report(node.at, f"undeclared reference to '{node.name}' (in container '')")
-        for at, name, value, optional in node.fields:
-            given = self.check(value)
-            wanted = DYN if found.fields is None else found.fields.get(name)
-            if wanted is None:
-                self._report(at, f"undefined field '{name}'")
+        for offset, name, value, optional in node.fields:
+            actual = self.check(value)
+            expected = DYN if struct.fields is None else struct.fields.get(name)
+            if expected is None:
+                self._report(offset, f"undefined field '{name}'")
                 continue
-            if optional and given.name == "optional_type":
-                given = types.optional_item(given)
-            if not types.assignable(wanted, given, {}):
+            if optional and actual.name == "optional_type":
+                actual = types.optional_item(actual)
+            if not types.assignable(expected, actual, {}):
                 self._report(
-                    at,
-                    f"expected type of field '{name}' is '{wanted}' but provided type is '{given}'",
+                    offset,
+                    f"expected type of field '{name}' is '{expected}' "
+                    f"but provided type is '{actual}'",
                 )
-        return found
+        return struct
 
     # -- calls ------------------------------------------------------------------------------
 
     def visit_call(self, node: Call) -> Type:
-        given = [self.check(arg) for arg in node.args]
+        argument_types = [self.check(arg) for arg in node.args]
         if node.name in ("_&&_", "_||_"):
-            return self._logical(node, given)
+            return self._logical(node, argument_types)
         if node.target is None:
-            return self._resolve(node, node.name, False, given)
+            return self._resolve(node, node.name, False, argument_types)
         whole = node.target.qualified()
-        if whole and (found := FUNCTIONS.get(f"{whole}.{node.name}")) and whole not in self._scope:
-            if any(self._served(one) for one in found.overloads):
+        if (
+            whole
+            and (function := FUNCTIONS.get(f"{whole}.{node.name}"))
+            and whole not in self._scope
+        ):
+            if any(self._served(overload) for overload in function.overloads):
                 node.target, node.name = None, f"{whole}.{node.name}"
-                return self._resolve(node, node.name, False, given)
-        return self._resolve(node, node.name, True, [self.check(node.target), *given])
+                return self._resolve(node, node.name, False, argument_types)
+        return self._resolve(node, node.name, True, [self.check(node.target), *argument_types])
 
-    def _logical(self, node: Call, given: list[Type]) -> Type:
-        for arg, one in zip(node.args, given, strict=True):
-            if not types.assignable(BOOL, one, {}):
-                both = f"({', '.join(map(str, given[:2]))})"
+    def _logical(self, node: Call, argument_types: list[Type]) -> Type:
+        for arg, argument_type in zip(node.args, argument_types, strict=True):
+            if not types.assignable(BOOL, argument_type, {}):
+                applied = f"({', '.join(map(str, argument_types[:2]))})"
                 del arg
                 return self._report(
-                    node.at, f"found no matching overload for '{node.name}' applied to '{both}'"
+                    node.at, f"found no matching overload for '{node.name}' applied to '{applied}'"
                 )
         return BOOL
 
-    def _served(self, one: Overload) -> bool:
-        return one.since <= self._version
+    def _served(self, overload: Overload) -> bool:
+        return overload.since <= self._version
 
-    def _resolve(self, node: Call, name: str, member: bool, given: list[Type]) -> Type:
+    def _resolve(self, node: Call, name: str, member: bool, arguments: list[Type]) -> Type:
         function: Function | None = FUNCTIONS.get(name)
         if function is None or not any(map(self._served, function.overloads)):
             return self._report(node.at, f"undeclared reference to '{name}' (in container '')")
         result: Type | None = None
-        for one in function.overloads:
-            if one.member != member or len(one.params) != len(given) or not self._served(one):
+        for overload in function.overloads:
+            if (
+                overload.member != member
+                or len(overload.params) != len(arguments)
+                or not self._served(overload)
+            ):
                 continue
             known: dict[str, Type] = {}
             if all(
-                types.assignable(wanted, its, known)
-                for wanted, its in zip(one.params, given, strict=True)
+                types.assignable(expected, actual, known)
+                for expected, actual in zip(overload.params, arguments, strict=True)
             ):
-                filled = types.filled(one.result, known)
+                filled = types.filled(overload.result, known)
                 result = filled if result is None else types.joined(result, filled)
         if result is not None:
             return result
-        if any(one.name == "*error*" for one in given):
+        if any(argument.name == "*error*" for argument in arguments):
             return ERROR
-        shown = list(map(str, given))
-        applied = f"{shown[0]}.({', '.join(shown[1:])})" if member else f"({', '.join(shown)})"
+        printed = list(map(str, arguments))
+        applied = (
+            f"{printed[0]}.({', '.join(printed[1:])})" if member else f"({', '.join(printed)})"
+        )
         return self._report(
             node.at, f"found no matching overload for '{name}' applied to '{applied}'"
         )
@@ -187,20 +198,20 @@ class Checker(Visitor[Type]):
 
     def visit_list(self, node: ListNode) -> Type:
         item: Type | None = None
-        for one, optional in node.items:
-            item = self._item(one, optional, item)
+        for element, optional in node.items:
+            item = self._item(element, optional, item)
         return types.list_of(item or DYN)
 
-    def _item(self, node: Node, optional: bool, before: Type | None) -> Type:
-        """What the items or values of a literal have in common; that they are of one type is the
-        validators' matter."""
-        given = self.check(node)
+    def _item(self, node: Node, optional: bool, previous: Type | None) -> Type:
+        """Returns the common type of the items or values of a literal; the validators check that
+        they have one type."""
+        actual = self.check(node)
         if optional:
-            if given.name not in ("optional_type", "dyn", "*error*"):
-                wanted = types.optional_of(given)
-                self._report(node.at, f"expected type '{wanted}' but found '{given}'")
-            given = types.optional_item(given)
-        return given if before is None else types.general(before, given)
+            if actual.name not in ("optional_type", "dyn", "*error*"):
+                expected = types.optional_of(actual)
+                self._report(node.at, f"expected type '{expected}' but found '{actual}'")
+            actual = types.optional_item(actual)
+        return actual if previous is None else types.general(previous, actual)
 
     def visit_map(self, node: MapNode) -> Type:
         key: Type | None = None
@@ -214,7 +225,7 @@ class Checker(Visitor[Type]):
         ranged = self.check(node.range)
         first, second = self._iterated(node, ranged)
         names = node.names
-        held = {name: self._scope.get(name) for name in names}
+        outer = {name: self._scope.get(name) for name in names}
         if len(names) == 1:
             self._scope[names[0]] = first
         else:
@@ -225,11 +236,11 @@ class Checker(Visitor[Type]):
         if node.filter is not None:
             self._wants_bool(node.filter)
         result = self._folded(node)
-        for name, one in held.items():
-            if one is None:
+        for name, outer_type in outer.items():
+            if outer_type is None:
                 self._scope.pop(name, None)
             else:
-                self._scope[name] = one
+                self._scope[name] = outer_type
         if ranged.name == "map" and node.kind in ("transformMap",):
             return types.map_of(first, result.params[1])
         return result
@@ -264,9 +275,9 @@ class Checker(Visitor[Type]):
         return body if body.name == "map" else types.map_of(DYN, DYN)
 
     def _wants_bool(self, node: Node) -> None:
-        given = self.check(node)
-        if not types.assignable(BOOL, given, {}):
-            self._report(node.at, f"expected type 'bool' but found '{given}'")
+        actual = self.check(node)
+        if not types.assignable(BOOL, actual, {}):
+            self._report(node.at, f"expected type 'bool' but found '{actual}'")
 
     def visit_bind(self, node: Bind) -> Type:
         value = self.check(node.value)
@@ -276,13 +287,13 @@ class Checker(Visitor[Type]):
                 node.at,
                 f"found no matching overload for '{node.kind}' applied to '{value}.()'",
             )
-        held = self._scope.get(node.name)
+        outer = self._scope.get(node.name)
         self._scope[node.name] = inner
         body = self.check(node.body)
-        if held is None:
+        if outer is None:
             del self._scope[node.name]
         else:
-            self._scope[node.name] = held
+            self._scope[node.name] = outer
         if node.kind == "optFlatMap":
             return body
         return types.optional_of(body)

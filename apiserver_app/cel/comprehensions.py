@@ -1,6 +1,6 @@
 """The macros over lists and maps: all, exists, map, filter and those with two variables.
 
-The cost of a round is that of the loop which upstream's parser makes of the macro.
+The cost of an iteration is that of the loop into which upstream's parser expands the macro.
 
 Models cel-go parser/macro.go, ext/comprehensions.go and interpreter/interpretable.go (evalFold).
 """
@@ -15,7 +15,7 @@ from apiserver_app.cel.functions import NO_OVERLOAD
 
 
 class Scope(Protocol):
-    """What a fold needs of an evaluation."""
+    """The part of an evaluation that a fold uses."""
 
     names: dict[str, Any]
     cost: int
@@ -25,12 +25,12 @@ class Scope(Protocol):
 
 Step = Callable[[Any], Any]
 Names = tuple[str, ...]
-_APPENDED = 12  # a list of one item, and the sum of it and what there is
+_APPENDED = 12  # a list of one item, and its concatenation
 _END = object()
 
 
 def _rounds(env: Scope, ranged: Any, names: Names, cost: int) -> Iterator[Any]:
-    """Sets the variables for each round; the caller keeps the outer ones."""
+    """Sets the variables for each iteration; the caller restores the outer ones."""
     inner = env.names
     if isinstance(ranged, dict):
         for key in ranged:
@@ -51,7 +51,8 @@ def _rounds(env: Scope, ranged: Any, names: Names, cost: int) -> Iterator[Any]:
 
 
 def decided(env: Any, steps: Iterable[Step], decisive: bool) -> bool:
-    """Or when `decisive` is true, and when it is false: that value wins over any error."""
+    """Evaluates `||` when `decisive` is true, `&&` when it is false: that value wins over any
+    error."""
     failed: EvaluationError | None = None
     for step in steps:
         try:
@@ -71,15 +72,16 @@ def decided(env: Any, steps: Iterable[Step], decisive: bool) -> bool:
 
 
 def _quantified(decisive: bool, cost: int) -> Callable[..., bool]:
-    """`cost` is that of a round, all but one of it for looking whether there need be another."""
+    """Returns `all` or `exists`. `cost` is that of an iteration; all but one of it is the loop
+    condition's."""
 
     def run(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> bool:
         env.spend(1)
         rounds = _rounds(env, ranged, names, cost)
-        found = decided(env, (body for _ in rounds), decisive)
-        if found is decisive and next(rounds, _END) is not _END:
+        result = decided(env, (body for _ in rounds), decisive)
+        if result is decisive and next(rounds, _END) is not _END:
             env.cost -= 1
-        return found
+        return result
 
     return run
 

@@ -1,4 +1,4 @@
-"""What the expressions of one policy or webhook may name, and what was compiled of them.
+"""The environment of one policy's or webhook's expressions, and its compiled expressions.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/{compile,composition}.go.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """An expression that was compiled, or why it could not be."""
+    """A compiled expression, or the error of compiling it."""
 
     text: str
     program: Program | None
@@ -28,8 +28,8 @@ class Compiled:
 
 
 class Environment:
-    """What the expressions of one policy or webhook may name. Variables come in their order; with
-    None there is no `variables` at all."""
+    """The variables that the expressions of one policy or webhook may use, in order; with None
+    there is no `variables`."""
 
     def __init__(
         self,
@@ -48,21 +48,21 @@ class Environment:
         self._types = dict(admissiontypes.VARIABLES)
         if params:
             self._types["params"] = DYN
-        self._types |= types or {}  # where more is known of something than usual
+        self._types |= types or {}  # more precise types than the default
         self.variables: dict[str, Compiled] = {}
         fields: dict[str, Type] = {}
         if variables is not None:
             self._types["variables"] = Type("kubernetes.variables", (), fields)
         for variable in variables or ():
             name = variable.get("name", "")
-            made = self.compile(variable.get("expression", ""))
-            fields[name] = made.program.output if made.program else DYN
-            self.variables[name] = made
+            compiled = self.compile(variable.get("expression", ""))
+            fields[name] = compiled.program.output if compiled.program else DYN
+            self.variables[name] = compiled
 
     def compile(self, text: str, wants: Sequence[str] = (), *, authorizer: bool = True) -> Compiled:
         types = self._types
         if not authorizer:
-            types = {name: one for name, one in types.items() if "authorizer" not in name}
+            types = {name: kind for name, kind in types.items() if "authorizer" not in name}
         try:
             program = cel.compile(
                 text, tuple(types), types=types, structs=self._structs, wants=wants,
@@ -77,6 +77,6 @@ def compile_conditions(
     conditions: Sequence[Object], environment: Environment
 ) -> tuple[tuple[str, Compiled], ...]:
     return tuple(
-        (one.get("name", ""), environment.compile(one.get("expression", ""), ("bool",)))
-        for one in conditions
+        (condition.get("name", ""), environment.compile(condition.get("expression", ""), ("bool",)))
+        for condition in conditions
     )

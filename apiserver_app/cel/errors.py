@@ -1,4 +1,4 @@
-"""What can go wrong with an expression: it does not compile, or it has no value.
+"""Errors of expressions: they do not compile, or they have no value.
 
 Models cel-go common/error.go and common/errors.go (the wording and the drawn position).
 """
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Issue(NamedTuple):
-    """One finding at an offset of the source; -1 is the whole of it."""
+    """One error at an offset of the source; -1 stands for the whole source."""
 
     at: int
     text: str
 
 
 class CompileError(Exception):
-    """An expression that cannot be used; the text is upstream's, position and all."""
+    """An expression that does not compile; the message is upstream's, with the position."""
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
         self.issues = tuple(sorted(issues, key=lambda issue: issue.at))
@@ -26,7 +26,7 @@ class CompileError(Exception):
 
 
 class ResultTypeError(CompileError):
-    """An expression whose value is not of the type that is wanted there."""
+    """An expression whose value has the wrong type."""
 
     def __init__(self, text: str) -> None:
         super().__init__("", ())
@@ -35,7 +35,7 @@ class ResultTypeError(CompileError):
 
 
 class InstantiationError(CompileError):
-    """An expression of which a part can never have a value, as is known beforehand."""
+    """An expression with a part that can never have a value."""
 
     def __init__(self, text: str) -> None:
         super().__init__("", ())
@@ -44,13 +44,13 @@ class InstantiationError(CompileError):
 
 
 class EvaluationError(Exception):
-    """An expression without a value for these bindings; `cost` is what finding out has cost."""
+    """An expression without a value for these variables; `cost` is the cost so far."""
 
     cost = 0
 
 
 class CostExceeded(EvaluationError):
-    """Evaluation was stopped: nothing absorbs this."""
+    """Evaluation exceeded its cost limit; no operator absorbs this error."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
@@ -65,6 +65,6 @@ def _draw(source: str, issue: Issue) -> str:
     text = source.split("\n")[line].replace("\t", " ")
     dots = "".join("." if ord(char) < 0x80 else "．" for char in text[:column])
     dots = dots.ljust(column, ".")
-    mark = "^" if column >= len(text) or ord(text[column]) < 0x80 else "＾"
+    caret = "^" if column >= len(text) or ord(text[column]) < 0x80 else "＾"
     head = f"ERROR: <input>:{line + 1}:{column + 1}: {issue.text}"
-    return f"{head}\n | {text}\n | {dots}{mark}"
+    return f"{head}\n | {text}\n | {dots}{caret}"

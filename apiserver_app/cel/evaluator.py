@@ -1,7 +1,7 @@
-"""Checked expressions as Python closures, and the cost of running them.
+"""Compiles checked expressions to Python closures that track their cost.
 
-Every step adds to the cost as upstream's tracker does, and whoever reaches the limit is stopped,
-so no expression can run for long. `&&`, `||`, `all` and `exists` absorb errors as upstream's do.
+Every step adds to the cost as upstream's tracker does, and evaluation stops at the limit, so no
+expression runs for long. `&&`, `||`, `all` and `exists` absorb errors as upstream's do.
 
 Models cel-go interpreter/{planner,interpretable,runtimecost}.go.
 """
@@ -33,7 +33,7 @@ from apiserver_app.cel.values import Message, Optional, TypeValue, UInt
 
 _NO_LIMIT = 1 << 63
 _SCALARS = (str, int, float, bool, UInt)
-# functions that are called beforehand when their argument is known
+# functions evaluated at compile time when their argument is constant
 _CONVERSIONS = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
 )
@@ -41,7 +41,7 @@ LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 
 
 class Env:
-    """One evaluation: the variables, what it has cost, and what it may cost."""
+    """One evaluation: its variables, cost and cost limit."""
 
     __slots__ = ("cost", "limit", "names")
 
@@ -60,12 +60,12 @@ Step = Callable[[Env], Any]
 
 
 class Planner(Visitor[Step]):
-    """Makes the closures. `dotted` are declared variables with a dot in their name."""
+    """Builds the closures. `dotted` are declared variables with a dot in their name."""
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = variables
         self._bound: list[str] = []
-        self._constants: dict[Step, Any] = {}  # what is known before the evaluation
+        self._constants: dict[Step, Any] = {}  # constant values
 
     def visit_const(self, node: Const) -> Step:
         return self._constant(node.value)
@@ -78,7 +78,7 @@ class Planner(Visitor[Step]):
         return constant
 
     def _folded(self, step: Step, parts: Iterable[Step]) -> Step:
-        """What has a value now when all its parts have. Raises EvaluationError."""
+        """Evaluates a step whose parts are all constant. Raises EvaluationError."""
         if all(part in self._constants for part in parts):
             return self._constant(step(Env({}, _NO_LIMIT)))
         return step
@@ -114,11 +114,11 @@ class Planner(Visitor[Step]):
         get = operators.field
 
         def select(env: Env) -> Any:
-            holder = operand(env)
+            container = operand(env)
             env.cost += 1
-            if type(holder) is dict and name in holder:
-                return holder[name]
-            return get(holder, name)
+            if type(container) is dict and name in container:
+                return container[name]
+            return get(container, name)
 
         return select
 
@@ -234,16 +234,16 @@ class Planner(Visitor[Step]):
 
         def bind(env: Env) -> Any:
             before = env.cost
-            holder = value(env)
-            again = env.cost - before  # upstream asks whether there is a value, then for it
-            if not isinstance(holder, Optional):
+            optional = value(env)
+            read_cost = env.cost - before  # upstream checks for a value, then reads it
+            if not isinstance(optional, Optional):
                 raise EvaluationError(NO_OVERLOAD)
             env.cost += 1
-            if not holder.has:
-                return holder
-            env.spend(again + (1 if flat else 2))
+            if not optional.has:
+                return optional
+            env.spend(read_cost + (1 if flat else 2))
             names = env.names
-            env.names = {**names, name: holder.value}
+            env.names = {**names, name: optional.value}
             try:
                 result = body(env)
             finally:
@@ -255,9 +255,9 @@ class Planner(Visitor[Step]):
 
 def _optional_field(operand: Step, name: str) -> Step:
     def select(env: Env) -> Any:
-        found = operators.field_optional(operand(env), name)
-        env.cost += found.has
-        return found
+        result = operators.field_optional(operand(env), name)
+        env.cost += result.has
+        return result
 
     return select
 
@@ -272,7 +272,8 @@ def _put(out: list[Any], value: Any, optional: bool) -> None:
 
 
 def _logical(terms: list[Step], decisive: bool) -> Step:
-    """`||` when `decisive` is true, `&&` when it is false: that value wins over any error."""
+    """Builds `||` when `decisive` is true, `&&` when it is false: that value wins over any
+    error."""
     return lambda env: decided(env, terms, decisive)
 
 
@@ -287,14 +288,15 @@ def _conditional(test: Step, yes: Step, no: Step) -> Step:
 
 
 def _otherwise(target: Step, other: Step, name: str) -> Step:
-    """`opt.or(opt)` and `opt.orValue(value)`: the other side only when it is needed."""
+    """Builds `opt.or(opt)` and `opt.orValue(value)`, which evaluate the alternative only when
+    needed."""
 
     def otherwise(env: Env) -> Any:
-        holder = target(env)
-        if not isinstance(holder, Optional):
+        optional = target(env)
+        if not isinstance(optional, Optional):
             raise EvaluationError(NO_OVERLOAD)
-        if holder.has:
-            return holder.value if name == "orValue" else holder
+        if optional.has:
+            return optional.value if name == "orValue" else optional
         return other(env)
 
     return otherwise
@@ -305,23 +307,24 @@ def _is_set(value: Any) -> bool:
 
 
 def _member(item: Step, among: list[Any]) -> Step:
-    """`in` of a list that is written out is looked up at no cost."""
+    """Builds `in` of a literal list, whose lookup is free."""
     return lambda env: operators.is_in(item(env), among)
 
 
 def _direct(name: str, args: list[Step], *, by_name: bool) -> Step:
-    """`by_name`: the last argument is a variable, which costs nothing as an index."""
+    """Builds an operator's call. `by_name`: the last argument is a variable, which is free as an
+    index."""
     run = operators.DIRECT[name]
     if by_name and name in ("_[_]", "_[?_]"):
-        holder, at = args
-        return lambda env: run(holder(env), at(env))
+        container, key_step = args
+        return lambda env: run(container(env), key_step(env))
     cost = operators.COSTS.get(name)
     if len(args) == 1:
-        (one,) = args
+        (operand,) = args
 
         def unary(env: Env) -> Any:
             env.cost += 1
-            return run(one(env))
+            return run(operand(env))
 
         return unary
     left, right = args
@@ -334,12 +337,12 @@ def _direct(name: str, args: list[Step], *, by_name: bool) -> Step:
         return plain
 
     def binary(env: Env) -> Any:
-        one, other = left(env), right(env)
-        if type(one) is int:
-            env.cost += 1 if name != "@in" else cost(one, other, None)
+        first, second = left(env), right(env)
+        if type(first) is int:
+            env.cost += 1 if name != "@in" else cost(first, second, None)
         else:
-            env.spend(cost(one, other, None))
-        return run(one, other)
+            env.spend(cost(first, second, None))
+        return run(first, second)
 
     return binary
 
@@ -348,12 +351,12 @@ def _function(function: Function, member: bool, args: list[Step]) -> Step:
     resolve = function.resolve
 
     def call(env: Env) -> Any:
-        given = [arg(env) for arg in args]
-        found = resolve(member, given)
-        if found.cost is None:
+        values = [arg(env) for arg in args]
+        overload = resolve(member, values)
+        if overload.cost is None:
             env.spend(1)
         else:
-            env.spend(found.cost(*given))
-        return found.impl(*given)
+            env.spend(overload.cost(*values))
+        return overload.impl(*values)
 
     return call

@@ -1,4 +1,4 @@
-"""Functions that expressions can call: signatures, what they do, what they cost.
+"""Functions that expressions can call: signatures, implementations and costs.
 
 A library declares with `declare("string.charAt(int) string", implementation)`. Which overload a
 call means is decided by the classes of its arguments, remembered per combination of classes.
@@ -20,10 +20,10 @@ from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 
 Impl = Callable[..., Any]
-Cost = Callable[..., int]  # of the arguments and the result
+Cost = Callable[..., int]  # takes the arguments and the result
 
 NO_OVERLOAD = "no such overload"
-TRAVERSAL = 0.1  # per character of a text
+TRAVERSAL = 0.1  # per character
 
 
 @dataclass(slots=True)
@@ -40,25 +40,25 @@ class Overload:
 class Function:
     name: str
     overloads: list[Overload] = field(default_factory=list)
-    _found: dict[tuple[Any, ...], Overload | None] = field(default_factory=dict)
+    _resolved: dict[tuple[Any, ...], Overload | None] = field(default_factory=dict)
 
     def resolve(self, member: bool, args: Sequence[Any]) -> Overload:
-        """The overload for these values. Raises EvaluationError."""
+        """Returns the overload for these values. Raises EvaluationError."""
         key = (member, *map(type, args))
         try:
-            found = self._found[key]
+            overload = self._resolved[key]
         except KeyError:
-            found = self._found[key] = self._search(member, args)
-        if found is None:
+            overload = self._resolved[key] = self._search(member, args)
+        if overload is None:
             raise EvaluationError(NO_OVERLOAD)
-        return found
+        return overload
 
     def _search(self, member: bool, args: Sequence[Any]) -> Overload | None:
         names = [type_name(arg) for arg in args]
-        for one in self.overloads:
-            if one.member == member and len(one.params) == len(args):
-                if all(map(_fits, one.params, names)):
-                    return one
+        for overload in self.overloads:
+            if overload.member == member and len(overload.params) == len(args):
+                if all(map(_fits, overload.params, names)):
+                    return overload
         return None
 
 
@@ -68,22 +68,22 @@ FUNCTIONS: dict[str, Function] = {}
 def declare(
     signature: str, impl: Impl, cost: Cost | None = None, since: Release = releases.ALWAYS
 ) -> None:
-    """`string.f(int) bool` is a member, `f(string, int) bool` is not."""
+    """Declares an overload: `string.f(int) bool` is a member, `f(string, int) bool` is not."""
     head, _, tail = signature.rpartition(") ")
     before, params = _head(head)
     receiver, dot, name = before.rpartition(".")
     member = bool(dot) and not receiver.startswith("$")
     if not member:
         name = before.lstrip("$")
-    wanted = [receiver] if member else []
-    wanted += types.split(params)
+    parameters = [receiver] if member else []
+    parameters += types.split(params)
     FUNCTIONS.setdefault(name, Function(name)).overloads.append(
-        Overload(member, tuple(map(types.parse, wanted)), types.parse(tail), impl, cost, since)
+        Overload(member, tuple(map(types.parse, parameters)), types.parse(tail), impl, cost, since)
     )
 
 
 def _head(head: str) -> tuple[str, str]:
-    """The name, and the text between the parentheses of its parameters."""
+    """Splits a signature's head into name and parameter list."""
     depth = 0
     for index in range(len(head) - 1, -1, -1):
         depth += (head[index] == ")") - (head[index] == "(")
@@ -92,8 +92,8 @@ def _head(head: str) -> tuple[str, str]:
     raise ValueError(head)
 
 
-def _fits(wanted: Type, name: str) -> bool:
-    return wanted.name == name or wanted.name == "dyn" or types.is_variable(wanted)
+def _fits(parameter: Type, name: str) -> bool:
+    return parameter.name == name or parameter.name == "dyn" or types.is_variable(parameter)
 
 
 _NAMES: dict[type, str] = {
@@ -112,7 +112,7 @@ _NAMES: dict[type, str] = {
 
 
 def type_name(value: Any) -> str:
-    """The name of a value's type."""
+    """Returns the name of a value's type."""
     name = _NAMES.get(type(value))
     if name is not None:
         return name
@@ -126,7 +126,7 @@ def type_name(value: Any) -> str:
 
 
 def size(value: Any) -> int:
-    """How large a value counts."""
+    """Returns a value's size for cost estimation."""
     if isinstance(value, (str, bytes, list, dict)):
         return len(value)
     if isinstance(value, values.Optional) and value.has:
@@ -134,20 +134,20 @@ def size(value: Any) -> int:
     return 1
 
 
-def traversal(*given: Any) -> int:
-    """Reading the first argument once."""
-    return math.ceil(size(given[0]) * TRAVERSAL)
+def traversal(*args: Any) -> int:
+    """Cost of reading the first argument once."""
+    return math.ceil(size(args[0]) * TRAVERSAL)
 
 
-def matching(*given: Any) -> int:
-    """A regular expression over a text."""
-    text = math.ceil((1 + size(given[0])) * TRAVERSAL)
-    return text * math.ceil(size(given[1]) * 0.25)
+def matching(*args: Any) -> int:
+    """Cost of matching a regular expression."""
+    text = math.ceil((1 + size(args[0])) * TRAVERSAL)
+    return text * math.ceil(size(args[1]) * 0.25)
 
 
-def items(*given: Any) -> int:
-    """Everything in a list once."""
-    return _within(given[0])
+def items(*args: Any) -> int:
+    """Cost of visiting every item of a list once."""
+    return _within(args[0])
 
 
 def _within(value: Any) -> int:
@@ -158,5 +158,5 @@ def _within(value: Any) -> int:
     if isinstance(value, list):
         return sum(map(_within, value))
     if isinstance(value, dict):
-        return sum(_within(key) + _within(one) for key, one in value.items())
+        return sum(_within(key) + _within(item) for key, item in value.items())
     return 1

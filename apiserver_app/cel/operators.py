@@ -1,4 +1,4 @@
-"""Operators: their signatures, and what they do.
+"""Operators: signatures and implementations.
 
 Models cel-go common/stdlib/standard.go and common/types (Add, Compare and so on).
 """
@@ -28,156 +28,156 @@ from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 
 
-def _wrong() -> EvaluationError:
+def _no_overload() -> EvaluationError:
     return EvaluationError(NO_OVERLOAD)
 
 
-def add(one: Any, other: Any) -> Any:
-    kind, its = type(one), type(other)
+def add(left: Any, right: Any) -> Any:
+    kind, its = type(left), type(right)
     if kind is its:
         if kind is int:
-            return checked(one + other)
+            return checked(left + right)
         if kind in (str, float, bytes):
-            return one + other
+            return left + right
         if kind is UInt:
-            return checked_uint(int(one) + int(other))
+            return checked_uint(int(left) + int(right))
         if kind is Duration:
-            return Duration(one.nanos + other.nanos)
-    if isinstance(one, list) and isinstance(other, list):
-        return plus(one, other)
+            return Duration(left.nanos + right.nanos)
+    if isinstance(left, list) and isinstance(right, list):
+        return plus(left, right)
     if kind is Timestamp and its is Duration:
-        return Timestamp(one.nanos + other.nanos, one.offset)
+        return Timestamp(left.nanos + right.nanos, left.offset)
     if kind is Duration and its is Timestamp:
-        return Timestamp(one.nanos + other.nanos, other.offset)
-    raise _wrong()
+        return Timestamp(left.nanos + right.nanos, right.offset)
+    raise _no_overload()
 
 
-def subtract(one: Any, other: Any) -> Any:
-    kind, its = type(one), type(other)
+def subtract(left: Any, right: Any) -> Any:
+    kind, its = type(left), type(right)
     if kind is its:
         if kind is int:
-            return checked(one - other)
+            return checked(left - right)
         if kind is float:
-            return one - other
+            return left - right
         if kind is UInt:
-            return checked_uint(int(one) - int(other))
+            return checked_uint(int(left) - int(right))
         if kind in (Duration, Timestamp):
-            return Duration(one.nanos - other.nanos)
+            return Duration(left.nanos - right.nanos)
     if kind is Timestamp and its is Duration:
-        return Timestamp(one.nanos - other.nanos, one.offset)
-    raise _wrong()
+        return Timestamp(left.nanos - right.nanos, left.offset)
+    raise _no_overload()
 
 
-def multiply(one: Any, other: Any) -> Any:
-    kind = type(one)
-    if kind is type(other):
+def multiply(left: Any, right: Any) -> Any:
+    kind = type(left)
+    if kind is type(right):
         if kind is int:
-            return checked(one * other)
+            return checked(left * right)
         if kind is float:
-            return one * other
+            return left * right
         if kind is UInt:
-            return checked_uint(int(one) * int(other))
-    raise _wrong()
+            return checked_uint(int(left) * int(right))
+    raise _no_overload()
 
 
-def divide(one: Any, other: Any) -> Any:
-    kind = type(one)
-    if kind is type(other):
+def divide(left: Any, right: Any) -> Any:
+    kind = type(left)
+    if kind is type(right):
         if kind is float:
-            return _divide_doubles(one, other)
+            return _divide_doubles(left, right)
         if kind in (int, UInt):
-            if other == 0:
+            if right == 0:
                 raise EvaluationError("division by zero")
-            quotient = abs(int(one)) // abs(int(other))
+            quotient = abs(int(left)) // abs(int(right))
             if kind is UInt:
                 return UInt(quotient)
-            return checked(quotient if (one < 0) == (other < 0) else -quotient)
-    raise _wrong()
+            return checked(quotient if (left < 0) == (right < 0) else -quotient)
+    raise _no_overload()
 
 
-def _divide_doubles(one: float, other: float) -> float:
-    if other:
-        return one / other
-    if one == 0 or math.isnan(one):
+def _divide_doubles(left: float, right: float) -> float:
+    if right:
+        return left / right
+    if left == 0 or math.isnan(left):
         return math.nan
-    return math.inf if (one > 0) == (math.copysign(1, other) > 0) else -math.inf
+    return math.inf if (left > 0) == (math.copysign(1, right) > 0) else -math.inf
 
 
-def modulo(one: Any, other: Any) -> Any:
-    kind = type(one)
-    if kind is type(other) and kind in (int, UInt):
-        if other == 0:
+def modulo(left: Any, right: Any) -> Any:
+    kind = type(left)
+    if kind is type(right) and kind in (int, UInt):
+        if right == 0:
             raise EvaluationError("modulus by zero")
-        if one == INT_MIN and other == -1:
+        if left == INT_MIN and right == -1:
             raise EvaluationError("integer overflow")
-        rest = abs(int(one)) % abs(int(other))
-        return UInt(rest) if kind is UInt else (-rest if one < 0 else rest)
-    raise _wrong()
+        rest = abs(int(left)) % abs(int(right))
+        return UInt(rest) if kind is UInt else (-rest if left < 0 else rest)
+    raise _no_overload()
 
 
-def negate(one: Any) -> Any:
-    if type(one) is int:
-        if one == INT_MIN:
+def negate(value: Any) -> Any:
+    if type(value) is int:
+        if value == INT_MIN:
             raise EvaluationError("integer overflow")
-        return -one
-    if type(one) is float:
-        return -one
-    raise _wrong()
+        return -value
+    if type(value) is float:
+        return -value
+    raise _no_overload()
 
 
-def compare(one: Any, other: Any) -> int:
-    """-1, 0, 1, or 2 when there is no order (NaN)."""
-    kind, its = type(one), type(other)
+def compare(left: Any, right: Any) -> int:
+    """Returns -1, 0 or 1; 2 when unordered (NaN)."""
+    kind, its = type(left), type(right)
     if kind in (int, float, UInt) and its in (int, float, UInt):
         if kind is not its:
-            one, other = amounts(one, other)
-        if one != one or other != other:
+            left, right = amounts(left, right)
+        if left != left or right != right:
             return 2
-        return int(one > other) - int(one < other)
+        return int(left > right) - int(left < right)
     if kind is its:
         if kind in (str, bytes, bool):
-            return int(one > other) - int(one < other)
+            return int(left > right) - int(left < right)
         if kind in (Duration, Timestamp):
-            return int(one.nanos > other.nanos) - int(one.nanos < other.nanos)
-    raise _wrong()
+            return int(left.nanos > right.nanos) - int(left.nanos < right.nanos)
+    raise _no_overload()
 
 
-def less(one: Any, other: Any) -> bool:
-    return compare(one, other) == -1
+def less(left: Any, right: Any) -> bool:
+    return compare(left, right) == -1
 
 
-def less_equal(one: Any, other: Any) -> bool:
-    return compare(one, other) in (-1, 0)
+def less_equal(left: Any, right: Any) -> bool:
+    return compare(left, right) in (-1, 0)
 
 
-def greater(one: Any, other: Any) -> bool:
-    return compare(one, other) == 1
+def greater(left: Any, right: Any) -> bool:
+    return compare(left, right) == 1
 
 
-def greater_equal(one: Any, other: Any) -> bool:
-    return compare(one, other) in (1, 0)
+def greater_equal(left: Any, right: Any) -> bool:
+    return compare(left, right) in (1, 0)
 
 
-def unequal(one: Any, other: Any) -> bool:
-    return not equal(one, other)
+def unequal(left: Any, right: Any) -> bool:
+    return not equal(left, right)
 
 
-def is_in(one: Any, other: Any) -> bool:
-    if isinstance(other, list):
-        return contains(other, one)
-    if isinstance(other, dict):
-        return _key(one) in other
-    raise _wrong()
+def is_in(left: Any, right: Any) -> bool:
+    if isinstance(right, list):
+        return contains(right, left)
+    if isinstance(right, dict):
+        return _key(left) in right
+    raise _no_overload()
 
 
-def invert(one: Any) -> bool:
-    if type(one) is not bool:
-        raise _wrong()
-    return not one
+def invert(value: Any) -> bool:
+    if type(value) is not bool:
+        raise _no_overload()
+    return not value
 
 
 def _key(index: Any) -> Any:
-    """What a map is asked for; a whole double is the key of that amount."""
+    """Converts an index to a map key; a whole double counts as the int of its value."""
     if isinstance(index, (str, int)):
         return index
     if type(index) is float and index.is_integer() and INT_MIN <= index <= INT_MAX:
@@ -187,71 +187,71 @@ def _key(index: Any) -> Any:
     raise EvaluationError("unsupported key type")
 
 
-def index(holder: Any, at: Any) -> Any:
-    """`holder[at]`."""
-    if isinstance(holder, dict):
+def index(container: Any, key: Any) -> Any:
+    """`container[key]`."""
+    if isinstance(container, dict):
         try:
-            return holder[_key(at)]
+            return container[_key(key)]
         except KeyError:
-            raise EvaluationError(f"no such key: {at}") from None
-    if isinstance(holder, list):
-        if type(at) is float and at.is_integer():
-            at = int(at)
-        if isinstance(at, bool) or not isinstance(at, int):
+            raise EvaluationError(f"no such key: {key}") from None
+    if isinstance(container, list):
+        if type(key) is float and key.is_integer():
+            key = int(key)
+        if isinstance(key, bool) or not isinstance(key, int):
             raise EvaluationError("unsupported index type in list")
-        if not 0 <= at < len(holder):
-            raise EvaluationError(f"index out of bounds: {at}")
-        return holder[at]
-    if type(holder) is Optional:
-        return index_optional(holder, at)
-    raise _wrong()
+        if not 0 <= key < len(container):
+            raise EvaluationError(f"index out of bounds: {key}")
+        return container[key]
+    if type(container) is Optional:
+        return index_optional(container, key)
+    raise _no_overload()
 
 
-def index_optional(holder: Any, at: Any) -> Optional:
-    """`holder[?at]`."""
-    if type(holder) is Optional:
-        return index_optional(holder.value, at) if holder.has else holder
-    if isinstance(holder, dict):
+def index_optional(container: Any, at: Any) -> Optional:
+    """`container[?at]`."""
+    if type(container) is Optional:
+        return index_optional(container.value, at) if container.has else container
+    if isinstance(container, dict):
         key = _key(at)
-        return Optional(holder[key]) if key in holder else Optional(None, False)
-    if isinstance(holder, list):
+        return Optional(container[key]) if key in container else Optional(None, False)
+    if isinstance(container, list):
         if isinstance(at, bool) or not isinstance(at, (int, float)):
             raise EvaluationError("unsupported index type in list")
-        inside = 0 <= at < len(holder) and at == int(at)
-        return Optional(holder[int(at)]) if inside else Optional(None, False)
-    raise _wrong()
+        inside = 0 <= at < len(container) and at == int(at)
+        return Optional(container[int(at)]) if inside else Optional(None, False)
+    raise _no_overload()
 
 
-def field(holder: Any, name: str) -> Any:
-    """`holder.name`."""
-    if isinstance(holder, dict):
+def field(container: Any, name: str) -> Any:
+    """`container.name`."""
+    if isinstance(container, dict):
         try:
-            return holder[name]
+            return container[name]
         except KeyError:
             raise EvaluationError(f"no such key: {name}") from None
-    if type(holder) is Optional:
-        return field_optional(holder, name)
-    if isinstance(holder, list):
+    if type(container) is Optional:
+        return field_optional(container, name)
+    if isinstance(container, list):
         raise EvaluationError("unsupported index type in list")
     raise EvaluationError(f"no such key: {name}")
 
 
-def field_optional(holder: Any, name: str) -> Optional:
-    """`holder.?name`."""
-    if type(holder) is Optional:
-        return field_optional(holder.value, name) if holder.has else holder
-    if isinstance(holder, dict):
-        return Optional(holder[name]) if name in holder else Optional(None, False)
+def field_optional(container: Any, name: str) -> Optional:
+    """`container.?name`."""
+    if type(container) is Optional:
+        return field_optional(container.value, name) if container.has else container
+    if isinstance(container, dict):
+        return Optional(container[name]) if name in container else Optional(None, False)
     raise EvaluationError(f"no such key: {name}")
 
 
-def has_field(holder: Any, name: str) -> bool:
-    """`has(holder.name)`."""
-    if isinstance(holder, dict):
-        return name in holder
-    if type(holder) is Optional:
-        return holder.has and has_field(holder.value, name)
-    if isinstance(holder, list):
+def has_field(container: Any, name: str) -> bool:
+    """`has(container.name)`."""
+    if isinstance(container, dict):
+        return name in container
+    if type(container) is Optional:
+        return container.has and has_field(container.value, name)
+    if isinstance(container, list):
         raise EvaluationError("unsupported index type in list")
     return False
 
@@ -259,18 +259,20 @@ def has_field(holder: Any, name: str) -> bool:
 # -- signatures and costs -----------------------------------------------------------------------
 
 
-def _both(one: Any, other: Any, result: Any) -> int:
-    return math.ceil((size(one) + size(other)) * TRAVERSAL) if isinstance(one, (str, bytes)) else 1
+def _both(left: Any, right: Any, result: Any) -> int:
+    return (
+        math.ceil((size(left) + size(right)) * TRAVERSAL) if isinstance(left, (str, bytes)) else 1
+    )
 
 
-def _smaller(one: Any, other: Any, result: Any) -> int:
-    if isinstance(one, (str, bytes, list, dict)):
-        return math.ceil(min(size(one), size(other)) * TRAVERSAL)
+def _smaller(left: Any, right: Any, result: Any) -> int:
+    if isinstance(left, (str, bytes, list, dict)):
+        return math.ceil(min(size(left), size(right)) * TRAVERSAL)
     return 1
 
 
-def _contained(one: Any, other: Any, result: Any) -> int:
-    return size(other) if isinstance(other, list) else 1
+def _contained(left: Any, right: Any, result: Any) -> int:
+    return size(right) if isinstance(right, list) else 1
 
 
 _ARITHMETIC = {
@@ -295,9 +297,9 @@ def _declare() -> None:
         for kind in ("bool", "string", "bytes", "timestamp", "duration"):
             declare(f"{name}({kind}, {kind}) bool", impl, _smaller)
         for kind in ("int", "uint", "double"):
-            for other in ("int", "uint", "double"):
-                since = releases.ALWAYS if kind == other else Release(28)
-                declare(f"{name}({kind}, {other}) bool", impl, None, since)
+            for other_kind in ("int", "uint", "double"):
+                since = releases.ALWAYS if kind == other_kind else Release(28)
+                declare(f"{name}({kind}, {other_kind}) bool", impl, None, since)
     for kind in ("int", "double"):
         declare(f"-_({kind}) {kind}", negate)
     declare("!_(bool) bool", invert)
@@ -318,7 +320,7 @@ def _declare() -> None:
 
 _declare()
 
-# evaluated directly, without looking for an overload
+# called directly, without overload resolution
 DIRECT: dict[str, Any] = {
     **{name: impl for name, (impl, _) in _ARITHMETIC.items()},
     **_ORDER,

@@ -29,7 +29,7 @@ from apiserver_app.cel.values import plain
 from apiserver_app.machinery.releases import Release
 
 PER_CALL_LIMIT = 1_000_000
-# types whose declared name is another than the one that findings show
+# types whose declared name differs from the one in error messages
 _DECLARED = {
     "null": "null_type",
     "timestamp": "google.protobuf.Timestamp",
@@ -38,7 +38,7 @@ _DECLARED = {
 
 
 class Program:
-    """One expression, ready to run. `type` is the type of its value, as upstream writes it."""
+    """A compiled expression. `type` is its value's type, as upstream writes it."""
 
     __slots__ = ("_adapters", "_step", "expression", "output", "type")
 
@@ -56,11 +56,12 @@ class Program:
         self._adapters = adapters
 
     def __call__(self, bindings: Mapping[str, Any]) -> Any:
-        """The value as plain Python. Raises EvaluationError."""
+        """Returns the value as plain Python. Raises EvaluationError."""
         return plain(self.run(bindings)[0])
 
     def run(self, bindings: Mapping[str, Any], budget: int = PER_CALL_LIMIT) -> tuple[Any, int]:
-        """(value, cost); the value is CEL's. Raises EvaluationError, which knows the cost, too."""
+        """Returns (value, cost) with a CEL value. Raises EvaluationError, which has the cost,
+        too."""
         names = dict(bindings)
         for name, adapt in self._adapters.items():
             if name in names:
@@ -87,23 +88,23 @@ def compiled(
     wants: Sequence[str],
     version: Release,
 ) -> Program:
-    """Parse, check, plan. Raises CompileError."""
+    """Parses, checks and plans an expression. Raises CompileError."""
     declared = {name: types.get(name, DYN) for name in variables}
     adapters: dict[str, Callable[[Any], Any]] = {}
-    for name, one in schemas.items():
-        declared[name] = schema.type_of(one)
-        if schema.adapts(one):
-            adapters[name] = functools.partial(schema.adapt, one)
+    for name, variable_schema in schemas.items():
+        declared[name] = schema.type_of(variable_schema)
+        if schema.adapts(variable_schema):
+            adapters[name] = functools.partial(schema.adapt, variable_schema)
     try:
         step, output = _planned(expression, declared, structs, version)
     except RecursionError:
         raise CompileError(expression, [Issue(-1, parser.TOO_DEEP)]) from None
     if wants and str(output) not in wants:
-        words = [_DECLARED.get(word, word) for word in wants]
-        got = _DECLARED.get(str(output), str(output))
-        if len(words) == 1:
-            raise ResultTypeError(f"must evaluate to {words[0]} but got {got}")
-        raise ResultTypeError(f"must evaluate to one of [{' '.join(words)}] but got {got}")
+        expected = [_DECLARED.get(want, want) for want in wants]
+        actual = _DECLARED.get(str(output), str(output))
+        if len(expected) == 1:
+            raise ResultTypeError(f"must evaluate to {expected[0]} but got {actual}")
+        raise ResultTypeError(f"must evaluate to one of [{' '.join(expected)}] but got {actual}")
     return Program(expression, step, output, adapters)
 
 
@@ -114,17 +115,20 @@ def estimated(
     version: Release,
     size_at: Callable[[tuple[str, ...]], int | None],
 ) -> int:
-    """What an expression that compiles costs at worst; `size_at` says how much there can be at a
-    place below a variable."""
-    from apiserver_app.cel.cost.estimate import Coster  # needed by those who write rules only
+    """Returns the maximal cost of a compilable expression; `size_at` returns the maximal size at a
+    path below a variable."""
+    from apiserver_app.cel.cost.estimate import Coster  # only needed to validate rules
 
-    declared = {**types, **{name: schema.type_of(one) for name, one in schemas.items()}}
+    declared = {
+        **types,
+        **{name: schema.type_of(variable_schema) for name, variable_schema in schemas.items()},
+    }
     tree, checker = _checked(expression, declared, {}, version)
     return tree.accept(Coster(checker.types, size_at)).most
 
 
 def names_in(expression: str) -> set[str]:
-    """The variables that an expression which compiles names."""
+    """Returns the variables that a compilable expression uses."""
     return {node.name for node in walk(parser.parse(expression)) if isinstance(node, Ident)}
 
 
@@ -137,7 +141,7 @@ def _planned(
         raise CompileError(expression, issues)
     try:
         step = tree.accept(Planner(declared))
-    except EvaluationError as error:  # of a conversion whose argument is written out
+    except EvaluationError as error:  # of a conversion of a literal
         raise InstantiationError(str(error)) from error
     return step, checker.types[id(tree)]
 

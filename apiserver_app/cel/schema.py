@@ -1,6 +1,7 @@
-"""OpenAPI schemas as types, and values taken by them: times, durations, bytes, doubles, sets, maps.
+"""Converts OpenAPI schemas to types, and values by their schemas: times, durations, bytes, doubles,
+sets, maps.
 
-A part of a schema that changes nothing is found once, and its values pass as they are.
+Schemas that need no conversion are detected once; their values are used unchanged.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/cel/common/{schemas,values,maplist}.go.
 """
@@ -33,17 +34,17 @@ _META: Schema = {
 
 
 def escaped(name: str) -> str:
-    """A property's name in expressions; empty when it cannot be had there."""
+    """Returns a property's name in expressions; empty when it cannot be expressed."""
     if name in KEYWORDS:
         return f"__{name}__"
     out = name
-    for char, word in _ESCAPES:
-        out = out.replace(char, word)
+    for char, replacement in _ESCAPES:
+        out = out.replace(char, replacement)
     return out if _PROPERTY.fullmatch(out) else ""
 
 
 def type_of(schema: Schema) -> Type:
-    """The type of values of a structural schema."""
+    """Returns the type of a structural schema's values."""
     if schema.get("x-kubernetes-int-or-string"):
         return DYN
     kind = schema.get("type")
@@ -62,7 +63,7 @@ def _is_embedded(schema: Schema) -> bool:
 
 
 def is_shown(schema: Schema) -> bool:
-    """Whether expressions see it: not where nothing is known of its parts."""
+    """Reports whether expressions see it: not when its parts are unknown."""
     if schema.get("x-kubernetes-int-or-string"):
         return True
     kind, extra = schema.get("type"), schema.get("additionalProperties")
@@ -81,9 +82,9 @@ def _object_type(schema: Schema) -> Type:
         return types.map_of(types.STRING, type_of(extra))
     if properties:
         fields = {
-            name: type_of(one)
-            for key, one in properties.items()
-            if (name := escaped(key)) and is_shown(one)
+            name: type_of(property_schema)
+            for key, property_schema in properties.items()
+            if (name := escaped(key)) and is_shown(property_schema)
         }
         return Type("object", (), fields)
     return Type("object", (), {})
@@ -98,7 +99,7 @@ def _properties(schema: Schema) -> Mapping[str, Any]:
 
 
 def adapts(schema: Schema) -> bool:
-    """Whether values of the schema are taken otherwise than as plain JSON."""
+    """Reports whether values of the schema need conversion from plain JSON."""
     if schema.get("x-kubernetes-int-or-string"):
         return False
     kind = schema.get("type")
@@ -113,13 +114,13 @@ def adapts(schema: Schema) -> bool:
     if isinstance(extra, Mapping) and adapts(extra):
         return True
     return any(
-        escaped(key) != key or one.get("nullable") or adapts(one)
-        for key, one in (schema.get("properties") or {}).items()
+        escaped(key) != key or property_schema.get("nullable") or adapts(property_schema)
+        for key, property_schema in (schema.get("properties") or {}).items()
     )
 
 
 def adapt(schema: Schema, value: Any) -> Any:
-    """A value as its schema takes it. Raises EvaluationError."""
+    """Converts a value by its schema. Raises EvaluationError."""
     if value is None or not adapts(schema):
         return value
     kind = schema.get("type")
@@ -135,10 +136,10 @@ def adapt(schema: Schema, value: Any) -> Any:
         rest: Schema = extra if isinstance(extra, Mapping) else {}
         return {
             (escaped(key) or key) if key in properties else key: adapt(
-                properties.get(key, rest), one
+                properties.get(key, rest), item
             )
-            for key, one in value.items()
-            if one is not None or key not in properties  # a field that is null is not there
+            for key, item in value.items()
+            if item is not None or key not in properties  # a null field is absent
         }
     return value
 
@@ -157,10 +158,10 @@ def _text(form: str, value: str) -> Any:
 def _items(schema: Schema, value: list[Any]) -> list[Any]:
     items = schema.get("items") or {}
     adapted = [adapt(items, item) for item in value]
-    sort = schema.get("x-kubernetes-list-type")
-    if sort == "set":
+    list_type = schema.get("x-kubernetes-list-type")
+    if list_type == "set":
         return SetList(adapted)
-    if sort == "map":
+    if list_type == "map":
         out = MapList(adapted)
         out.keys = tuple(escaped(key) for key in schema.get("x-kubernetes-list-map-keys") or ())
         return out

@@ -1,7 +1,7 @@
-"""The types of expressions, and signatures written as text: `list(A).indexOf(A) int`.
+"""The types of expressions, and their text form: `list(A).indexOf(A) int`.
 
-Models cel-go common/types/types.go and checker/types.go (assignability), simplified: whatever is
-not known is dyn, and dyn fits everything.
+Models cel-go common/types/types.go and checker/types.go (assignability), simplified: unknown
+types are dyn, and dyn is assignable to everything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type by name. `fields` are those of an object type; None when any field may be."""
+    """A named type. `fields` are those of an object type; None when it may have any field."""
 
     name: str
     params: tuple[Type, ...] = ()
@@ -77,7 +77,7 @@ def optional_of(value: Type) -> Type:
 
 
 def optional_item(one: Type) -> Type:
-    """What is in an optional."""
+    """Returns the type inside an optional."""
     return one.params[0] if one.name == "optional_type" and one.params else DYN
 
 
@@ -87,7 +87,7 @@ def is_variable(one: Type) -> bool:
 
 @functools.cache
 def parse(text: str) -> Type:
-    """`list(map(string, A))` and the like; one capital letter is a type that may be any."""
+    """Parses `list(map(string, A))` and the like; a single capital letter is a type variable."""
     name, paren, inner = text.strip().partition("(")
     base = _BY_WORD.get(name, Type(name))
     if not paren:
@@ -96,7 +96,7 @@ def parse(text: str) -> Type:
 
 
 def split(text: str) -> list[str]:
-    """At the commas outside of parentheses."""
+    """Splits at the commas outside of parentheses."""
     parts: list[str] = []
     depth = start = 0
     for index, char in enumerate(text):
@@ -110,7 +110,7 @@ def split(text: str) -> list[str]:
 
 
 def assignable(wanted: Type, given: Type, known: dict[str, Type]) -> bool:
-    """Whether a value of one type can stand where another is wanted; learns type variables."""
+    """Reports whether a value of one type can be used as another; binds type variables."""
     if is_variable(wanted):
         bound = known.get(wanted.name)
         if bound is None or bound.name == "dyn" or _has_dyn(bound):
@@ -129,7 +129,7 @@ def assignable(wanted: Type, given: Type, known: dict[str, Type]) -> bool:
     return all(map(lambda one, its: assignable(one, its, known), wanted.params, given.params))
 
 
-# times, objects and what libraries add may be null; these, and types, may not
+# times, objects and library types may be null; these types, and types themselves, may not
 _NEVER_NULL = frozenset(("bool", "int", "uint", "double", "string", "bytes", "list", "map", "type"))
 
 
@@ -138,7 +138,7 @@ def _has_dyn(one: Type) -> bool:
 
 
 def filled(one: Type, known: Mapping[str, Type]) -> Type:
-    """A result type with its variables replaced; unknown ones are dyn."""
+    """Returns a result type with its variables replaced; unbound ones are dyn."""
     if is_variable(one):
         return known.get(one.name, DYN)
     if not one.params:
@@ -147,7 +147,7 @@ def filled(one: Type, known: Mapping[str, Type]) -> Type:
 
 
 def joined(one: Type, other: Type) -> Type:
-    """The type of what may be either."""
+    """Returns the common type of two types."""
     if one == other or other.name in ("*error*",):
         return one
     if one.name == other.name and len(one.params) == len(other.params) and one.params:
@@ -156,12 +156,12 @@ def joined(one: Type, other: Type) -> Type:
 
 
 def general(one: Type, other: Type) -> Type:
-    """The more general of two types where one may stand for the other; else anything."""
+    """Returns the more general of two types when one is assignable to the other, else dyn."""
     if not assignable(one, other, {}):
         return DYN
     if one.name == "dyn" or other.name == "dyn":
         return DYN
-    if one.name != other.name:  # null, and what may be null
+    if one.name != other.name:  # null and a nullable type
         return other
     if len(one.params) != len(other.params):
         return one
@@ -169,7 +169,7 @@ def general(one: Type, other: Type) -> Type:
 
 
 def _filled_up(one: Type, other: Type) -> Type:
-    """Of parameters: what an empty list holds is what the others hold."""
+    """Unifies type parameters: an empty list takes the item type of the other."""
     if one.name == "dyn":
         return other
     return one if other.name == "dyn" else general(one, other)

@@ -1,5 +1,5 @@
-"""What is wrong with the literals of an expression whose types are right: durations, times and
-patterns that can never be read, lists and maps of mixed types, calls of `format` that do not fit.
+"""Validates literals of well-typed expressions: durations, times and patterns that do not parse,
+lists and maps of mixed types, and wrong `format` calls.
 
 Models cel-go cel/validator.go and ext/formatting.go.
 """
@@ -20,7 +20,7 @@ _VALIDATED = Release(29)
 
 
 def literal_issues(tree: Node, kinds: Mapping[int, Type], version: Release) -> list[Issue]:
-    """`kinds` has the type of each node by identity."""
+    """Returns the issues. `kinds` has the type of each node by id."""
     found = list(_mixed(tree, kinds, exempt=False))
     if version < _VALIDATED:
         return found
@@ -61,7 +61,7 @@ def _misfits(node: Call, kinds: Mapping[int, Type]) -> Iterator[Issue]:
 
 
 def _mixed(node: Node, kinds: Mapping[int, Type], *, exempt: bool) -> Iterator[Issue]:
-    """Below a call of `format` types may be mixed."""
+    """Finds literals of mixed types, which arguments of `format` may have."""
     if isinstance(node, ListNode) and not exempt:
         wrong = list(_differing(node.items, kinds))
         yield from wrong[:1]
@@ -75,7 +75,7 @@ def _mixed(node: Node, kinds: Mapping[int, Type], *, exempt: bool) -> Iterator[I
 
 def _differing(items: list[tuple[Node, bool]], kinds: Mapping[int, Type]) -> Iterator[Issue]:
     first: Type | None = None
-    unknown = any(optional for _, optional in items)  # what an empty optional would hold
+    unknown = any(optional for _, optional in items)  # the type an empty optional would hold
     for node, optional in items:
         kind = kinds[id(node)]
         if optional:
@@ -87,7 +87,7 @@ def _differing(items: list[tuple[Node, bool]], kinds: Mapping[int, Type]) -> Ite
 
 
 def _equivalent(one: Type, other: Type, *, inner: bool) -> bool:
-    """Within, what is not known stands for what an empty list or map will be."""
+    """Compares types; inside containers an unknown type equals any, for empty lists and maps."""
     if inner and "dyn" in (one.name, other.name):
         return True
     if one.name != other.name or len(one.params) != len(other.params):

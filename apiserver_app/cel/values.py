@@ -1,7 +1,7 @@
 """The values of expressions.
 
 Plain JSON values stand for themselves: dict, list, str, bool, None, float, int (whole numbers are
-CEL's int). What JSON does not know has a class here. Nothing is copied or converted on the way in.
+CEL's int). Types that JSON lacks have a class here. Nothing is copied or converted on the way in.
 
 Models cel-go common/types.
 """
@@ -30,11 +30,11 @@ _RFC3339 = re.compile(
 
 
 class UInt(int):
-    """A whole number that is CEL's uint."""
+    """A CEL uint."""
 
 
 class Duration:
-    """Nanoseconds."""
+    """A duration in nanoseconds."""
 
     __slots__ = ("nanos",)
 
@@ -56,8 +56,8 @@ class Duration:
 
 
 class Timestamp:
-    """Nanoseconds since 1970, in UTC; `offset` is that of the zone it was written in, in seconds,
-    and only shown."""
+    """Nanoseconds since 1970, in UTC; `offset` is its original zone's in seconds, used only for
+    printing."""
 
     __slots__ = ("nanos", "offset")
 
@@ -107,7 +107,7 @@ class TypeValue:
 
 
 class Optional:
-    """A value that may be missing; `NONE` is the missing one."""
+    """An optional value; `NONE` is the missing one."""
 
     __slots__ = ("has", "value")
 
@@ -136,7 +136,7 @@ class Message(dict[str, Any]):
 
 
 class Lazy(dict[str, Any]):
-    """A map whose values are found when they are asked for, once: `variables`."""
+    """A map whose values are computed at their first use: `variables`."""
 
     def __init__(self, names: frozenset[str], resolve: Callable[[str], Any]) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class Lazy(dict[str, Any]):
 
 
 class SetList(list[Any]):
-    """x-kubernetes-list-type: set. Equal in any order; `+` keeps what is there."""
+    """x-kubernetes-list-type: set. Equal in any order; `+` keeps existing items."""
 
 
 class MapList(list[Any]):
@@ -174,7 +174,8 @@ _NUMBERS = (int, float)
 
 
 def equal(one: Any, other: Any) -> bool:
-    """CEL's `==`: numbers by amount whatever their type, other types never equal each other."""
+    """CEL's `==`: numbers compare by value whatever their type, other types are never equal to each
+    other."""
     kind = type(one)
     if kind is type(other) and kind in _PLAIN:
         return bool(one == other)
@@ -197,7 +198,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def amounts(one: float, other: float) -> tuple[float, float]:
-    """Two numbers for comparing: a whole one is rounded when the other is a double."""
+    """Converts two numbers for comparison: an int becomes a double when the other is one."""
     if isinstance(one, float) != isinstance(other, float):
         return float(one), float(other)
     return one, other
@@ -221,7 +222,7 @@ def contains(items: list[Any], item: Any) -> bool:
 
 
 def plus(one: list[Any], other: list[Any]) -> list[Any]:
-    """`+` of lists; sets and maps of the API merge."""
+    """Concatenates lists; sets and maps of the API are merged."""
     if isinstance(one, SetList):
         joined: list[Any] = SetList(one)
         joined += [item for item in other if not contains(one, item)]
@@ -245,7 +246,7 @@ def _merged(one: MapList, other: list[Any]) -> MapList:
 
 
 def checked(number: int) -> int:
-    """An int's result; beyond 64 bits there is none."""
+    """Returns an int result; raises on overflow of 64 bits."""
     if INT_MIN <= number <= INT_MAX:
         return number
     raise EvaluationError("integer overflow")
@@ -258,7 +259,7 @@ def checked_uint(number: int) -> UInt:
 
 
 def timestamp(text: str) -> Timestamp:
-    """RFC 3339. Raises EvaluationError."""
+    """Parses RFC 3339. Raises EvaluationError."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise EvaluationError("invalid timestamp")
@@ -283,7 +284,7 @@ def timestamp(text: str) -> Timestamp:
 
 
 def duration(text: str) -> Duration:
-    """Go's durations: `1h30m`, `-2.5s`. Raises EvaluationError."""
+    """Parses Go durations: `1h30m`, `-2.5s`. Raises EvaluationError."""
     try:
         return Duration(goduration.parse(text))
     except goduration.DurationError:
@@ -291,7 +292,7 @@ def duration(text: str) -> Duration:
 
 
 def double_text(value: float) -> str:
-    """A double as Go's %g in its shortest form prints it."""
+    """Formats a double as Go's shortest %g."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -314,8 +315,8 @@ _KEYS = {int: "types.Int", bool: "types.Bool", UInt: "types.Uint"}
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: texts for times, base64 for bytes, None for a missing optional.
-    Raises EvaluationError for what JSON has not."""
+    """Converts a value to JSON: strings for times, base64 for bytes, None for a missing optional.
+    Raises EvaluationError for values without a JSON form."""
     kind = type(value)
     if kind is bytes:
         return base64.b64encode(value).decode()
