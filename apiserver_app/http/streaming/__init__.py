@@ -1,1 +1,1 @@
-"""Connections that stay open: exec, attach, portforward and logs, over WebSocket or SPDY."""
+"""Long-running connections: exec, attach, portforward and logs, over WebSocket or SPDY."""

@@ -1,7 +1,7 @@
-"""Channels over a WebSocket: each message begins with the number of the channel it belongs to.
+"""Channels over a WebSocket: each message starts with the number of its channel.
 
-Pure. Binary protocols have the number as a byte; the base64 ones are text, a digit and base64. From
-v5 on the client may close a channel: the byte 255, then the channel's number.
+Pure. Binary protocols send the number as a byte; the base64 ones send text, a digit and base64.
+From v5 on the client may close a channel: the byte 255, then the channel's number.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/httpstream/wsstream/conn.go and
 staging/src/k8s.io/apimachinery/pkg/util/remotecommand/constants.go.
@@ -18,7 +18,7 @@ CLOSE = 255
 
 
 class Message(NamedTuple):
-    """One message of a client: data for a channel, or the channel's end."""
+    """A client's message: data for a channel, or its end."""
 
     channel: int
     data: bytes
@@ -30,7 +30,7 @@ def is_base64(protocol: str) -> bool:
 
 
 def decode(protocol: str, message: bytes | str) -> Message | None:
-    """What a client's message says; None for one that says nothing, which is passed over."""
+    """Decodes a client's message; None for one to ignore."""
     raw = message.encode() if isinstance(message, str) else message
     if not raw:
         return None
@@ -46,7 +46,7 @@ def decode(protocol: str, message: bytes | str) -> Message | None:
 
 
 def encode(protocol: str, channel: int, data: bytes) -> bytes | str:
-    """A message for the client."""
+    """Encodes a message to the client."""
     if is_base64(protocol):
         return chr(ord("0") + channel) + base64.b64encode(data).decode()
     return bytes((channel,)) + data

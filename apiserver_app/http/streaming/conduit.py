@@ -1,8 +1,8 @@
-"""Both directions of one client that stays: what it sends, what it is sent, and when it is gone.
+"""Both directions of a long-running client connection, and its end.
 
-`send` waits while the client has too much left to read, so whoever produces is slowed down to its
-pace; what the client sent counts as used up once it was received here, and only then may more come.
-So both directions are bounded. In a frozen cluster nothing moves: inputs wait at the host.
+`send` waits while the client has too much left to read, which slows the producer down; the client's
+data is acknowledged once it is received here, and only then may it send more. So both directions
+are bounded. In a frozen cluster nothing moves: inputs wait at the host.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from collections.abc import Callable
 from apiserver_app.http.exchange import Reply
 from apiserver_app.machinery import kernel as kernels
 
-WINDOW_BYTES = 512 << 10  # what may be on its way to the client
-PIECE_BYTES = 32 << 10  # what is sent at once, as upstream's copying does
+WINDOW_BYTES = 512 << 10  # the maximum in flight to the client
+PIECE_BYTES = 32 << 10  # the size of one write, as in upstream's copying
 
 Data = bytes | str
 
 
 class Gone(Exception):
-    """The client is not there any more."""
+    """The client has disconnected."""
 
 
 class Conduit:
-    """One client of a stream. `gone` once it went away or was sent away."""
+    """One client of a stream. `gone` is set once it disconnected or was closed."""
 
     def __init__(self, kernel: kernels.Kernel, reply: Reply) -> None:
         self._reply = reply
         self._kernel = kernel
-        self._used = kernel.now  # when something crossed in either direction
-        self._timer = 0  # looks whether it was long ago; 0: none
+        self._used = kernel.now  # the last traffic in either direction
+        self._timer = 0  # the idle timer; 0: none
         self._arrived: kernels.Mailbox[Data] = kernels.Mailbox(kernel)
         self._room = kernels.Signal(kernel)
         self._unread = 0
@@ -39,7 +39,7 @@ class Conduit:
         reply.listen(cancel=lambda _: self._left(), data=self._came, took=self._client_took)
 
     def expire(self, seconds: float, on_idle: Callable[[], None]) -> None:
-        """Tell once nothing has crossed for so long, unless it is over before."""
+        """Calls `on_idle` after so long without traffic."""
         idle = int(seconds * kernels.SECOND)
 
         def look(_: object) -> None:
@@ -57,7 +57,7 @@ class Conduit:
         arm()
 
     async def send(self, data: Data) -> None:
-        """To the client, when it has room. Raises Gone."""
+        """Sends to the client, once it has room. Raises Gone."""
         while self._unread >= WINDOW_BYTES and not self.gone:
             self._room.clear()
             await self._room.wait()
@@ -69,7 +69,7 @@ class Conduit:
         self._reply.body(data, True)
 
     async def receive(self) -> Data | None:
-        """What the client sent next; None once it is gone and all of it was received."""
+        """Returns the client's next data; None once it disconnected and all was received."""
         data = await self._arrived.get()
         if data is None:
             return None
@@ -79,17 +79,17 @@ class Conduit:
         return data
 
     def rest(self) -> list[Data]:
-        """What a client that is gone had sent before, and nobody received."""
+        """Returns the unreceived data of a disconnected client."""
         return self._arrived.drain()
 
     def finish(self) -> None:
-        """The end of an ordinary answer."""
+        """Ends an ordinary answer."""
         if not self.gone:
             self._end()
             self._reply.body(b"", False)
 
     def close(self, code: int = 1000, reason: str = "") -> None:
-        """The end of a switched connection."""
+        """Ends a switched connection."""
         if not self.gone:
             self._end()
             self._reply.close(code, reason)
@@ -118,7 +118,7 @@ class Conduit:
 
 
 def pieces(data: bytes) -> list[bytes]:
-    """Data cut into what is sent at once."""
+    """Splits data into writes."""
     if len(data) <= PIECE_BYTES:
         return [data]
     return [data[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES)]

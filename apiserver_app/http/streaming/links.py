@@ -1,4 +1,4 @@
-"""One forwarded connection to a port of a pod, whatever carries it to the client.
+"""One forwarded connection to a pod's port, independent of the client's protocol.
 
 Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/portforward/httpstream.go
 (portForward).
@@ -16,15 +16,15 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.net.nodeapi import Connection, NodeError
 
 PAIRS_MAX = 256  # connections at once
-LINGER_SECONDS = 1  # for what the pod still says to a client that has said all
-EARLY_BYTES_MAX = 1 << 20  # of data for a connection that is not there yet
+LINGER_SECONDS = 1  # for the pod's last data after the client has finished
+EARLY_BYTES_MAX = 1 << 20  # of data for a connection that is still being dialled
 
 Send = Callable[[bytes], Awaitable[None]]
 Done = Callable[[], Awaitable[None]]
 
 
 class Link:
-    """One connection to a port: what the client sends, and a task that reads what comes back."""
+    """One connection to a port: the client's data, and a task that reads the pod's."""
 
     def __init__(self, kernel: kernels.Kernel, forward: Forward, port: int) -> None:
         self.port = port
@@ -35,11 +35,11 @@ class Link:
         self._early_bytes = 0
         self._done: Done | None = None
         self._task: kernels.Task | None = None
-        self._finished = False  # the client will not write any more
+        self._finished = False  # the client has finished writing
         self._over = False
 
     def begin(self, send: Send, fail: Send, done: Done) -> None:
-        """Dial and carry; `send` what comes, `fail` with the words, at last `done`."""
+        """Dials and forwards: calls `send` with data, `fail` with an error, and finally `done`."""
         self._done = done
         name = f"portforward/{self.port}"
         self._task = self._kernel.spawn(name, self._carry(send, fail))
@@ -56,25 +56,25 @@ class Link:
             self.close()
 
     def finish(self) -> None:
-        """The client has said all; what the pod still answers may come for a moment."""
+        """Ends the client's writing; the pod's last data may follow for a moment."""
         if not self._finished:
             self._finished = True
             due = self._kernel.now + LINGER_SECONDS * kernels.SECOND
             self._kernel.call_at(due, lambda _: self.close(), None)
 
     def close(self) -> None:
-        """End it now, from the client's side."""
+        """Ends it at once, from the client's side."""
         if self._end() and self._task is not None and self._done is not None:
             self._kernel.cancel(self._task)
             self._kernel.spawn(f"portforward/{self.port}", self._say(self._done))
 
     def kill(self) -> None:
-        """End it without a word: there is nobody to hear it."""
+        """Ends it silently: the client has disconnected."""
         if self._end() and self._task is not None:
             self._kernel.cancel(self._task)
 
     def _end(self) -> bool:
-        """Whether it was not over yet."""
+        """Marks it as ended; returns False if it already was."""
         was_over, self._over, self._finished = self._over, True, True
         if self._connection is not None:
             self._connection.close()

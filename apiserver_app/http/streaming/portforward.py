@@ -1,8 +1,8 @@
-"""portforward: connections to ports of a pod, over SPDY streams or over channels of a WebSocket.
+"""portforward: connections to a pod's ports, over SPDY streams or WebSocket channels.
 
 With SPDY, plain or tunnelled, each connection is a pair of streams (error and data) that name their
 port and share a request id. The old WebSocket protocols have a pair of channels for each port of
-the request, 2i for data and 2i+1 for errors, and say the port first.
+the request, 2i for data and 2i+1 for errors, and send the port first.
 
 Models kubernetes
 staging/src/k8s.io/kubelet/pkg/cri/streaming/portforward/{httpstream,websocket}.go.
@@ -23,7 +23,7 @@ from apiserver_app.machinery.meta import Object
 
 
 async def serve(kernel: kernels.Kernel, forward: Forward, conduit: Conduit) -> Object:
-    """Carry connections until the client leaves; what there is to tell of them."""
+    """Forwards connections until the client leaves; returns the trace's detail."""
     links: list[Link] = []
     try:
         if forward.upgrade.carrier == upgrades.WEBSOCKET:

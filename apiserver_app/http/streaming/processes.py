@@ -1,4 +1,4 @@
-"""A process's streams as a client has them: the protocol, and terminal sizes.
+"""A process's streams as its client sees them: the protocol, and terminal sizes.
 
 Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand.
 """
@@ -11,38 +11,38 @@ from typing import Protocol
 
 from apiserver_app.machinery.net.nodeapi import Process
 
-RESIZES_BYTES_MAX = 4096  # of sizes that are not complete yet
+RESIZES_BYTES_MAX = 4096  # of incomplete sizes
 
 
 class Wire(Protocol):
     """The client's side of a process."""
 
     async def out(self, stream: str, data: bytes) -> None:
-        """Output; nothing to a stream that was not asked for."""
+        """Sends output; dropped when the stream was not requested."""
         ...
 
     async def status(self, body: bytes) -> None:
-        """How it ended, and nothing after it."""
+        """Sends how the process ended; nothing may follow."""
         ...
 
     async def listen(self, process: Process) -> None:
-        """Pass on what the client sends until it sends no more. Raises Gone."""
+        """Passes the client's data to the process until its end. Raises Gone."""
         ...
 
     def rest(self, process: Process) -> None:
-        """Pass on what a client that is gone had sent before."""
+        """Passes on the unreceived data of a disconnected client."""
         ...
 
 
 class Sizes:
-    """Reads terminal sizes from a stream of JSON objects, however it was cut."""
+    """Reads terminal sizes from a stream of JSON objects that may be split anywhere."""
 
     def __init__(self) -> None:
         self._text = ""
         self._decoder = json.JSONDecoder()
 
     def feed(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Every size that is whole now. What is no size ends the stream of them."""
+        """Yields the complete sizes. Anything else ends the stream of sizes."""
         self._text += data.decode("utf-8", "replace")
         while self._text:
             try:

@@ -1,7 +1,7 @@
-"""exec and attach: a process's streams over a WebSocket's channels, or over streams of SPDY.
+"""exec and attach: a process's streams over WebSocket channels or SPDY streams.
 
-Both say how it ended on the error channel: as a Status from v4 on, as plain text before. What a
-client sends to the process is passed on as it comes, its end too; a client that leaves hangs up.
+Both send the result on the error channel: a Status from v4 on, plain text before. The client's data
+and its end are passed to the process; a client that disconnects hangs up.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/proxy/{websocket,streamtranslator}.go and
 staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand.
@@ -26,7 +26,7 @@ _SILENT = ("v1", "v2", "v3", "channel", "base64")  # protocols before v4: no Sta
 
 
 async def serve(kernel: kernels.Kernel, session: Session, conduit: Conduit) -> Object:
-    """Carry one process to its end; what there is to tell of it."""
+    """Runs one process to its end; returns the trace's detail."""
     if session.upgrade.carrier == upgrades.SPDY:
         wire: Wire = await spdy.accept(session, conduit)
     else:
@@ -85,7 +85,7 @@ class _Channels:
         if number is None:
             if data:
                 return
-            number = channels.ERROR  # the empty message that says: it is open
+            number = channels.ERROR  # the empty message that reports it open
         await self._conduit.send(channels.encode(self._protocol, number, data))
 
     async def status(self, body: bytes) -> None:
@@ -131,7 +131,7 @@ def _exited(session: Session, code: int) -> bytes:
 
 
 def _failed(session: Session, text: str) -> bytes:
-    """What could not be started. The translation repeats what its kubelet said."""
+    """Returns the error of a process that could not be started, repeating the kubelet's message."""
     early = not text.startswith(("error executing command", "error attaching to"))
     if session.upgrade.translated:
         text = f"unable to upgrade connection: {text}" if early else errors.internal(text).message

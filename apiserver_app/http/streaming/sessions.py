@@ -1,8 +1,8 @@
-"""Carries an answer that goes on, from its first byte to its last: a log, a process, ports, or what
-somebody else says.
+"""Carries a long-running answer from start to end: a log, a process, ports, or another server's
+answer.
 
-The request is decided by then. Its task lives on in the inside lane, so that a stream takes turns
-with the cluster's own work, and tells of the whole stream once, when it ends.
+The request is already decided. Its task continues in the inside lane, so that a stream takes turns
+with the cluster's own work, and records the stream in the trace when it ends.
 
 Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/server.go (StreamIdleTimeout) and
 staging/src/k8s.io/apiserver/pkg/util/proxy/websocket.go.
@@ -31,7 +31,7 @@ IDLE = "nothing crossed it for 4h0m0s"
 async def serve(
     cluster: ClusterContext, outcome: Outcome, reply: Reply, headers: list[tuple[str, str]]
 ) -> None:
-    """Begin the answer, carry the stream, and tell how it ended."""
+    """Starts the answer, carries the stream, and records how it ended."""
     stream = outcome.stream
     task = cluster.kernel.current
     assert task is not None
@@ -76,7 +76,7 @@ async def serve(
         if answers:
             conduit.finish()
         else:
-            conduit.close(1011)  # unless it was closed in order before
+            conduit.close(1011)  # unless it was closed properly before
         task.span = span
 
 
@@ -105,7 +105,7 @@ async def _passed(stream: passing.Passing, conduit: Conduit) -> Object:
 
 
 async def _tunnelled(kernel: kernels.Kernel, stream: passing.Tunnel, conduit: Conduit) -> Object:
-    """Both ways at once, until either end is closed."""
+    """Copies both directions until either end closes."""
     connection = stream.connection
 
     async def inward() -> None:
