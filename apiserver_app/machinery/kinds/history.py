@@ -1,9 +1,8 @@
-"""The group versions that only versions before 1.25 served, and all of them together.
+"""The group versions that only versions before 1.25 served, and the table of all group versions.
 
-An old version of a kind is stored as the one that took its place, which the cluster's own
-components use from the start. Where both have the same fields, the old one has its definition;
-the fields of the others are in data/old_definitions.json, and `registry.oldshapes` knows the way
-there and back.
+An old version of a kind is stored as its successor, which the cluster's own components use from
+the start. If both have the same fields, they share a definition; data/old_definitions.json has the
+fields of the others, and `registry.conversion.v1beta1` converts them.
 
 Models kubernetes pkg/master/master.go and pkg/controlplane/instance.go of those versions, their
 pkg/registry/*/rest/storage_*.go, and the deprecation guide of the API.
@@ -116,13 +115,13 @@ _BEFORE = {"extensions": "apps"}  # it was asked first, so that clients went on 
 
 def _every() -> tuple[GroupVersion, ...]:
     """By group as the newer ones are, the older versions of a group behind its newer ones."""
-    order = list(dict.fromkeys(one.group for one in builtin.GROUP_VERSIONS))
-    for one in OLD:
-        if one.group not in order:
-            behind = _BEFORE.get(one.group)
-            order.insert(order.index(behind) if behind else len(order), one.group)
+    order = list(dict.fromkeys(row.group for row in builtin.GROUP_VERSIONS))
+    for row in OLD:
+        if row.group not in order:
+            behind = _BEFORE.get(row.group)
+            order.insert(order.index(behind) if behind else len(order), row.group)
     rows = [*builtin.GROUP_VERSIONS, *OLD]
-    return tuple(sorted(rows, key=lambda one: order.index(one.group)))
+    return tuple(sorted(rows, key=lambda row: order.index(row.group)))
 
 
 EVERY = _every()

@@ -1,4 +1,4 @@
-"""Which resources a version of Kubernetes serves, in discovery order, and how to find one.
+"""The resources that a version of Kubernetes serves, in discovery order, with an index.
 
 Built once per cluster from `builtin` and `history`; `serve` adds and removes custom resources
 behind the built-in ones. Nothing here reads the schemas.
@@ -34,7 +34,7 @@ _SINGULARS = {"endpoints": "endpoints"}
 
 @dataclass(frozen=True, slots=True)
 class SubresourceInfo:
-    """One subresource: the kind of its body and what may be done to it."""
+    """A subresource: the kind of its body, and its verbs."""
 
     name: str  # "status"
     group: str
@@ -70,28 +70,28 @@ class Resources:
             self._by_gvk.setdefault((group, api, kind), body)
 
     def serve(self, name: str, infos: tuple[ResourceInfo, ...]) -> None:
-        """Serve these, the most preferred first, in place of what definition `name` gave before."""
+        """Serves these, the most preferred first, in place of those of definition `name`."""
         for info in self._custom.pop(name, ()):
             self._withdraw(info)
         if infos:
             self._custom[name] = infos
         for info in infos:
             self._index(info)
-        custom = [info for found in self._custom.values() for info in found]
+        custom = [info for served in self._custom.values() for info in served]
         custom.sort(key=_custom_order)
         self.all = (*self.built_in, *self._hidden, *custom)
         self.generation += 1
 
     def _withdraw(self, info: ResourceInfo) -> None:
-        place = (info.group, info.version)
+        group_version = (info.group, info.version)
         if self.by_key.get(info.key) == info:
             del self.by_key[info.key]
         if self._by_storage.get(info.storage) == info:
             del self._by_storage[info.storage]
-        self._by_path.pop((*place, info.plural), None)
-        self._by_gvk.pop((*place, info.kind), None)
-        for sub in self._subresources.pop((*place, info.plural), ()):
-            self._subresource.pop((*place, info.plural, sub.name), None)
+        self._by_path.pop((*group_version, info.plural), None)
+        self._by_gvk.pop((*group_version, info.kind), None)
+        for sub in self._subresources.pop((*group_version, info.plural), ()):
+            self._subresource.pop((*group_version, info.plural, sub.name), None)
 
     def _index(self, info: ResourceInfo) -> None:
         self.by_key.setdefault(info.key, info)
@@ -100,18 +100,18 @@ class Resources:
         self._by_gvk[info.group, info.version, info.kind] = info
         if info.storage:
             self._by_storage.setdefault(info.storage, info)
-        found = tuple(_subresource(info, name) for name in info.subresources)
-        self._subresources[info.group, info.version, info.plural] = found
-        for sub in found:
+        subresources = tuple(_subresource(info, name) for name in info.subresources)
+        self._subresources[info.group, info.version, info.plural] = subresources
+        for sub in subresources:
             self._subresource[info.group, info.version, info.plural, sub.name] = sub
 
     def find(self, group: str, version: str, plural: str) -> ResourceInfo | None:
-        """The resource that `/apis/<group>/<version>/…/<plural>` serves."""
+        """The resource served at `/apis/<group>/<version>/…/<plural>`."""
         return self._by_path.get((group, version, plural))
 
     def by_gvk(self, group: str, version: str, kind: str) -> ResourceInfo | None:
-        """The resource of a kind. Kinds that are a subresource's body only (Scale, Eviction,
-        TokenRequest) are found too, with an empty plural."""
+        """The resource of a kind. Kinds that are only the body of a subresource (Scale, Eviction,
+        TokenRequest) have an empty plural."""
         return self._by_gvk.get((group, version, kind))
 
     def by_storage(self, storage: str) -> ResourceInfo | None:
@@ -126,13 +126,13 @@ class Resources:
         return self._subresource.get((info.group, info.version, info.plural, name))
 
     def subresource_verbs(self, info: ResourceInfo, name: str) -> tuple[str, ...]:
-        """What may be done to a subresource; nothing when there is none of that name."""
-        found = self._subresource.get((info.group, info.version, info.plural, name))
-        return found.verbs if found else ()
+        """The verbs of a subresource; none if it does not exist."""
+        subresource = self._subresource.get((info.group, info.version, info.plural, name))
+        return subresource.verbs if subresource else ()
 
     @property
     def listed(self) -> tuple[ResourceInfo, ...]:
-        """What discovery shows."""
+        """The resources that discovery lists."""
         return tuple(
             info
             for info in self.all
@@ -145,7 +145,7 @@ class Resources:
         return tuple(dict.fromkeys((info.group, info.version) for info in self.listed))
 
     def storage_version_hash(self, info: ResourceInfo) -> str:
-        """What discovery says of the version objects are stored in; empty when never stored."""
+        """The storageVersionHash of discovery; empty if the resource is not stored."""
         if not info.storage:
             return ""
         stored = self._by_storage.get(info.storage, info)
@@ -162,11 +162,11 @@ class Resources:
 
 
 class InstallError(ValueError):
-    """The server cannot be built with this table; upstream's sentence."""
+    """The server cannot start with these resources; the message is upstream's."""
 
 
 def _check_installable(every: tuple[ResourceInfo, ...]) -> None:
-    """No group is installed without a version, which would claim /apis/ for the wrong one.
+    """Refuses a group without a version.
 
     Models staging/src/k8s.io/apiserver/pkg/server/genericapiserver.go (InstallAPIGroups) and
     pkg/controlplane/apiserver/apis.go (InstallAPIs).
@@ -200,7 +200,7 @@ def resources(version: Release, config: RuntimeConfig = ()) -> tuple[ResourceInf
 
 
 def _stored(found: list[ResourceInfo]) -> Iterator[ResourceInfo]:
-    """With what each is stored as: the most preferred version that components use."""
+    """The resources with their storage version: the most preferred one that components use."""
     hubs: dict[str, ResourceInfo] = {}
     for info in sorted(found, key=_is_old):
         if info.storage:
@@ -214,8 +214,8 @@ def _stored(found: list[ResourceInfo]) -> Iterator[ResourceInfo]:
 
 
 def _is_old(info: ResourceInfo) -> bool:
-    place = (info.group, info.version, info.plural)
-    return place in history.GONE and info.key not in history.WITHOUT_SUCCESSOR
+    key = (info.group, info.version, info.plural)
+    return key in history.GONE and info.key not in history.WITHOUT_SUCCESSOR
 
 
 def _parse(served: builtin.GroupVersion, line: str, minor: int) -> ResourceInfo | None:
@@ -263,7 +263,7 @@ def _is_converted(info: ResourceInfo) -> bool:
 
 
 class _Descending:
-    """Orders the other way round."""
+    """Reverses the order of a rank."""
 
     __slots__ = ("rank",)
 

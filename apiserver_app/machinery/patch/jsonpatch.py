@@ -1,7 +1,7 @@
-"""JSON patches and merge patches: found, applied, and refused as upstream refuses them.
+"""JSON patches and merge patches: computed and applied, with upstream's errors.
 
-An input is never changed, except by `apply_in_place`: what comes back shares every part that the
-patch did not touch. Strategic merge patches are in strategic.py.
+Only `apply_in_place` changes its input; the other functions return an object that shares every part
+that the patch did not touch. Strategic merge patches are in strategic.py.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go and
 github.com/evanphx/json-patch v4, which it uses (RFC 6902, RFC 7386).
@@ -27,7 +27,7 @@ _REJECTED = "the server rejected our request due to an error in our request"
 
 
 def diff(before: Any, after: Any) -> list[Operation]:
-    """The operations that make `after` of `before`. Lists are compared place by place."""
+    """The operations that turn `before` into `after`. Lists are compared index by index."""
     if before is after:
         return []
     out: list[Operation] = []
@@ -85,7 +85,7 @@ def escape(name: str) -> str:
 
 
 def apply_in_place(obj: Any, ops: Sequence[Operation]) -> Any:
-    """Apply what `diff` found to an object nobody else has. Operations are trusted."""
+    """Applies the operations of `diff` to an unshared object. Operations are trusted."""
     document = _Document(obj, fresh=True)
     for op in ops:
         _OPERATIONS[op["op"]](document, op)
@@ -93,7 +93,7 @@ def apply_in_place(obj: Any, ops: Sequence[Operation]) -> Any:
 
 
 def apply_json_patch(obj: Object, ops: Any) -> Object:
-    """The object an RFC 6902 patch makes."""
+    """Applies an RFC 6902 patch."""
     made = json_patched(obj, ops)
     if not isinstance(made, dict):
         raise errors.bad_request(
@@ -103,8 +103,8 @@ def apply_json_patch(obj: Object, ops: Any) -> Object:
 
 
 def json_patched(obj: Object, ops: Any) -> Any:
-    """What an RFC 6902 patch makes of an object. Raises 400, 413 or 422 as upstream does; the
-    422's cause says which operation failed and why."""
+    """Applies an RFC 6902 patch. Raises 400, 413 or 422 as upstream does; the cause of the 422
+    names the operation that failed and the reason."""
     if not isinstance(ops, list):
         kind = errors.json_type(ops)
         raise errors.bad_request(
@@ -137,7 +137,7 @@ def json_patched(obj: Object, ops: Any) -> Any:
 
 
 def merge(obj: Object, patch: Any) -> Object:
-    """The object an RFC 7386 merge patch makes. Raises a 400 for what is no merge patch."""
+    """Applies an RFC 7386 merge patch. Raises a 400 if the patch is invalid."""
     if isinstance(patch, list):
         raise errors.bad_request("json: cannot unmarshal array into Go value of type map")
     if not isinstance(patch, dict):
@@ -172,7 +172,7 @@ def _merge_maps(obj: Object, patch: Object) -> Object:
 
 
 def _pruned(value: Any) -> Any:
-    """A value without the nulls in its maps, also in those inside lists."""
+    """A copy of a value without the nulls in its maps, also inside lists."""
     if isinstance(value, dict):
         return {name: _pruned(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -185,7 +185,7 @@ class PatchError(ValueError):
 
 
 class _Document:
-    """A document under change: a container is copied before it is first changed."""
+    """A document that copies each container before its first change."""
 
     __slots__ = ("_fresh", "_owned", "copied", "root")
 
@@ -196,7 +196,7 @@ class _Document:
         self._owned: dict[int, Any] = {}  # by id; holding them keeps the ids valid
 
     def container(self, path: str) -> tuple[Any, str] | None:
-        """(the container ready to be changed, the key in it), or None when the path ends early."""
+        """(writable container, key in it); None if the path does not exist."""
         steps = path.split("/")
         if len(steps) < 2:
             return None
@@ -213,7 +213,7 @@ class _Document:
         return at, unescape(steps[-1])
 
     def peek(self, path: str) -> tuple[Any, str] | None:
-        """As `container`, only to be read."""
+        """Like `container`, but read-only."""
         steps = path.split("/")
         if len(steps) < 2:
             return None
@@ -233,7 +233,7 @@ class _Document:
 
 
 def _get(container: Any, key: str) -> Any:
-    """The value at a key; None also where there is none."""
+    """The value at a key; None if there is none."""
     if isinstance(container, dict):
         return container.get(key)
     try:
@@ -246,7 +246,7 @@ _is_index = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
 
 
 def _index(items: list[Any], key: str) -> int:
-    """A place in a list; a negative one counts from the end."""
+    """An index into a list; a negative one counts from the end."""
     index = _number(key)
     if not -len(items) <= index < len(items):
         raise PatchError(f"Unable to access invalid index: {index}: invalid index referenced")
@@ -272,12 +272,12 @@ def _text(op: Operation, field: str, missing: str) -> str:
 
 def _add(document: _Document, op: Operation) -> None:
     path = _text(op, "path", "add operation failed to decode path")
-    found = document.container(path)
-    if found is None:
+    target = document.container(path)
+    if target is None:
         raise PatchError(
             f'add operation does not apply: doc is missing path: "{path}": missing value'
         )
-    _insert(*found, op.get("value"), f"error in add for path: '{path}'")
+    _insert(*target, op.get("value"), f"error in add for path: '{path}'")
 
 
 def _insert(container: Any, key: str, value: Any, where: str) -> None:
@@ -301,12 +301,12 @@ def _insert(container: Any, key: str, value: Any, where: str) -> None:
 
 def _remove(document: _Document, op: Operation) -> None:
     path = _text(op, "path", "remove operation failed to decode path")
-    found = document.container(path)
-    if found is None:
+    target = document.container(path)
+    if target is None:
         raise PatchError(
             f'remove operation does not apply: doc is missing path: "{path}": missing value'
         )
-    _delete(*found, f"error in remove for path: '{path}'")
+    _delete(*target, f"error in remove for path: '{path}'")
 
 
 def _delete(container: Any, key: str, where: str) -> None:
@@ -333,12 +333,12 @@ def _replace(document: _Document, op: Operation) -> None:
             raise PatchError("replace operation value must be object or array")
         document.root = value
         return
-    found = document.container(path)
-    if found is None:
+    target = document.container(path)
+    if target is None:
         raise PatchError(
             f"replace operation does not apply: doc is missing path: {path}: missing value"
         )
-    container, key = found
+    container, key = target
     if isinstance(container, dict):
         container[key] = value  # upstream also sets a key that is not there
         return
@@ -375,12 +375,12 @@ def _move(document: _Document, op: Operation) -> None:
 
 def _copy(document: _Document, op: Operation) -> None:
     source = _text(op, "from", "copy operation failed to decode from")
-    found = document.peek(source)
-    if found is None:
+    source_target = document.peek(source)
+    if source_target is None:
         raise PatchError(
             f"copy operation does not apply: doc is missing from path: {source}: missing value"
         )
-    container, key = found
+    container, key = source_target
     if isinstance(container, list):
         value = container[_at(container, key, f"error in copy for from: '{source}'")]
     else:
@@ -407,21 +407,21 @@ def _copy(document: _Document, op: Operation) -> None:
 
 def _test(document: _Document, op: Operation) -> None:
     path = _text(op, "path", "test operation failed to decode path")
-    wanted = op.get("value")
+    expected = op.get("value")
     if path == "":
         value = document.root
     else:
-        found = document.peek(path)
-        if found is None:
+        target = document.peek(path)
+        if target is None:
             raise PatchError(
                 f"test operation does not apply: is missing path: {path}: missing value"
             )
-        container, key = found
+        container, key = target
         if isinstance(container, list):
             value = container[_at(container, key, f"error in test for path: '{path}'")]
         else:
             value = container.get(key)
-    if not same(value, wanted):
+    if not same(value, expected):
         raise PatchError(f"testing value {path} failed: test failed")
 
 

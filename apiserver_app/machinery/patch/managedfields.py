@@ -1,8 +1,8 @@
-"""metadata.managedFields: who set which field, kept on every write.
+"""Maintains metadata.managedFields, the manager of every field, on every write.
 
-`track` is for creates, updates and patches, `apply` for server-side apply. Sets of fields stay in
-the form they have on the wire. Nothing given is changed: an entry that stays the same is the same
-object, and when nothing changed so is the whole list.
+`track` is for creates, updates and patches, `apply` for server-side apply. Sets of fields keep
+their wire format. Arguments are never changed: an unchanged entry is the same object, and an
+unchanged list is the same list.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/
 {fieldmanager,managedfieldsupdater,stripmeta}.go and sigs.k8s.io/structured-merge-diff
@@ -32,7 +32,7 @@ def track(
     subresource: str = "",
     schema: Schema,
 ) -> Entries:
-    """The managedFields of `new` once `manager` made it of `old` (None for a create).
+    """The managedFields of `new` after `manager` changed `old` (None for a create) into it.
 
     An update that changes no field leaves the entries as they are, and so does one of an object
     that has none."""
@@ -54,11 +54,10 @@ def track(
 
 
 def fits(schema: Schema, new: Object, old: Object | None) -> bool:
-    """Whether objects that no type was made of are of the shape that the schema says: only then
-    can their fields be told apart."""
+    """Whether undecoded objects match the schema; only then can their fields be tracked."""
     root = typedvalues.root(schema)
-    found = typedvalues.findings(root, new)
-    return not found and (old is None or not typedvalues.findings(root, old))
+    problems = typedvalues.findings(root, new)
+    return not problems and (old is None or not typedvalues.findings(root, old))
 
 
 def apply(
@@ -71,29 +70,29 @@ def apply(
     now: str,
     schema: Schema,
 ) -> Object:
-    """The object that a server-side apply makes of `old` (None for a create), with its entries;
-    not yet decoded. Raises 409 with every conflict, 400 or 500 for what cannot be applied."""
+    """The result of a server-side apply to `old` (None for a create), with its managedFields; not
+    yet decoded. Raises 409 with all conflicts, 400 or 500 if it cannot be applied."""
     return serverapply.apply(
         old, body, manager=manager, force=force, subresource=subresource, now=now, schema=schema
     )
 
 
 def _before(old: Object | None, new: Object, subresource: str) -> Entries:
-    """The entries to go on from: the new object's, else the old one's; an empty list resets."""
+    """The entries to start from: the new object's, else the old one's; an empty list resets."""
     before: Entries = old["metadata"].get("managedFields") or [] if old is not None else []
     if subresource:
         return before
-    given = new.get("metadata", {}).get("managedFields")
-    if given is None or given is before:
+    sent = new.get("metadata", {}).get("managedFields")
+    if sent is None or sent is before:
         return before
-    if not given or given == [{}]:
+    if not sent or sent == [{}]:
         return []
-    valid: Entries = before if finding(given) else given
+    valid: Entries = before if finding(sent) else sent
     return valid
 
 
 def finding(entries: Any) -> str:
-    """What is wrong with entries that somebody else wrote; empty when nothing is."""
+    """The error of entries that a client sent; empty if they are valid."""
     for index, entry in enumerate(entries or ()):
         if entry.get("operation") not in (UPDATE, APPLY):
             return "operation must be `Apply` or `Update`"
@@ -110,7 +109,7 @@ def finding(entries: Any) -> str:
 def _updated(
     entries: Entries, me: Manager, time: str, changed: Trie | None, removed: Trie | None
 ) -> Entries:
-    """Changed fields go to their changer, removed ones to nobody."""
+    """Assigns changed fields to `me` and removes removed fields from all managers."""
     out: Entries = []
     mine: Object | None = None
     updaters = 1
@@ -119,11 +118,11 @@ def _updated(
             mine = entry
             continue
         fields = entry.get("fieldsV1") or None
-        left = fieldsets.subtract(fieldsets.subtract(fields, changed), removed)
-        if left is fields:
+        remaining = fieldsets.subtract(fieldsets.subtract(fields, changed), removed)
+        if remaining is fields:
             out.append(entry)
-        elif left is not None:
-            out.append({**entry, "fieldsV1": left})
+        elif remaining is not None:
+            out.append({**entry, "fieldsV1": remaining})
         updaters += entry["operation"] == UPDATE
     fields = (mine.get("fieldsV1") or None) if mine is not None else None
     total = fieldsets.union(fieldsets.subtract(fields, removed), changed)

@@ -1,4 +1,4 @@
-"""Entries of metadata.managedFields: what tells them apart, their order, how many there may be.
+"""Entries of metadata.managedFields: identity, order and maximum number.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/
 {managedfields,buildmanagerinfo,capmanagers}.go.
@@ -21,7 +21,7 @@ Entries = list[Object]
 
 
 class Manager(NamedTuple):
-    """What tells one entry from another."""
+    """The identity of an entry."""
 
     name: str
     operation: str
@@ -60,7 +60,7 @@ def reset_field(schema: Schema, subresource: str) -> str:
 
 
 def order(entry: Object) -> tuple[str, str, str, str, str]:
-    """Applies first, then by time, then by name."""
+    """Sort key: applies first, then by time, then by name."""
     return (
         entry["operation"],
         entry.get("time") or "",
@@ -71,7 +71,7 @@ def order(entry: Object) -> tuple[str, str, str, str, str]:
 
 
 def capped(entries: Entries) -> Entries:
-    """No more than ten updaters: the oldest of one API version are merged into one entry."""
+    """Limits the updaters to ten: merges the oldest of an API version into one entry."""
     updaters = sorted((entry for entry in entries if entry["operation"] == UPDATE), key=order)
     excess = len(updaters) - UPDATE_MANAGERS_MAX
     if excess <= 0:

@@ -1,8 +1,8 @@
-"""Server-side apply: what an applier names becomes its own, what it no longer names goes.
+"""Server-side apply: an applier owns the fields it sends; fields it no longer sends are removed.
 
-A field that somebody else manages and that would change is a conflict, unless forced. The result
-is not yet decoded or defaulted. Nothing given is changed. Managers of different API versions of
-one kind are compared field by field, without conversion.
+Changing a field of another manager is a conflict, unless forced. The result is not yet decoded or
+defaulted. Arguments are never changed. Managers of different API versions of a kind are compared
+field by field, without conversion.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/
 {structuredmerge,lastappliedmanager,lastappliedupdater,skipnonapplied,conflict}.go and
@@ -42,13 +42,13 @@ class _Conflict(NamedTuple):
 
 
 class _Conflicts(Exception):
-    def __init__(self, found: list[_Conflict]) -> None:
-        super().__init__(found)
-        self.found = found
+    def __init__(self, conflicts: list[_Conflict]) -> None:
+        super().__init__(conflicts)
+        self.conflicts = conflicts
 
 
 class _Applier(NamedTuple):
-    """Who applies what to which type."""
+    """The manager, the applied object and its type."""
 
     body: Object
     manager: str
@@ -76,20 +76,22 @@ def apply(
     now: str,
     schema: Schema,
 ) -> Object:
-    """The object with its managedFields. Raises 409 with every conflict, 400 or 500."""
+    """The resulting object with its managedFields. Raises 409 with all conflicts, 400 or 500."""
     skip = managers.reset_field(schema, subresource)
     me = _Applier(body, manager, subresource, now, schema, typedvalues.root(schema), skip)
     _check(me, old)
     live, entries = _live(me, old)
     try:
         new, entries = _apply(me, live, entries, force)
-    except _Conflicts as conflicts:
-        errs = conflicts.found
+    except _Conflicts as error:
+        conflicts = error.conflicts
         if manager != KUBECTL or (allowed := _allowed(me, live)) is None:
-            raise _refusal(errs) from None
-        left = [one for one in errs if not fieldsets.has(allowed, one.path)]
-        if left:
-            raise _refusal(left) from None
+            raise _refusal(conflicts) from None
+        not_allowed = [
+            conflict for conflict in conflicts if not fieldsets.has(allowed, conflict.path)
+        ]
+        if not_allowed:
+            raise _refusal(not_allowed) from None
         new, entries = _apply(me, live, entries, True)
     metadata = dict(new.get("metadata") or {})
     if manager == KUBECTL and (metadata.get("annotations") or {}).get(LAST_APPLIED):
@@ -122,7 +124,7 @@ def _check(me: _Applier, old: Object | None) -> None:
 
 
 def _live(me: _Applier, old: Object | None) -> tuple[Object, Entries]:
-    """(the object applied to, its entries): what nobody was noted for belongs to somebody."""
+    """(live object, its entries); fields without a manager get `before-first-apply`."""
     if old is None:
         return fieldshapes.of(me.schema).zero, []
     metadata = old["metadata"]
@@ -172,7 +174,7 @@ def _apply(me: _Applier, live: Object, entries: Entries, force: bool) -> tuple[O
 def _pruned(
     me: _Applier, merged: Object, last: Trie | None, fields: Trie | None, others: Entries
 ) -> Object:
-    """Without what the applier named last time, not this time, and nobody else manages."""
+    """Drops fields that the applier sent last time, not this time, and no other manager owns."""
     if last is None:
         return merged
     type_ = me.type
@@ -198,25 +200,25 @@ def _conflicts(others: Entries, changed: Trie | None) -> list[_Conflict]:
     ]
 
 
-def _refusal(found: list[_Conflict]) -> errors.ApiError:
+def _refusal(conflicts: list[_Conflict]) -> errors.ApiError:
     """409 with a cause for every field in conflict."""
     causes = [
         {
             "reason": "FieldManagerConflict",
-            "message": f"conflict with {_shown(one.entry)}",
-            "field": fieldsets.path_text(one.path),
+            "message": f"conflict with {_shown(conflict.entry)}",
+            "field": fieldsets.path_text(conflict.path),
         }
-        for one in found
+        for conflict in conflicts
     ]
-    if len(found) == 1:
+    if len(conflicts) == 1:
         text = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"
     else:
         lines: dict[str, list[str]] = {}
-        for one in sorted(found, key=_by_manager):
-            head = f"conflicts with {_shown(one.entry)}:"
-            lines.setdefault(head, []).append(f"- {fieldsets.path_text(one.path)}")
+        for conflict in sorted(conflicts, key=_by_manager):
+            head = f"conflicts with {_shown(conflict.entry)}:"
+            lines.setdefault(head, []).append(f"- {fieldsets.path_text(conflict.path)}")
         listed = "\n".join(line for head, rest in lines.items() for line in (head, *rest))
-        text = f"{len(found)} conflicts: {listed}"
+        text = f"{len(conflicts)} conflicts: {listed}"
     message = f"Apply failed with {text}"
     return errors.ApiError(409, "Conflict", message, details={"causes": causes})
 
@@ -235,7 +237,7 @@ def _shown(entry: Object) -> str:
 
 
 def _allowed(me: _Applier, live: Object) -> Trie | None:
-    """The fields kubectl applied before it applied on the server: they are no conflicts."""
+    """The fields of kubectl's last client-side apply, which cause no conflict."""
     text = (live.get("metadata", {}).get("annotations") or {}).get(LAST_APPLIED)
     try:
         last = json.loads(text or "")

@@ -1,8 +1,8 @@
-"""Strategic merge patches: merge patches that know which lists are merged, by which key.
+"""Strategic merge patches.
 
-Lists are merged by the schema's patch strategy and merge key; a patch may direct more with $patch,
-$deleteFromPrimitiveList, $setElementOrder and $retainKeys. Neither the object nor the patch is
-changed; what comes back shares what the patch did not touch.
+Lists are merged by the schema's patch strategy and merge key; a patch may contain the directives
+$patch, $deleteFromPrimitiveList, $setElementOrder and $retainKeys. Neither the object nor the patch
+is changed; the result shares every part that the patch did not touch.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go.
 """
@@ -32,11 +32,11 @@ Where = Schema | Field | None
 
 
 class PatchError(ValueError):
-    """Why a patch cannot be merged, in upstream's words."""
+    """A patch that cannot be merged; the message is upstream's."""
 
 
 def merge(obj: Object, patch: Any, schema: Schema) -> Object:
-    """The object a strategic merge patch makes. Raises 400 or 422."""
+    """Applies a strategic merge patch. Raises 400 or 422."""
     if not isinstance(patch, dict):
         raise errors.bad_request("invalid JSON document")
     try:
@@ -115,7 +115,7 @@ def _delete_from(out: Object, key: str, values: Any) -> None:
 
 
 def _set_orders(out: Object, patch: Object, where: Where) -> set[str]:
-    """Merge and order the lists that have an order directive; the patch's keys that are done."""
+    """Merges and orders the lists with an order directive; returns their keys in the patch."""
     done = {RETAIN_KEYS}
     for directive, order in patch.items():
         if not directive.startswith(SET_ORDER):
@@ -168,7 +168,7 @@ def _merge_lists(original: list[Any], patch: list[Any], field: Field | None) -> 
 def _special_elements(
     original: list[Any], patch: list[Any], key: str
 ) -> tuple[list[Any], list[Any]]:
-    """(original, patch) once the elements with directives were obeyed."""
+    """(original, patch) after applying and removing the elements with directives."""
     plain: list[Any] = []
     replaces = False
     for element in patch:
@@ -194,7 +194,7 @@ def _merge_elements(original: list[Any], patch: list[Any], field: Field) -> list
     for at, item in enumerate(merged):
         if not isinstance(item, dict):
             raise PatchError(f"value for key {at} is not a map")
-    places = _Places([item.get(key) for item in merged])
+    places = _Positions([item.get(key) for item in merged])
     for element in patch:
         value = _key_of(element, key)
         at = places.of(value)
@@ -206,8 +206,8 @@ def _merge_elements(original: list[Any], patch: list[Any], field: Field) -> list
     return merged
 
 
-class _Places:
-    """Where each value stands first in a list: found at once, as lists can be long."""
+class _Positions:
+    """An index of the first position of each value in a list, as lists can be long."""
 
     __slots__ = ("_first", "_others")
 
@@ -233,8 +233,8 @@ class _Places:
 
 def _ordered(merged: list[Any], order: list[Any], server_order: list[Any], key: str) -> list[Any]:
     """Elements named in `order` in that order, the others put among them as they stood before."""
-    places = _Places([_value(item, key) for item in order])
-    server_places = _Places([_value(item, key) for item in server_order])
+    places = _Positions([_value(item, key) for item in order])
+    server_places = _Positions([_value(item, key) for item in server_order])
     named: list[tuple[int, Any]] = []
     others: list[tuple[int, Any]] = []
     for item in merged:

@@ -1,7 +1,7 @@
-"""Values and sets of fields together, by type: check, merge, name the fields, take fields away.
+"""Typed values and field sets: validate, merge, list and remove fields.
 
-Only server-side apply needs these; they walk a schema and are not meant for every request.
-Nothing given is changed.
+Only server-side apply needs these; they walk a schema and are too slow for every request.
+Arguments are never changed.
 
 Models sigs.k8s.io/structured-merge-diff typed/{validate,merge,tofieldset,remove}.go.
 """
@@ -27,7 +27,7 @@ _SCALARS: dict[str, tuple[type, ...]] = {
 
 
 def root(schema: Schema) -> Field:
-    """A whole object, as if it were a field."""
+    """The type of an entire object, as a field."""
     return Field("", "struct", schema.definition, _lookup=lambda _: schema)
 
 
@@ -35,53 +35,53 @@ def root(schema: Schema) -> Field:
 
 
 def findings(field: Field, value: Any) -> list[str]:
-    """What in a value does not fit its type, in upstream's words."""
-    found: list[str] = []
-    _check(field, value, "", found)
-    return found
+    """The errors of a value under its type, in upstream's words."""
+    errs: list[str] = []
+    _check(field, value, "", errs)
+    return errs
 
 
-def _check(field: Field, value: Any, path: str, found: list[str]) -> None:
+def _check(field: Field, value: Any, path: str, errs: list[str]) -> None:
     if value is None or field.kind == "raw":
         return
     if field.kind in ("struct", "map"):
         if not isinstance(value, dict):
-            found.append(_at(path, f"expected map, got &{{{value}}}"))
+            errs.append(_at(path, f"expected map, got &{{{value}}}"))
             return
         for name, item in value.items():
             if not _declares(field, name) and not (field.schema and field.schema.open):
-                found.append(_at(f"{path}.{name}", "field not declared in schema"))
+                errs.append(_at(f"{path}.{name}", "field not declared in schema"))
                 return
-            _check(part(field, name), item, f"{path}.{name}", found)
+            _check(part(field, name), item, f"{path}.{name}", errs)
     elif field.kind == "list":
         if isinstance(value, list):
-            _check_items(field, value, path, found)
+            _check_items(field, value, path, errs)
         else:
-            found.append(_at(path, f"expected list, got &{{{value}}}"))
+            errs.append(_at(path, f"expected list, got &{{{value}}}"))
     else:
-        _check_scalar(field, value, path, found)
+        _check_scalar(field, value, path, errs)
 
 
-def _check_items(field: Field, items: list[Any], path: str, found: list[str]) -> None:
+def _check_items(field: Field, items: list[Any], path: str, errs: list[str]) -> None:
     seen: set[str] = set()
     item_field = field.item or _RAW
     for index, item in enumerate(items):
         at = f"[{index}]"
         if not field.atomic:
-            wrong = _wrong_key(field, item)
-            if wrong:
-                found.append(_at(path, f"element {index}: {wrong}"))
+            message = _wrong_key(field, item)
+            if message:
+                errs.append(_at(path, f"element {index}: {message}"))
                 return
             element = KeyedList(field.list_keys, None).element(item)
             at = fieldsets.path_text((element,))
             if element in seen:
-                found.append(_at(path, f"duplicate entries for key {at}"))
+                errs.append(_at(path, f"duplicate entries for key {at}"))
             seen.add(element)
-        _check(item_field, item, path + at, found)
+        _check(item_field, item, path + at, errs)
 
 
 def _wrong_key(field: Field, item: Any) -> str:
-    """Why an item cannot be told from the others; empty when it can."""
+    """The error of an item with invalid keys; empty if they are valid."""
     with_ = "with" if field.list_keys else "without"
     if not field.list_keys:
         if isinstance(item, dict):
@@ -106,18 +106,18 @@ def _wrong_key(field: Field, item: Any) -> str:
     return ""
 
 
-def _check_scalar(field: Field, value: Any, path: str, found: list[str]) -> None:
-    wanted = _SCALARS.get(field.kind)
+def _check_scalar(field: Field, value: Any, path: str, errs: list[str]) -> None:
+    expected = _SCALARS.get(field.kind)
     is_bool = isinstance(value, bool)
-    if wanted is None or (isinstance(value, wanted) and is_bool == (field.kind == "boolean")):
+    if expected is None or (isinstance(value, expected) and is_bool == (field.kind == "boolean")):
         return
     if field.kind in ("integer", "number"):
-        found.append(_at(path, f"expected numeric (int or float), got {_go_type(value)}"))
+        errs.append(_at(path, f"expected numeric (int or float), got {_go_type(value)}"))
     elif field.kind == "boolean":
-        found.append(_at(path, f"expected boolean, got &{{{value}}}"))
+        errs.append(_at(path, f"expected boolean, got &{{{value}}}"))
     else:
-        shown = f"&value.valueUnstructured{{Value:{value}}}"
-        found.append(_at(path, f"expected string, got {shown}"))
+        printed = f"&value.valueUnstructured{{Value:{value}}}"
+        errs.append(_at(path, f"expected string, got {printed}"))
 
 
 def _go_type(value: Any) -> str:
@@ -136,7 +136,7 @@ def _at(path: str, message: str) -> str:
 
 
 def merge(field: Field, old: Any, new: Any) -> Any:
-    """The old value with all that the new one says; items of lists in the new one's order."""
+    """Merges the new value into the old one; list items are in the new one's order."""
     if _has_parts(field, old) and _has_parts(field, new):
         if not new:
             return old if old else new
@@ -191,7 +191,7 @@ def _merge_items(field: Field, old: list[Any], new: list[Any]) -> list[Any]:
 
 
 def to_set(field: Field, value: Any) -> Trie | None:
-    """The fields a value names: leaves and items, not the structs around them."""
+    """The field set of a value: leaves and items, without the structs around them."""
     if _has_parts(field, value):
         return _set_of_parts(field, value or LEAF)
     if field.kind == "list" and not field.atomic:
@@ -243,16 +243,16 @@ def with_named_fields(field: Field, trie: Trie | None) -> Trie | None:
     return out
 
 
-def without(field: Field, value: Any, gone: Trie | None) -> Any:
+def without(field: Field, value: Any, removed: Trie | None) -> Any:
     """A value without the fields and items of a set; None when nothing is left of it."""
-    if not gone:
+    if not removed:
         return value
     if isinstance(value, dict):
         if field.atomic:
             return None
         out = {}
         for name, item in value.items():
-            below = gone.get(fieldsets.field_element(name))
+            below = removed.get(fieldsets.field_element(name))
             if below is None:
                 out[name] = item
             elif not fieldsets.is_member(below):
@@ -265,7 +265,7 @@ def without(field: Field, value: Any, gone: Trie | None) -> Any:
     keyed = KeyedList(field.list_keys, None)
     kept = []
     for item in value:
-        below = gone.get(keyed.element(item))
+        below = removed.get(keyed.element(item))
         if below is None:
             kept.append(item)
         elif not fieldsets.is_member(below):

@@ -1,6 +1,6 @@
-"""Bodies of requests as values: JSON and YAML, refused in upstream's words when they are neither.
+"""Decodes request bodies: JSON and YAML, with upstream's errors.
 
-Every refusal is a 400. Never decides what type a body is of.
+Every error is a 400. Knows nothing of the body's type.
 
 Models apimachinery pkg/runtime/serializer/json/json.go, apiserver pkg/endpoints/handlers/rest.go
 (summarizeData) and sigs.k8s.io/json (duplicate fields).
@@ -20,22 +20,22 @@ from apiserver_app.machinery.serializer import gojson, yamlbody
 
 YAML = "application/yaml"
 DUPLICATES_MAX = 100
-PARTS_MAX = 50_000  # maps and lists in all; upstream has no bound but that of the body
-DEPTH_MAX = 100  # of maps and lists inside each other; upstream reads up to 10,000
+PARTS_MAX = 50_000  # maps and lists in total; upstream limits only the body's size
+DEPTH_MAX = 100  # nesting of maps and lists; upstream's limit is 10,000
 
 
 def decode(
     body: bytes, content_type: str = "", *, find_duplicates: bool = False, into: str = ""
 ) -> tuple[Any, list[str]]:
-    """The body's value, and a message for each field that it holds twice (the last one counts).
+    """The body's value, and a message for each duplicate field (the last one counts).
 
-    No content type means JSON. `into` is the kind the body should be of, for the refusal."""
+    No content type means JSON. `into` is the expected kind, for the error message."""
     if content_type.split(";", 1)[0].strip() == YAML:
-        if body[:1] == b"{" and not find_duplicates:  # JSON is YAML, and read far quicker
+        if body[:1] == b"{" and not find_duplicates:  # JSON is YAML, but parses faster
             try:
                 return decode(body)
             except errors.ApiError:
-                pass  # YAML says what is wrong, if anything is
+                pass  # the YAML parser reports the error, if any
         try:
             value, doubled = yamlbody.load(body, find_duplicates)
         except yamlbody.YamlError as error:
@@ -62,34 +62,34 @@ _NAMED = re.compile(rb'"[ \t\r\n]*:')
 
 
 def _keys(value: Any) -> int:
-    """How many fields a value has in all: less than were given when one was given twice."""
-    return sum(len(one) for one in _parts(value) if one.__class__ is dict)
+    """The number of fields in a value: fewer than in the body if one is a duplicate."""
+    return sum(len(part) for part in _parts(value) if part.__class__ is dict)
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Each map and list of a value, itself first."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, (dict, list)):
-            yield one
-            items = one.values() if isinstance(one, dict) else one
-            left += [item for item in items if isinstance(item, (dict, list))]
+    """All maps and lists of a value, beginning with itself."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (dict, list)):
+            yield part
+            items = part.values() if isinstance(part, dict) else part
+            stack += [item for item in items if isinstance(item, (dict, list))]
 
 
 _DEEP = "json parse error: exceeded max depth"
 
 
 def is_deep(value: Any) -> bool:
-    """Whether more is inside each other than is kept: it could not be written back."""
+    """Whether a value is nested more deeply than can be written back."""
     level = [value]
     for _ in range(DEPTH_MAX):
         inside: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                inside += [item for item in one.values() if isinstance(item, (dict, list))]
-            elif isinstance(one, list):
-                inside += [item for item in one if isinstance(item, (dict, list))]
+        for part in level:
+            if isinstance(part, dict):
+                inside += [item for item in part.values() if isinstance(item, (dict, list))]
+            elif isinstance(part, list):
+                inside += [item for item in part if isinstance(item, (dict, list))]
         if not inside:
             return False
         level = inside
@@ -97,20 +97,20 @@ def is_deep(value: Any) -> bool:
 
 
 def check_parts(value: Any) -> None:
-    """Refuse what is small as bytes and large as objects. A list's null becomes an object, too."""
+    """Refuses a value of few bytes but too many objects. A null in a list counts as an object."""
     count = 0
-    for one in _parts(value):
-        count += 1 + (one.count(None) if isinstance(one, list) else 0)
+    for part in _parts(value):
+        count += 1 + (part.count(None) if isinstance(part, list) else 0)
         if count > PARTS_MAX:
             raise errors.too_many_values(PARTS_MAX)
 
 
-def refusal(body: bytes, why: str, into: str) -> errors.ApiError:
+def refusal(body: bytes, cause: str, into: str) -> errors.ApiError:
     """The 400 for a body that cannot be read."""
     if not into:
-        return errors.bad_request(why)
+        return errors.bad_request(cause)
     return errors.bad_request(
-        f"the object provided is unrecognized (must be of type {into}): {why} ({summary(body)})"
+        f"the object provided is unrecognized (must be of type {into}): {cause} ({summary(body)})"
     )
 
 
@@ -125,16 +125,18 @@ def summary(body: bytes, length: int = 30) -> str:
 
 
 def _json_error(body: bytes, into: str) -> str:
-    why = gojson.syntax_error(body)
-    if not why:
-        # Go takes these two; we do not keep what cannot be written back
+    cause = gojson.syntax_error(body)
+    if not cause:
+        # Go accepts these two; here they are refused, as they cannot be written back
         try:
             body.decode()
-            why = "invalid surrogate in string escape" if b"\\u" in body else "number out of range"
-            why = "exceeded max depth" if _is_deep(body) else why
+            cause = (
+                "invalid surrogate in string escape" if b"\\u" in body else "number out of range"
+            )
+            cause = "exceeded max depth" if _is_deep(body) else cause
         except UnicodeDecodeError:
-            why = "invalid UTF-8 in string literal"
-    return f"couldn't get version/kind; json parse error: {why}" if into else why
+            cause = "invalid UTF-8 in string literal"
+    return f"couldn't get version/kind; json parse error: {cause}" if into else cause
 
 
 def _is_deep(body: bytes) -> bool:
@@ -155,22 +157,24 @@ def duplicates(body: bytes) -> list[str]:
             kept.append(out)
         return out
 
-    found: list[str] = []
+    messages: list[str] = []
     try:
         tree = json.loads(body, object_pairs_hook=pairs)
         if doubled:
-            _locate(tree, "", doubled, found)
+            _locate(tree, "", doubled, messages)
     except RecursionError:  # deeper than any field of any type
         return []
-    return found[:DUPLICATES_MAX]
+    return messages[:DUPLICATES_MAX]
 
 
-def _locate(value: Any, path: str, doubled: dict[int, list[str]], found: list[str]) -> None:
+def _locate(value: Any, path: str, doubled: dict[int, list[str]], messages: list[str]) -> None:
     if isinstance(value, dict):
         for key in doubled.get(id(value), ()):
-            found.append(f'duplicate field "{path}.{key}"' if path else f'duplicate field "{key}"')
+            messages.append(
+                f'duplicate field "{path}.{key}"' if path else f'duplicate field "{key}"'
+            )
         for key, item in value.items():
-            _locate(item, f"{path}.{key}" if path else key, doubled, found)
+            _locate(item, f"{path}.{key}" if path else key, doubled, messages)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _locate(item, f"{path}[{index}]", doubled, found)
+            _locate(item, f"{path}[{index}]", doubled, messages)

@@ -1,6 +1,6 @@
-"""Why a text is no JSON, in the words of Go's encoding/json.
+"""Finds the syntax error in invalid JSON, as Go's encoding/json words it.
 
-Used once a fast parser has refused a body; it never builds values.
+Used after a fast parser has refused a body; never builds values.
 
 Models Go's encoding/json/scanner.go.
 """
@@ -24,7 +24,7 @@ class _SyntaxError(Exception):
 
 
 def syntax_error(data: bytes) -> str:
-    """Go's message for the first mistake; empty when there is none."""
+    """Go's message for the first syntax error; empty if there is none."""
     try:
         _Scanner(data).run()
     except _SyntaxError as error:
@@ -46,7 +46,7 @@ class _Scanner:
             self._next()
         self._skip()
         if self.at < len(self.data):
-            raise self._wrong("after top-level value")
+            raise self._error("after top-level value")
 
     def _next(self) -> None:
         """What may follow a value inside a list or an object."""
@@ -62,7 +62,7 @@ class _Scanner:
             self.at += 1
             self.stack.pop()
         else:
-            raise self._wrong("after array element" if in_list else "after object key:value pair")
+            raise self._error("after array element" if in_list else "after object key:value pair")
 
     def _value(self) -> None:
         """A scalar, or the opening of a list or an object with its first element."""
@@ -90,10 +90,10 @@ class _Scanner:
 
     def _key(self, where: str) -> None:
         if self._peek() != ord('"'):
-            raise self._wrong(where)
+            raise self._error(where)
         self._string()
         if self._peek() != ord(":"):
-            raise self._wrong("after object key")
+            raise self._error("after object key")
         self.at += 1
 
     def _open(self) -> None:
@@ -114,7 +114,7 @@ class _Scanner:
         elif letter in b"tfn":
             self._literal({116: b"true", 102: b"false", 110: b"null"}[letter])
         else:
-            raise self._wrong("looking for beginning of value")
+            raise self._error("looking for beginning of value")
 
     def _string(self) -> None:
         self.at += 1
@@ -127,26 +127,26 @@ class _Scanner:
                 self.at += 1
                 return
             if letter != ord("\\"):
-                raise self._wrong("in string literal")
+                raise self._error("in string literal")
             self.at += 1
             self._escape()
 
     def _escape(self) -> None:
         letter = self._here()
         if letter not in b'bfnrt\\/"u':
-            raise self._wrong("in string escape code")
+            raise self._error("in string escape code")
         self.at += 1
         if letter == ord("u"):
             for _ in range(4):
                 if self._here() not in _HEX:
-                    raise self._wrong("in \\u hexadecimal character escape")
+                    raise self._error("in \\u hexadecimal character escape")
                 self.at += 1
 
     def _number(self) -> None:
         if self._here() == ord("-"):
             self.at += 1
             if self._here() not in _DIGITS:
-                raise self._wrong("in numeric literal")
+                raise self._error("in numeric literal")
         if self._here() == ord("0"):
             self.at += 1
         else:
@@ -154,20 +154,20 @@ class _Scanner:
         if self._at_one_of(b"."):
             self.at += 1
             if self._here() not in _DIGITS:
-                raise self._wrong("after decimal point in numeric literal")
+                raise self._error("after decimal point in numeric literal")
             self._digits()
         if self._at_one_of(b"eE"):
             self.at += 1
             if self._here() in b"+-":
                 self.at += 1
             if self._here() not in _DIGITS:
-                raise self._wrong("in exponent of numeric literal")
+                raise self._error("in exponent of numeric literal")
             self._digits()
 
     def _literal(self, word: bytes) -> None:
         for letter in word:
             if self._here() != letter:
-                raise self._wrong(f"in literal {word.decode()} (expecting '{chr(letter)}')")
+                raise self._error(f"in literal {word.decode()} (expecting '{chr(letter)}')")
             self.at += 1
 
     def _digits(self) -> None:
@@ -182,7 +182,7 @@ class _Scanner:
             self.at += 1
 
     def _peek(self) -> int:
-        """The next byte that is no space."""
+        """The next byte that is not white space."""
         self._skip()
         return self._here()
 
@@ -191,7 +191,7 @@ class _Scanner:
             raise _SyntaxError(END)
         return self.data[self.at]
 
-    def _wrong(self, context: str) -> _SyntaxError:
+    def _error(self, context: str) -> _SyntaxError:
         return _SyntaxError(f"invalid character {_quoted(self.data[self.at])} {context}")
 
 

@@ -1,8 +1,8 @@
-"""Bodies in `application/vnd.kubernetes.protobuf`, decoded to what the same body in JSON would be.
+"""Decodes `application/vnd.kubernetes.protobuf` into the value of the equivalent JSON body.
 
-Reads the envelope (`k8s\\0` and runtime.Unknown), finds the message by kind and walks it with the
-table of field numbers. Zero values that Go always writes to protobuf and never to JSON are left
-out. Every malformed body is a 400. protoencode.py writes them.
+Reads the envelope (`k8s\\0` and runtime.Unknown), finds the message by kind and decodes it with the
+table of field numbers. Drops zero values that Go always writes to protobuf but never to JSON. A
+malformed body is a 400. protoencode.py is the encoder.
 
 Models apimachinery pkg/runtime/serializer/protobuf/protobuf.go and the generated.pb.go files.
 """
@@ -94,7 +94,7 @@ def _table(message: str) -> dict[int, GoField]:
 
 
 def _message(message: str, data: memoryview, depth: int) -> Object:
-    """A message as the JSON object it stands for, in Go's order."""
+    """Decodes a message into a JSON object, in Go's field order."""
     if depth > DEPTH_MAX:
         raise Malformed("proto: exceeded max depth")
     table = _table(message)
@@ -129,7 +129,7 @@ def _store(values: dict[int, Any], field: GoField, wire: int, value: Any, depth:
 
 
 def _is_left_out(field: GoField, value: Any) -> bool:
-    """Zero values of Go fields that are no pointers: always sent, never in JSON."""
+    """Whether it is the zero value of a non-pointer field: in protobuf always, in JSON never."""
     if field.pointer or (field.always and not isinstance(value, (dict, list))):
         return False
     if isinstance(value, dict):
@@ -139,9 +139,9 @@ def _is_left_out(field: GoField, value: Any) -> bool:
 
 def _elements(field: GoField, type_: str, wire: int, value: Any, depth: int) -> list[Any]:
     if wire == _BYTES and type_ in ("i", "l", "b"):  # packed
-        out, at = [], 0
-        while at < len(value):
-            number, at = _varint(value, at)
+        out, offset = [], 0
+        while offset < len(value):
+            number, offset = _varint(value, offset)
             out.append(_value(field, type_, _VARINT, number, depth))
         return out
     return [_value(field, type_, wire, value, depth)]
@@ -261,14 +261,14 @@ def _schema_or_list(data: memoryview, depth: int) -> Any:
     fields = _raw_fields(data)
     if 1 in fields:
         return _message(_JSON_SCHEMA, _last_bytes(fields, 1), depth)
-    return [_message(_JSON_SCHEMA, _as_bytes(one), depth) for one in fields.get(2, ())]
+    return [_message(_JSON_SCHEMA, _as_bytes(item), depth) for item in fields.get(2, ())]
 
 
 def _schema_or_strings(data: memoryview, depth: int) -> Any:
     fields = _raw_fields(data)
     if 1 in fields:
         return _message(_JSON_SCHEMA, _last_bytes(fields, 1), depth)
-    return [_text(_as_bytes(one)) for one in fields.get(2, ())]
+    return [_text(_as_bytes(item)) for item in fields.get(2, ())]
 
 
 _CRD = "apiextensions.v1"
@@ -317,44 +317,44 @@ def _last_number(fields: dict[int, list[Any]], number: int) -> int:
 def _walk(data: memoryview) -> list[tuple[int, int, Any]]:
     """(field number, wire type, value) in the order sent."""
     out: list[tuple[int, int, Any]] = []
-    at, end = 0, len(data)
-    while at < end:
-        key, at = _varint(data, at)
+    offset, end = 0, len(data)
+    while offset < end:
+        key, offset = _varint(data, offset)
         number, wire = key >> 3, key & 7
         if number <= 0:
             raise Malformed(f"proto: illegal tag {number} (wire type {key})")
         value: Any
         if wire == _VARINT:
-            value, at = _varint(data, at)
+            value, offset = _varint(data, offset)
         elif wire == _BYTES:
-            length, at = _varint(data, at)
-            value, at = _slice(data, at, length)
+            length, offset = _varint(data, offset)
+            value, offset = _slice(data, offset, length)
         elif wire == _FIXED64:
-            value, at = _slice(data, at, 8)
+            value, offset = _slice(data, offset, 8)
         elif wire == _FIXED32:
-            value, at = _slice(data, at, 4)
+            value, offset = _slice(data, offset, 4)
         else:
             raise Malformed(f"proto: illegal wireType {wire}")
         out.append((number, wire, value))
     return out
 
 
-def _slice(data: memoryview, at: int, length: int) -> tuple[memoryview, int]:
-    if at + length > len(data):
+def _slice(data: memoryview, offset: int, length: int) -> tuple[memoryview, int]:
+    if offset + length > len(data):
         raise Malformed("unexpected EOF")
-    return data[at : at + length], at + length
+    return data[offset : offset + length], offset + length
 
 
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
+def _varint(data: memoryview, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        if at >= len(data):
+        if offset >= len(data):
             raise Malformed("unexpected EOF")
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
+            return value & 0xFFFFFFFFFFFFFFFF, offset
         shift += 7
         if shift >= 70:
             raise Malformed("proto: integer overflow")

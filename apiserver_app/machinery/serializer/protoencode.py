@@ -1,8 +1,8 @@
-"""Objects in protobuf: `k8s\\0` and runtime.Unknown, as answers are and as etcd holds them.
+"""Encodes objects in protobuf (`k8s\\0` and runtime.Unknown), for answers and for etcd's values.
 
-The inverse of protobuf.py, by the same table of field numbers: fields in order of their numbers,
-values that are no pointers written even when they are zero, maps sorted. Each message is compiled
-when first needed into functions that write one field each.
+The inverse of protobuf.py, with the same table of field numbers: fields in order of their numbers,
+non-pointer values written even if zero, maps sorted. Each message is compiled at first use into one
+function per field.
 
 Models apimachinery pkg/runtime/serializer/protobuf/protobuf.go, pkg/util/framer/framer.go and the
 generated.pb.go files.
@@ -45,7 +45,7 @@ def encode(obj: Object) -> bytes:
 def encode_list(
     version: str, kind: str, metadata: Object, items: Iterable[Object], item_kind: str
 ) -> bytes:
-    """The bytes of a list. Its items are encoded one by one, and tell no kind of their own."""
+    """The bytes of a list. Its items are encoded one by one, without a kind of their own."""
     message = _message(version, kind)
     fields = gofields.fields_of(message) or ()
     numbers = {field.name: field.number for field in fields}
@@ -54,18 +54,18 @@ def encode_list(
         numbers["metadata"]: [_encoded("meta.v1.ListMeta", metadata)],
         numbers["items"]: [_encoded(of_item, item) for item in items],
     }
-    raw = b"".join(delimited(number, one) for number in sorted(parts) for one in parts[number])
+    raw = b"".join(delimited(number, part) for number in sorted(parts) for part in parts[number])
     return enveloped(version, kind, raw)
 
 
 def enveloped(version: str, kind: str, raw: bytes) -> bytes:
-    """A message with the prefix and the type it is of."""
+    """A message in the envelope: the prefix and its type."""
     type_meta = delimited(1, version.encode()) + delimited(2, kind.encode())
     return b"".join((protobuf.PREFIX, delimited(1, type_meta), delimited(2, raw), _NO_CONTENT))
 
 
 def watch_event(kind: str, obj: bytes) -> bytes:
-    """One frame of a watch: its length, and a WatchEvent that holds the enveloped object."""
+    """A frame of a watch: its length, and a WatchEvent with the enveloped object."""
     event = delimited(1, kind.encode()) + delimited(2, delimited(1, obj))
     return len(event).to_bytes(4, "big") + event
 
@@ -175,7 +175,7 @@ def _map_writer(name: str, number: int, value_of: Encode) -> Write:
 
 
 def _zero(type_: str) -> Any:
-    """What is written of a value that is not there; None for messages that know it themselves."""
+    """The zero value of a missing field; None for messages, which encode it themselves."""
     if type_.startswith("@"):
         return None if type_[1:] in _SPECIAL else {}
     return _ZEROS[type_]
@@ -201,13 +201,13 @@ def _value(number: int, type_: str) -> Encode:
 
 
 def _nested(message: str) -> Encode:
-    """Of a message inside another one, which may be inside of itself: found when first written."""
-    found: list[Encode] = []
+    """The encoder of a nested message, looked up at first use, as messages may be recursive."""
+    encoders: list[Encode] = []
 
     def run(value: Any) -> bytes:
-        if not found:
-            found.append(_encoder(message))
-        return found[0](value)
+        if not encoders:
+            encoders.append(_encoder(message))
+        return encoders[0](value)
 
     return run
 
@@ -274,13 +274,13 @@ def _schema_or_bool(value: Any) -> bytes:
 def _schema_or_list(value: Any) -> bytes:
     schema = _encoder(_JSON_SCHEMA)
     if isinstance(value, list):
-        return b"".join(delimited(2, schema(one)) for one in value)
+        return b"".join(delimited(2, schema(item)) for item in value)
     return delimited(1, schema(value))
 
 
 def _schema_or_strings(value: Any) -> bytes:
     if isinstance(value, list):
-        return b"".join(delimited(2, one.encode()) for one in value)
+        return b"".join(delimited(2, item.encode()) for item in value)
     return delimited(1, _encoder(_JSON_SCHEMA)(value))
 
 

@@ -1,8 +1,7 @@
-"""YAML as the JSON value it stands for, read as Kubernetes reads it.
+"""Decodes YAML into a JSON value, as Kubernetes does.
 
-The first document counts. Plain words mean what they mean in YAML 1.1 without dates and base-60
-numbers; keys become strings; aliases are expanded within a bound. Never runs a constructor that
-makes anything but plain values.
+Only the first document counts. Plain scalars resolve as in YAML 1.1 but without dates and base-60
+numbers; keys become strings; aliases are expanded up to a limit. Only plain values are constructed.
 
 Models sigs.k8s.io/yaml (YAMLToJSON, YAMLToJSONStrict) and its goyaml.v2.
 """
@@ -22,11 +21,11 @@ DEPTH_MAX = 250
 
 
 class YamlError(Exception):
-    """Why a text is no YAML, as goyaml says it: begins with `yaml: `."""
+    """Invalid YAML; the message is goyaml's and begins with `yaml: `."""
 
 
 def load(body: bytes, find_duplicates: bool = False) -> tuple[Any, list[str]]:
-    """The first document's value, and at most one message about keys given twice."""
+    """The first document's value, and at most one message about duplicate keys."""
     with _reading(body) as loader:
         if not loader.check_node():
             return None, []
@@ -131,7 +130,7 @@ add_words(_Loader)
 
 
 class _Reader:
-    """Turns nodes into values. `doubled` says which keys were given twice."""
+    """Turns nodes into values. `doubled` collects duplicate keys."""
 
     def __init__(self, loader: Any) -> None:
         self.doubled: list[str] = []
