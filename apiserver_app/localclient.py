@@ -83,7 +83,7 @@ class LocalClient:
         )  # fmt: skip
         about = " ".join(filter(None, ("get", errors.qualified(group, plural), name)))
         try:
-            outcome = await self._handle(call)
+            outcome = await self._handle(Request(self._cluster, call))
         except errors.ApiError as error:
             raise _as_client_go(error, about) from error
         found = _decoded(outcome.value)
@@ -96,7 +96,7 @@ class LocalClient:
     ) -> Object:
         params = _selectors(labels, fields)
         call = self._call("list", resource, namespace, _selected(fields), params=params)
-        outcome = await self._handle(call)
+        outcome = await self._handle(Request(self._cluster, call))
         page, info = outcome.page, call.info
         assert page is not None and info is not None
         storage = self._cluster.storage
@@ -128,7 +128,7 @@ class LocalClient:
         subresource: str = "",
     ) -> Object:
         call = self._call("patch", resource, namespace, name, subresource, body=patch, kind=kind)
-        return _object(await self._handle(call))
+        return _object(await self._handle(Request(self._cluster, call)))
 
     async def delete(
         self, resource: str, namespace: str, name: str, *, options: Object | None = None
@@ -149,7 +149,7 @@ class LocalClient:
             params["resourceVersion"] = [resource_version]
         call = self._call("watch", resource, namespace, _selected(fields), params=params)
         request = Request(self._cluster, call)
-        outcome = await self._pass(request)
+        outcome = await self._handle(request)
         assert outcome.selection is not None
         return LocalWatch(
             self._cluster, request.info, self.component, outcome.selection,
@@ -166,12 +166,9 @@ class LocalClient:
         body: Object | None = None,
     ) -> Object:
         call = self._call(verb, resource, namespace, name, subresource, body=body)
-        return _object(await self._handle(call))
+        return _object(await self._handle(Request(self._cluster, call)))
 
-    async def _handle(self, call: Call) -> Outcome:
-        return await self._pass(Request(self._cluster, call))
-
-    async def _pass(self, request: Request) -> Outcome:
+    async def _handle(self, request: Request) -> Outcome:
         life = self._cluster.life
         if not life.listens:
             if not self._own:
@@ -274,16 +271,13 @@ class LocalWatch:
 
 def path_of(info: ResourceInfo, namespace: str, name: str, subresource: str) -> str:
     """The URL an outside client would have used."""
-    root = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
-    parts = [root]
+    path = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
     if info.namespaced and namespace:
-        parts += ["namespaces", namespace]
-    parts.append(info.plural)
+        path += f"/namespaces/{namespace}"
+    path += f"/{info.plural}"
     if name:
-        parts.append(name)
-    if subresource:
-        parts.append(subresource)
-    return "/".join(parts)
+        path += f"/{name}"
+    return f"{path}/{subresource}" if subresource else path
 
 
 def _selected(fields: str) -> str:

@@ -33,7 +33,12 @@ class Pipeline:
         self.cluster = cluster
         self.kernel = cluster.kernel
         self.probe = cluster.probe
-        self._filters = tuple(Step.of(make(cluster)) for make in gates.FILTERS)
+        filters = [make(cluster) for make in gates.FILTERS]
+        # by whether the request comes from outside
+        self._filters = {
+            True: tuple(Step.of(one) for one in filters),
+            False: tuple(Step.of(one) for one in filters if one.inside),
+        }
         self._write = {make.name: Step.of(make(cluster)) for make in gates.WRITE}
         self._passed: dict[tuple[str, ...], tuple[Step, ...]] = {}
 
@@ -41,8 +46,11 @@ class Pipeline:
         """Take a request to its answer, or to an ApiError with its Status."""
         task, counters = self.kernel.current, self.cluster.counters
         assert task is not None, "requests are handled inside a task of the kernel"
-        parent = task.span
-        request.span = task.span = await self._opened(request, parent)
+        parent, call, info = task.span, request.call, request.call.info
+        request.span = task.span = await self.probe.hop(
+            "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
+            info.key if info else "", call.subresource, call.namespace, bodies.name_in(call),
+        )  # fmt: skip
         came, code, answered = self.kernel.now, 500, False
         changes = request.verb not in READS
         counters.in_flight[changes] += 1
@@ -70,18 +78,11 @@ class Pipeline:
             counters.answered(request.call, code, self.kernel.now - came)
             task.span = parent
 
-    async def _opened(self, request: Request, parent: int) -> int:
-        call, info = request.call, request.call.info
-        return await self.probe.hop(
-            "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
-            info.key if info else "", call.subresource, call.namespace, bodies.name_in(call),
-        )  # fmt: skip
-
     async def dispatch(self, request: Request) -> Outcome:
         """The filters, the gates of the operation, the answer. Whatever refuses is recorded."""
         request.audit_id = request.call.headers.get("audit-id") or self.cluster.rand.uuid()
         try:
-            await gate.run(request, self._filters)
+            await gate.run(request, self._filters[request.call.outside])
             operation = request.operation
             request.gate = operation.refuses_as
             begun = operation.begin(request)

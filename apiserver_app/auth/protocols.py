@@ -36,8 +36,7 @@ class Try:
 Answer = Try | Awaitable[Try]
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):  # one is made for each request, which costs less of a tuple
     """What a request asks for. Non-resource requests have only verb and path."""
 
     user: User
@@ -57,8 +56,7 @@ class Attributes:
         return bool(self.resource)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The authorizers' combined answer. verdict: allow, deny or noop (none had an opinion).
 
     `reason` is upstream's text: it goes into the audit log and the 403's message.

@@ -61,7 +61,7 @@ class _Phase(Gate):
 class _Teller:
     """Records what the plugins of one phase say; those that agree, together with the next."""
 
-    __slots__ = ("_attributes", "_counters", "_kernel", "_mark", "_probe", "passed")
+    __slots__ = ("_counters", "_kernel", "_mark", "_operation", "_probe", "_run", "passed")
 
     def __init__(
         self, kernel: Kernel, probe: Probe, counters: Counters, attributes: Attributes
@@ -69,24 +69,25 @@ class _Teller:
         self._kernel = kernel
         self._probe = probe
         self._counters = counters
-        self._attributes = attributes
+        self._operation = attributes.operation
+        self._run = attributes.run
         self._mark = kernel.now
         self.passed: list[tuple[str, str, str]] = []
-        attributes.run.quiet, attributes.run.called = [], []
+        self._run.quiet, self._run.called = [], []
 
     async def tell(self, phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
-        attributes, run, now = self._attributes, self._attributes.run, self._kernel.now
+        run, now = self._run, self._kernel.now
         if now == self._mark and verdict != "deny":
             run.quiet.append(plugin)
         else:
             self._counters.asked(
-                plugin, phase, attributes.operation, now - self._mark, rejected=verdict == "deny"
+                plugin, phase, self._operation, now - self._mark, rejected=verdict == "deny"
             )
             self._mark = now
-        calls, policies = run.calls, run.policies
-        if verdict in ("allow", "skip") and not calls and not policies:
+        if not (run.calls or run.policies) and verdict in ("allow", "skip"):
             self.passed.append((plugin, verdict, why))
             return
+        calls, policies = run.calls, run.policies
         told, self.passed = self.passed, []
         detail: Object = {}
         if calls:
@@ -125,9 +126,13 @@ class Validating(_Phase):
     cost = 20
     source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go Validate"
 
-    async def decide(self, request: Request) -> Decision:
+    def decide(self, request: Request) -> Awaitable[Decision]:
         if request.operation.needs_create:
-            request.gate = "authorization"
-            await permission.check_may_create(request)
-            request.gate = self.name
+            return self._permitted(request)
+        return self._decide(request.attributes, self._chain.validate)
+
+    async def _permitted(self, request: Request) -> Decision:
+        request.gate = "authorization"
+        await permission.check_may_create(request)
+        request.gate = self.name
         return await self._decide(request.attributes, self._chain.validate)

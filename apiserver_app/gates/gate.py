@@ -9,7 +9,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go (DefaultBuil
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision, refused
@@ -25,6 +25,7 @@ class Gate:
     source = ""  # the upstream file it models
     reads = False  # whether requests that change nothing pass it, too
     plugins = False  # whether it is a phase of admission
+    inside = True  # whether requests of components inside the cluster pass it, too
     # the gate whose refusals its own are; a step that is told of only when it refuses
     # has the name of another one here
     refuses_as = ""
@@ -60,14 +61,12 @@ async def run(request: Request, steps: Iterable[Step]) -> None:
         request.gate = refuses_as
         began = kernel.now
         try:
-            found = decide(request)
-            if found is None:
-                continue
-            if found.__class__ is not Decision:
-                found = await cast(Awaitable["Decision | None"], found)
-                if found is None:
+            decision = decide(request)
+            if not isinstance(decision, Decision):
+                if decision is not None:
+                    decision = await decision
+                if decision is None:
                     continue
-            decision = found
         except ApiError as error:
             decision = refused(error)
         decided = kernel.now

@@ -17,6 +17,7 @@ class Impersonation(Gate):
     name = "impersonation"
     source = "staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation.go"
     reads = True
+    inside = False
     refuses_as = "authorization"
 
     def __init__(self, cluster: ClusterContext) -> None:
@@ -24,7 +25,7 @@ class Impersonation(Gate):
 
     def decide(self, request: Request) -> Awaitable[None] | None:
         call = request.call
-        if call.outside and impersonation.is_requested(call.credential.headers):
+        if impersonation.is_requested(call.credential.headers):
             return self._impersonate(request)
         return None
 

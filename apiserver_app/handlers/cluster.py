@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import Means
@@ -42,8 +42,7 @@ from apiserver_app.registry.watchcache import WatchCache
 _READS = ("get", "list", "watch")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a request is served: what the trace is told of it, and the seats it gives back."""
 
     detail: Object

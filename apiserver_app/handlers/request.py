@@ -10,7 +10,7 @@ pkg/registry/rest/rest.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from apiserver_app.admission.plugin import CREATE, Attributes
@@ -35,21 +35,36 @@ _TRACEPARENT = re.compile(
 class Request:
     """One request on its way through the gates of one API server."""
 
-    __slots__ = (
-        "annotations", "attempt", "attributes", "audit", "audit_id", "call", "check_answer",
-        "cluster", "content_type", "context", "dry_run", "duplicates", "flow", "gate", "gone",
-        "granted", "info", "name", "namespace", "obj", "old", "operation", "options", "outcome",
-        "patch", "place", "raw", "revision_named", "span", "strategy", "subresource", "user",
-        "verb", "warnings",
-    )  # fmt: skip
+    # Defaults are attributes of the class: a request only pays for what is set on it.
 
-    # set by the gates
-    info: ResourceInfo  # of requests for a resource
-    operation: Operation  # of writes
+    # out of the call; `info` is of requests for a resource
+    info: ResourceInfo
+    # of an outside request: refuses one whose answer no form that it accepts can carry
+    check_answer: Callable[[], object] | None = None
+    span = 0  # its record in the trace
+    gate = ""  # where it stands: what a refusal belongs to
+    # set by the gates that all requests pass
+    user: User = NOBODY
+    audit_id = ""
+    audit: Event | None = None  # what is logged of it, if anything
+    flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
+    place: Place | None = None  # of flow control: given back with the answer
+    operation: Operation
+    # of a write
+    attempt = 0  # how often somebody else was faster
     strategy: Strategy
     context: Context
     attributes: Attributes
+    raw: Object | None = None  # the body as a value
+    patch: Any = None  # what a PATCH carried, as a value
+    duplicates: Sequence[str] = ()  # what strict decoding finds in the body
     obj: Object
+    old: Object | None = None  # the stored object, as it is before
+    gone: Object | None = None  # what was removed for good
+    options: Object = _NONE  # of a deletion
+    dry_run = False
+    revision_named = False  # the client says which revision it changes
+    granted = ""  # why it may grant what it grants
     outcome: Outcome
 
     def __init__(self, cluster: ClusterContext, call: Call) -> None:
@@ -62,29 +77,8 @@ class Request:
         self.namespace = call.namespace
         self.name = call.name
         self.content_type = call.content_type
-        # of an outside request: refuses one whose answer no form that it accepts can carry
-        self.check_answer: Callable[[], object] | None = None
-        self.span = 0  # its record in the trace
-        self.gate = ""  # where it stands: what a refusal belongs to
-        # found by the gates that all pass
-        self.user: User = NOBODY
-        self.audit_id = ""
-        self.audit: Event | None = None  # what is logged of it, if anything
-        self.flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
-        self.place: Place | None = None  # of flow control: given back with the answer
         self.warnings: list[str] = []
         self.annotations: dict[str, str] = {}  # for the audit log
-        # of a write
-        self.attempt = 0  # how often somebody else was faster
-        self.raw: Object | None = None  # the body as a value
-        self.patch: Any = None  # what a PATCH carried, as a value
-        self.duplicates: list[str] = []  # what strict decoding finds in the body
-        self.old: Object | None = None  # the stored object, as it is before
-        self.gone: Object | None = None  # what was removed for good
-        self.options: Object = _NONE  # of a deletion
-        self.dry_run = False
-        self.revision_named = False  # the client says which revision it changes
-        self.granted = ""  # why it may grant what it grants
 
     @property
     def traced(self) -> str:
@@ -99,9 +93,10 @@ class Request:
         """What the authorizers are asked."""
         call = self.call
         info = call.info
-        group, version, plural = (
-            call.asked if info is None else (info.group, info.version, info.plural)
-        )
+        if info is None:
+            group, version, plural = call.asked
+        else:
+            group, version, plural = info.group, info.version, info.plural
         return auth.Attributes(
             self.user, call.verb, call.path, group, version, plural, call.subresource,
             call.namespace, call.name, call.param("fieldSelector"), call.param("labelSelector"),

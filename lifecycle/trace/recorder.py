@@ -91,7 +91,8 @@ class Recorder:
         if kind in OPENING:
             span = seq
         elif span is None:
-            span = kernel.current.span if kernel.current is not None else 0
+            task = kernel.current
+            span = task.span if task is not None else 0
         self._records.append((seq, kernel.now, kind, span, fields))
         kernel.now += gates.COSTS.get(fields[0], 0) if kind == "gate" else COSTS.get(kind, 0)
         if self._armed:
