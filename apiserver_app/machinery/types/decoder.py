@@ -1,8 +1,8 @@
 """Compiles a type into the function that decodes it: one pass, one lookup and one store a field.
 
-A compiled struct is a dict from field name to (place, plain type, converter). A value of the plain
-type that is not zero is stored as it is; anything else goes through the converter. Fields that
-hold structs are compiled when first met. Never walks a schema while decoding.
+A compiled struct is a dict from field name to (position, plain type, converter). A non-zero value
+of the plain type is stored unchanged; any other value goes through the converter. Fields that hold
+structs are compiled at first use. Never walks a schema while decoding.
 
 Models sigs.k8s.io/json/internal/golang/encoding/json/decode.go and the zero value rules of Go's
 encoder (omitempty).
@@ -17,10 +17,10 @@ from apiserver_app.machinery.types import scalars
 from apiserver_app.machinery.types.scalars import ABSENT, Convert, WrongType, wrong
 from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
 
-# place in Go's order, the type that needs no conversion, what converts the rest
+# position in Go's order, the type that needs no conversion, the converter of other values
 Entry = tuple[int, type | None, Convert]
 
-_ORDERS_MAX = 64  # field orders remembered a struct
+_ORDERS_MAX = 64  # field orders cached per struct
 
 
 class Compiler:
@@ -33,7 +33,7 @@ class Compiler:
         self._omits_zero_times = version.has("ZeroCreationTimestampOmitted")
 
     def compile(self, definition: str) -> Convert | None:
-        """The decoder of a struct; None when there is no such definition."""
+        """The decoder of a struct; None if there is no such definition."""
         if definition in self.decoders:
             return self.decoders[definition]
         schema = self._reader.get(definition)
@@ -41,8 +41,8 @@ class Compiler:
             return None
         fields: dict[str, Entry] = {}
         always: list[tuple[str, Any, bool]] = []
-        for place, (name, field) in enumerate(schema.fields.items()):
-            fields[name] = self._entry(schema, fields, place, field)
+        for position, (name, field) in enumerate(schema.fields.items()):
+            fields[name] = self._entry(schema, fields, position, field)
             if (zero := self._zero(field)) is not None:
                 always.append((name, *zero))
         decode = _struct(schema.name, _go_name(definition), fields, tuple(always), self.pruned)
@@ -51,24 +51,28 @@ class Compiler:
 
     # -- fields ------------------------------------------------------------------------------------
 
-    def _entry(self, schema: Schema, fields: dict[str, Entry], place: int, field: Field) -> Entry:
+    def _entry(
+        self, schema: Schema, fields: dict[str, Entry], position: int, field: Field
+    ) -> Entry:
         if field.kind in ("struct", "list", "map") or field.format.startswith("apiextensions."):
-            return self._later(schema, fields, place, field)
+            return self._lazy_entry(schema, fields, position, field)
         plain = {"string": str, "boolean": bool}.get(field.kind)
-        return place, plain, self._scalar(field, _go_type(field, schema), _keeps_zero(field))
+        return position, plain, self._scalar(field, _go_type(field, schema), _keeps_zero(field))
 
-    def _later(self, schema: Schema, fields: dict[str, Entry], place: int, field: Field) -> Entry:
+    def _lazy_entry(
+        self, schema: Schema, fields: dict[str, Entry], position: int, field: Field
+    ) -> Entry:
         """An entry that compiles its converter at first use, so that rare types cost nothing and
-        types may hold themselves."""
+        types may be recursive."""
 
         def first(value: Any) -> Any:
             if value is None:
                 return ABSENT
             convert = self._converter(schema, field)
-            fields[field.name] = (place, None, convert)
+            fields[field.name] = (position, None, convert)
             return convert(value)
 
-        return place, None, first
+        return position, None, first
 
     def _converter(self, schema: Schema, field: Field) -> Convert:
         if field.kind == "struct":
@@ -108,7 +112,7 @@ class Compiler:
     # -- lists and maps ----------------------------------------------------------------------------
 
     def _item(self, item: Field, go_type: str) -> Convert:
-        """Converts one element: null is the zero value there, and nothing is left out."""
+        """The converter of one element, where null becomes the zero value."""
         if item.kind == "struct":
             decode = self._decoder(item.definition)
             return lambda value: decode({} if value is None else value)
@@ -149,7 +153,7 @@ class Compiler:
             if type(value) is list:
                 for element in value:
                     if element is None:
-                        return [decode({} if one is None else one) for one in value]
+                        return [decode({} if item is None else item) for item in value]
                 if value or keep_empty:
                     return [decode(element) for element in value]
                 return ABSENT
@@ -183,7 +187,7 @@ class Compiler:
         return convert
 
     def _either(self, field: Field) -> Convert:
-        """The parts of a CustomResourceDefinition's schema that may be one of two things."""
+        """The converter of the JSON schema fields that have one of two types."""
         package, _, name = field.format.rpartition(".")
         if not name.startswith("JSONSchemaPropsOr"):
             return scalars.anything if field.name else scalars.copied
@@ -193,14 +197,14 @@ class Compiler:
             if isinstance(value, dict):
                 return decode(value)
             if isinstance(value, list):
-                return [decode(one) if isinstance(one, dict) else one for one in value]
+                return [decode(item) if isinstance(item, dict) else item for item in value]
             return ABSENT if value is None else value
 
         return convert
 
     def _zero(self, field: Field) -> tuple[Any, bool] | None:
-        """What is written for a field that is not there: (value, whether it is made by decoding an
-        empty struct); None when nothing is."""
+        """What is written for a missing field: (value, whether it results from decoding an empty
+        struct); None if the field is omitted."""
         go = field.go
         if go is None or not go.always or not go.known:
             return None
@@ -232,7 +236,7 @@ def _struct(
 ) -> Convert:
     """The decoder of one struct. This is the innermost loop of every write: keep it flat."""
     place_of = {field: place for place, field in enumerate(fields)}.__getitem__
-    # the orders in which its fields have come -> Go's order of the same fields
+    # received field orders -> Go's order of the same fields
     orders: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def decode(obj: Any) -> Any:
@@ -297,7 +301,7 @@ def _strings(go_type: str, keep_empty: bool) -> Convert:
             raise wrong(value, go_type)
         for item in value:
             if type(item) is not str:
-                return [_text(one, element) for one in value]
+                return [_text(item, element) for item in value]
         return value[:] if value or keep_empty else ABSENT
 
     return convert
@@ -311,7 +315,7 @@ def _text(value: Any, go_type: str) -> str:
     return value
 
 
-# -- what Go knows of a field ----------------------------------------------------------------------
+# -- properties of Go fields -----------------------------------------------------------------------
 
 
 def _is_pointer(field: Field) -> bool:
@@ -319,7 +323,7 @@ def _is_pointer(field: Field) -> bool:
 
 
 def _keeps_zero(field: Field) -> bool:
-    """Whether Go writes the field's zero value when it was given."""
+    """Whether Go writes the field's zero value if the client sent it."""
     go = field.go
     if field.kind in ("list", "map", "bytes"):
         return field.required or (go is not None and go.always)
@@ -333,7 +337,7 @@ def _go_name(definition: str) -> str:
 
 
 def _go_type(field: Field, schema: Schema) -> str:
-    """The Go type as an error message names it."""
+    """The Go type's name in error messages."""
     named = field.go.go_type if field.go is not None else ""
     if named:
         return named if "." in named else f"{schema.version}.{named}"

@@ -1,4 +1,4 @@
-"""Sets of fields, kept in the very form fieldsV1 has on the wire: tries of path elements.
+"""Sets of fields in the wire format of fieldsV1: tries of path elements.
 
 `{"f:spec": {"f:replicas": {}}}` holds .spec.replicas. A child that is empty, or that has a ".", is
 itself in the set; the empty set is None. Tries are never changed once made, so they are shared
@@ -27,7 +27,7 @@ _NOT_IN_JSON = str.maketrans({
 
 
 def union(first: Trie | None, second: Trie | None) -> Trie | None:
-    """What is in either; `first` itself when it holds all of `second`."""
+    """The union; `first` itself if it contains all of `second`."""
     if first is None or second is None or first is second:
         return second if first is None else first
     return _union(first, second)
@@ -58,7 +58,7 @@ def _union(first: Trie, second: Trie) -> Trie:
 
 
 def subtract(first: Trie | None, second: Trie | None) -> Trie | None:
-    """What is in the first only. A parent stays without its children, and they without it."""
+    """The difference. A parent may stay without its children, and they without it."""
     if first is None or second is None:
         return first
     return _subtract(first, second)
@@ -78,15 +78,15 @@ def _subtract(first: Trie, second: Trie) -> Trie | None:
         mine = first.get(key)
         if mine is None:
             continue
-        left = None if key == SELF else _subtract(mine, theirs)
-        if left is mine:
+        rest = None if key == SELF else _subtract(mine, theirs)
+        if rest is mine:
             continue
         if out is first:
             out = dict(first)
-        if left is None:
+        if rest is None:
             del out[key]
         else:
-            out[key] = left
+            out[key] = rest
     if out is first:
         return first
     if not out:
@@ -95,7 +95,7 @@ def _subtract(first: Trie, second: Trie) -> Trie | None:
 
 
 def intersect(first: Trie | None, second: Trie | None) -> Trie | None:
-    """What is in both."""
+    """The intersection."""
     if first is None or second is None:
         return None
     return _intersect(first, second)
@@ -118,7 +118,7 @@ def _intersect(first: Trie, second: Trie) -> Trie | None:
 
 
 def is_member(trie: Trie) -> bool:
-    """Whether the place of a child is itself in the set."""
+    """Whether the node itself is in the set, not only its children."""
     return not trie or SELF in trie
 
 
@@ -131,7 +131,7 @@ def has(trie: Trie | None, path: tuple[str, ...]) -> bool:
 
 
 def paths(trie: Trie | None) -> Iterator[tuple[str, ...]]:
-    """All members, those of a level before those below it."""
+    """All members, each level before the levels below it."""
     if trie is not None:
         yield from _paths(trie, ())
 
@@ -162,10 +162,10 @@ def _element_text(element: str) -> str:
 
 
 def in_order(trie: Trie) -> Trie:
-    """The same children in the order of the wire: itself, fields, keys, values, indexes."""
+    """The trie in wire order: itself, fields, keys, values, indexes."""
     keys = list(trie)
-    wanted = ordered(keys)
-    return trie if keys == wanted else {key: trie[key] for key in wanted}
+    sorted_keys = ordered(keys)
+    return trie if keys == sorted_keys else {key: trie[key] for key in sorted_keys}
 
 
 def ordered(keys: list[str]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Which fields a value sets and in which fields two values differ: compiled per type.
+"""Computes the fields that a value sets and the fields in which two values differ, per type.
 
-A type becomes a node that answers for a new value and for a pair of values. What a struct with
-given fields sets is worked out once and kept as a plan; equal answers are one shared trie, so a
-thousand pods of one template cost one set. Never looks at a field's meaning.
+A type is compiled into a node. The fields that a struct with a given set of keys sets are computed
+once and kept as a plan; equal results share one trie, so a thousand pods of one template cost one
+set.
 
 Models sigs.k8s.io/structured-merge-diff typed/{compare,helpers}.go.
 """
@@ -17,10 +17,10 @@ from apiserver_app.machinery.types import fieldsets
 from apiserver_app.machinery.types.fieldsets import LEAF, SELF, Trie
 from apiserver_app.machinery.types.schema import Field, Schema
 
-PLANS_MAX = 512  # shapes remembered a type
-TRIES_MAX = 512  # answers remembered a shape
+PLANS_MAX = 512  # plans cached per type
+TRIES_MAX = 512  # results cached per plan
 
-# values of list keys that a client may leave out
+# default values of list keys that a client may omit
 KEY_DEFAULTS = {"protocol": "TCP"}
 
 Change = tuple[Trie | None, Trie | None]  # (added or modified, removed)
@@ -37,16 +37,16 @@ class Node:
     """A type whose values are compared part by part."""
 
     def added(self, value: Any) -> Trie:
-        """What a value sets where there was none: its own place and all below."""
+        """The fields that a new value sets: its own path and all below."""
         raise NotImplementedError
 
     def compare(self, old: Any, new: Any) -> Change:
-        """Where two values differ that are both there, if only as null."""
+        """The fields in which two values differ. Both exist, perhaps as null."""
         raise NotImplementedError
 
 
 class _Plan:
-    """What a map with given keys sets; `parts` are the children that depend on their values."""
+    """The fields that a map with given keys sets; `parts` are children that depend on values."""
 
     __slots__ = ("children", "elements", "fixed", "memo", "parts")
 
@@ -56,8 +56,8 @@ class _Plan:
         by_element = {fieldsets.field_element(name): name for name in names if name in adders}
         elements = fieldsets.ordered(list(by_element))
         self.parts = [
-            (place, name, adder)
-            for place, element in enumerate(elements, own)
+            (position, name, adder)
+            for position, element in enumerate(elements, own)
             if (adder := adders[name := by_element[element]]) is not None
         ]
         self.elements = [SELF, *elements] if own else elements
@@ -69,8 +69,8 @@ class _Plan:
         if not self.parts:
             return self.fixed
         children = self.children.copy()
-        for place, name, adder in self.parts:
-            children[place] = adder(value[name])
+        for position, name, adder in self.parts:
+            children[position] = adder(value[name])
         # the ids are valid while the memo holds the tries they belong to
         ids = tuple(map(id, children))
         try:
@@ -94,7 +94,7 @@ class _Map(Node):
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def node(self, name: str) -> Node | None:
-        """The node of a part; None for what is owned as a whole."""
+        """The node of a part; None if it is atomic."""
         return self._item
 
     def skips(self, name: str) -> bool:
@@ -143,7 +143,7 @@ class _Map(Node):
 
 
 class _Struct(_Map):
-    """A struct whose fields are compiled when first met."""
+    """A struct whose fields are compiled at first use."""
 
     def __init__(self, shapes: Shapes, schema: Schema, skipped: frozenset[str]) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class _Struct(_Map):
 
 
 class _Raw(_Map):
-    """A value without a schema: its maps are compared part by part, all else as a whole."""
+    """A value without a schema: its maps are compared key by key, all else is atomic."""
 
     def node(self, name: str) -> Node | None:
         return self
@@ -191,7 +191,7 @@ class _Raw(_Map):
 
 
 class KeyedList(Node):
-    """A list whose items are told apart by key fields, or by themselves in a set."""
+    """A list whose items are identified by key fields, or in a set by their value."""
 
     def __init__(self, names: tuple[str, ...], item: Node | None) -> None:
         self._names = tuple(sorted(names))
@@ -207,7 +207,7 @@ class KeyedList(Node):
         for item in value:
             element = self.element(item)
             if element in children:
-                children[element] = LEAF  # of duplicates only the place is owned
+                children[element] = LEAF  # duplicates are owned as one element
             else:
                 children[element] = LEAF if item_node is None else item_node.added(item)
         ids = (*children, *map(id, children.values()))
@@ -327,7 +327,7 @@ class Shapes:
         self._created: dict[str, _Created] = {}
 
     def created(self, obj: Object, skip: str = "") -> Trie | None:
-        """What a new object sets beyond what an empty object of its type has."""
+        """The fields that a new object sets beyond those of an empty object of its type."""
         try:
             creator = self._created[skip]
         except KeyError:
@@ -335,11 +335,11 @@ class Shapes:
         return creator.added(obj)
 
     def compare(self, old: Object, new: Object, skip: str = "") -> Change:
-        """Where two objects differ, outside the field `skip`."""
+        """The fields in which two objects differ, except for the field `skip`."""
         return self._root.compare(old, new, skip)
 
     def node(self, field: Field) -> Node | None:
-        """The node of a field's type; None for what is owned as a whole."""
+        """The node of a field's type; None if it is atomic."""
         if field.atomic:
             return None
         if field.kind == "struct":
@@ -358,7 +358,7 @@ class Shapes:
 
 
 class _Created:
-    """What a struct sets whose empty value already has some fields."""
+    """The fields set by a struct whose empty value already has some fields."""
 
     def __init__(self, node: _Map, empty: Object, skip: str = "") -> None:
         self._node = node
@@ -393,7 +393,7 @@ class _Created:
 
 
 class _Filled:
-    """What a value sets where an empty one was."""
+    """The fields that a value sets in place of an empty one."""
 
     def __init__(self, node: Node, empty: Any) -> None:
         self._node = node
@@ -403,17 +403,17 @@ class _Filled:
     def added(self, value: Any) -> Trie | None:
         if not value:
             return None if value == self._empty else LEAF
-        whole = self._node.added(value)
-        found = self._memo.get(id(whole))
-        if found is None:
+        trie = self._node.added(value)
+        result = self._memo.get(id(trie))
+        if result is None:
             if len(self._memo) >= TRIES_MAX:
                 self._memo.clear()
-            found = self._memo[id(whole)] = (whole, _without_self(whole))
-        return found[1]
+            result = self._memo[id(trie)] = (trie, _without_self(trie))
+        return result[1]
 
 
 def zero(schema: Schema) -> Object:
-    """What Go writes for an empty struct of the type."""
+    """The object that Go writes for an empty struct of the type."""
     out: Object = {}
     for name, field in schema.fields.items():
         go = field.go
@@ -436,7 +436,7 @@ def of(schema: Schema) -> Shapes:
 
 
 def forget(schema: Schema) -> None:
-    """The schema is used no more: that of a custom resource, when its definition changed."""
+    """Drops a schema that is no longer used, as when a definition changed."""
     _known.pop(id(schema), None)
 
 

@@ -1,4 +1,4 @@
-"""What the published schemas leave out about the Go types: order, numbers, pointers, zero values.
+"""Facts about the Go types that the published schemas omit: order, numbers, pointers, zero values.
 
 Read from `data/gofields.txt` (its format is described in `data/extract.py`). A message is parsed
 when first asked for. The table is of the newest version: fields only later versions have are
@@ -82,7 +82,7 @@ def order(message: str) -> tuple[str, ...]:
 
 
 def arrange(obj: dict[str, Any], message: str) -> None:
-    """Put the keys into Go's order after some were added; unknown keys follow as they were."""
+    """Reorders the keys into Go's order; unknown keys follow in their own order."""
     known = {key: obj[key] for key in order(message) if key in obj}
     if len(known) != len(obj):
         known.update(obj)

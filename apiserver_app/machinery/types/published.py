@@ -62,7 +62,7 @@ class _Document(msgspec.Struct, gc=False):
 
 
 class Definitions:
-    """Definitions of one version by name, each kept as a few bytes until it is asked for."""
+    """Definitions of one version by name, each kept as a few bytes until its first use."""
 
     def __init__(self, version: Release) -> None:
         encode = msgspec.msgpack.encode
@@ -98,7 +98,7 @@ def path_of(version: Release) -> pathlib.Path:
     base = pathlib.Path(spec.submodule_search_locations[0]) / "kubernetes-json-schema"
     there = {}
     for folder in base.iterdir():
-        if found := re.fullmatch(r"v1\.(\d+)\.0-local", folder.name):
-            there[int(found[1])] = folder
+        if match := re.fullmatch(r"v1\.(\d+)\.0-local", folder.name):
+            there[int(match[1])] = folder
     nearest = min(max(version.minor, min(there)), max(there))
     return there[nearest] / "_definitions.json"

@@ -1,8 +1,8 @@
-"""Values inside typed objects: one converter a Go type, each returning a fresh value.
+"""Converters of the values in typed objects, one per Go type, each returning a new value.
 
-A converter takes what JSON gave and returns what Go would write back, ABSENT when Go would leave
-the field out, or raises: WrongType for a JSON value of another kind, BadValue for a text that does
-not parse. Valid texts are remembered, so the same time or quantity is checked once.
+A converter takes a JSON value and returns what Go would write back, or ABSENT if Go would omit the
+field. It raises WrongType for a JSON value of another type and BadValue for a text that does not
+parse. Valid texts are cached, so the same time or quantity is parsed once.
 
 Models sigs.k8s.io/json (UnmarshalTypeError), apimachinery pkg/api/resource/quantity.go,
 pkg/apis/meta/v1/{time,micro_time}.go, pkg/util/intstr/intstr.go and Go's encoding/base64.
@@ -102,7 +102,7 @@ _SOURCES: dict[type, str] = {
 
 
 def word(value: Any) -> str:
-    """What Go calls a JSON value."""
+    """Go's name for the type of a JSON value."""
     if isinstance(value, str):
         return "string"
     if isinstance(value, bool):
@@ -186,14 +186,14 @@ def int_or_string(keep_zero: bool) -> Convert:
 
 
 def anything(value: Any) -> Any:
-    """Raw JSON: copied, so that nobody shares it with the sender."""
+    """Raw JSON, copied so that it is not shared with the input."""
     if value is None:
         return ABSENT
     return copied(value)
 
 
 def shared(value: Any) -> Any:
-    """Raw JSON that nobody ever changes in place (metadata.managedFields[].fieldsV1)."""
+    """Raw JSON that is never changed in place (metadata.managedFields[].fieldsV1)."""
     return ABSENT if value is None else value
 
 
@@ -228,10 +228,10 @@ def quantity(value: Any) -> Any:
 @functools.lru_cache(maxsize=REMEMBERED_MAX)
 def quantity_text(text: str) -> str:
     text = text.strip()
-    found = _QUANTITY.fullmatch(text)
-    if not text or found is None:
+    match = _QUANTITY.fullmatch(text)
+    if not text or match is None:
         raise BadValue(_QUANTITY_FORMAT)
-    if not _SUFFIX.fullmatch(found["suffix"]):
+    if not _SUFFIX.fullmatch(match["suffix"]):
         raise BadValue("unable to parse quantity's suffix")
     return text
 
@@ -239,7 +239,7 @@ def quantity_text(text: str) -> str:
 # -- times ----------------------------------------------------------------------------------------
 
 _PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-# what Go consumes in turn -> what the layout calls it
+# patterns in the order in which Go parses them -> the layout's element
 _TIME_PARTS = (
     (re.compile(r"\d{4}"), "2006", None),
     (re.compile(r"-"), "-", None),
@@ -292,23 +292,23 @@ def micro_time_text(text: str) -> str:
 
 def _parsed(text: str, layout: str) -> datetime.datetime:
     """The moment; BadValue in the words of Go's time.Parse."""
-    at = 0
+    position = 0
     for pattern, element, limits in _TIME_PARTS:
-        found = pattern.match(text, at)
-        if found is None:
-            raise _time_error(text, layout, text[at:], element)
-        if limits and not limits[1] <= int(found[0]) <= limits[2]:
+        match = pattern.match(text, position)
+        if match is None:
+            raise _time_error(text, layout, text[position:], element)
+        if limits and not limits[1] <= int(match[0]) <= limits[2]:
             raise BadValue(f"parsing time {_quoted(text)}: {limits[0]} out of range")
-        at = found.end()
+        position = match.end()
     micro = 0
-    if layout == RFC3339_MICRO and not _SIX_DIGITS.match(text, at):
-        raise _time_error(text, layout, text[at:], ".000000")
-    if fraction := _FRACTION.match(text, at):
+    if layout == RFC3339_MICRO and not _SIX_DIGITS.match(text, position):
+        raise _time_error(text, layout, text[position:], ".000000")
+    if fraction := _FRACTION.match(text, position):
         micro = int(fraction[0][1:7].ljust(6, "0"))
-        at = fraction.end()
-    zone = _ZONE.match(text, at)
+        position = fraction.end()
+    zone = _ZONE.match(text, position)
     if zone is None:
-        raise _time_error(text, layout, text[at:], "Z07:00")
+        raise _time_error(text, layout, text[position:], "Z07:00")
     if zone.end() != len(text):
         extra = _quoted(text[zone.end() :])
         raise BadValue(f"parsing time {_quoted(text)}: extra text: {extra}")

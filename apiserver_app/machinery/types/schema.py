@@ -1,4 +1,4 @@
-"""What patches and server-side apply need to know of a type: fields, patch strategies, list keys.
+"""The schemas that patches and server-side apply use: fields, patch strategies, list keys.
 
 Built per definition when first asked for, from the published schema and Go's field order. Never
 decodes anything.
@@ -33,7 +33,7 @@ LEAVES = {
 }
 
 
-# list keys that may be left out, and what they mean then (`+default` in types.go)
+# list keys that may be omitted, and their defaults (`+default` in types.go)
 _KEY_DEFAULTS = {
     ("core.v1.ContainerPort", "protocol"): "TCP",
     ("core.v1.ServicePort", "protocol"): "TCP",
@@ -56,7 +56,7 @@ class Field:
     list_keys: tuple[str, ...] = ()
     atomic: bool = False  # a map or struct that is owned and replaced as one value
     required: bool = False
-    default: str | None = None  # what a list key means when it is left out
+    default: str | None = None  # the value of an omitted list key
     go: GoField | None = field(default=None, repr=False)
     _lookup: Callable[[str], Schema | None] | None = field(default=None, repr=False)
 
@@ -99,14 +99,14 @@ class SchemaReader:
         self._schemas: dict[str, Schema | None] = {}
 
     def serve(self, schema: Schema) -> None:
-        """Know the schema of a custom resource, instead of an earlier one of that name."""
+        """Adds the schema of a custom resource, replacing an earlier one of that name."""
         self._schemas[schema.definition] = schema
 
     def withdraw(self, definition: str) -> None:
         self._schemas.pop(definition, None)
 
     def get(self, definition: str) -> Schema | None:
-        """The schema of a definition; None when the version has no such struct."""
+        """The schema of a definition; None if the version has no such struct."""
         try:
             return self._schemas[definition]
         except KeyError:

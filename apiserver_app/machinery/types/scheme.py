@@ -1,8 +1,8 @@
-"""The typed objects of one Kubernetes version: decoding, pruning and what patches ask of a type.
+"""The typed objects of one Kubernetes version: decoding, pruning, and the schemas for patches.
 
-`decode` makes of any JSON object what kube-apiserver would hold after decoding it: a new tree in
-Go's field order, unknown fields gone, nulls and empty values as Go writes them back. It sets no
-defaults and checks no meaning.
+`decode` turns a JSON object into what kube-apiserver holds after decoding it: a new tree in Go's
+field order, without unknown fields, nulls and empty values as Go writes them back. It neither sets
+defaults nor validates.
 
 Models sigs.k8s.io/json, apimachinery pkg/runtime/serializer/json/json.go and apiserver
 pkg/endpoints/handlers/rest.go (transformDecodeError).
@@ -24,12 +24,12 @@ MESSAGES_MAX = 100  # upstream reports no more unknown fields than this
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _ANY_KIND = "io.k8s.api.core.v1.ConfigMap"  # whose metadata is like every kind's
 
-# of a custom resource: a fresh object, and messages for what is unknown in it
+# decodes a custom resource: a new object, and messages for its unknown fields
 DecodeCustom = Callable[[Object], tuple[Object, list[str]]]
 
 
 class Unfit(ValueError):
-    """A value of another type than it must have; the text is what Go's decoder says."""
+    """A value of the wrong type; the message is that of Go's decoder."""
 
 
 class Types:
@@ -71,14 +71,15 @@ class Types:
 
     def unknown(self, definition: str, obj: Object, path: str = "") -> list[str]:
         """Messages for the fields of obj that the type does not have, in the object's order."""
-        found: list[str] = []
+        messages: list[str] = []
         schema = self._reader.get(definition)
         if schema is not None:
-            _unknown(schema, obj, path, found)
-        return found
+            _unknown(schema, obj, path, messages)
+        return messages
 
     def metadata(self, value: Any, path: str) -> tuple[Object, list[str]]:
-        """Any object's metadata by itself, and messages for what is unknown. Raises Unfit."""
+        """Decodes an object's metadata alone; also returns messages for unknown fields. Raises
+        Unfit."""
         decode = self._decoders.get(_OBJECT_META) or self._compiler.compile(_OBJECT_META)
         assert decode is not None, "every version has it"
         try:
@@ -95,23 +96,23 @@ class Types:
         return self.schema(_ANY_KIND).fields["metadata"]
 
     def serve(self, schema: Schema, decode: DecodeCustom) -> None:
-        """Know a custom resource's type, instead of an earlier one of that name."""
+        """Adds a custom resource's type, replacing an earlier one of that name."""
         self.withdraw(schema.definition)
         self._reader.serve(schema)
         self._custom[schema.definition] = decode
 
     def withdraw(self, definition: str) -> None:
-        """Forget a custom resource's type, if it is known."""
+        """Removes a custom resource's type, if it is known."""
         if self._custom.pop(definition, None) is not None:
             fieldshapes.forget(self.schema(definition))
             self._reader.withdraw(definition)
 
     def schema(self, definition: str) -> Schema:
         """Field types, patch strategies and list keys of a definition; always the same object."""
-        found = self._reader.get(definition)
-        if found is None:
+        schema = self._reader.get(definition)
+        if schema is None:
             raise KeyError(definition)
-        return found
+        return schema
 
     def knows(self, definition: str) -> bool:
         return self._reader.get(definition) is not None
@@ -120,9 +121,9 @@ class Types:
         self, definition: str, obj: Any, why: str, converting: str = ""
     ) -> errors.Undecodable:
         version, kind = definition.rsplit(".", 2)[1:]
-        given = obj if isinstance(obj, dict) else {}
-        word = given.get("kind") if isinstance(given.get("kind"), str) else ""
-        named = given.get("apiVersion") if isinstance(given.get("apiVersion"), str) else ""
+        fields = obj if isinstance(obj, dict) else {}
+        word = fields.get("kind") if isinstance(fields.get("kind"), str) else ""
+        named = fields.get("apiVersion") if isinstance(fields.get("apiVersion"), str) else ""
         named = str(named).rpartition("/")[2]
         return errors.Undecodable(
             f'{word or kind} in version "{named or version}" cannot be handled as a {kind}: {why}',
@@ -130,30 +131,30 @@ class Types:
         )  # fmt: skip
 
 
-def _unknown(schema: Schema, obj: Any, path: str, found: list[str]) -> None:
+def _unknown(schema: Schema, obj: Any, path: str, messages: list[str]) -> None:
     if not isinstance(obj, dict):
         return
     for key, value in obj.items():
-        if len(found) >= MESSAGES_MAX:
+        if len(messages) >= MESSAGES_MAX:
             return
-        at = f"{path}.{key}" if path else str(key)
+        field_path = f"{path}.{key}" if path else str(key)
         field = schema.fields.get(key)
         if field is None:
-            found.append(f'unknown field "{at}"')
+            messages.append(f'unknown field "{field_path}"')
         elif type(value) in (dict, list):
-            _unknown_in(field, value, at, found)
+            _unknown_in(field, value, field_path, messages)
 
 
-def _unknown_in(field: Field, value: Any, path: str, found: list[str]) -> None:
+def _unknown_in(field: Field, value: Any, path: str, messages: list[str]) -> None:
     if field.kind == "struct":
         schema = field.schema
         if schema is not None:
-            _unknown(schema, value, path, found)
+            _unknown(schema, value, path, messages)
     elif field.item is None or field.item.is_leaf:
         return
     elif field.kind == "list" and isinstance(value, list):
         for index, item in enumerate(value):
-            _unknown_in(field.item, item, f"{path}[{index}]", found)
+            _unknown_in(field.item, item, f"{path}[{index}]", messages)
     elif field.kind == "map" and isinstance(value, dict):
         for key, item in value.items():
-            _unknown_in(field.item, item, f"{path}.{key}", found)
+            _unknown_in(field.item, item, f"{path}.{key}", messages)
