@@ -31,7 +31,7 @@ def variables(
     host_ip: str,
     since: int,
 ) -> dict[str, str]:
-    """All of them, in the order in which `env` shows them."""
+    """Returns the environment in the order in which `env` prints it."""
     out = {"PATH": PATH, "HOSTNAME": hostname(pod), **image}
     links = service_variables(pod, services, since)
     mine: dict[str, str] = {}
@@ -39,30 +39,30 @@ def variables(
     for source in spec.get("envFrom") or ():
         for key, text in _taken(source, namespace, lookup):
             mine[source.get("prefix", "") + key] = text
-    for one in spec.get("env") or ():
-        if "valueFrom" in one:
-            taken = _from(one["valueFrom"], pod, spec, lookup, host_ip)
+    for variable in spec.get("env") or ():
+        if "valueFrom" in variable:
+            taken = _from(variable["valueFrom"], pod, spec, lookup, host_ip)
             if taken is None:
                 continue
             text = taken
         else:
-            text = expanded(one.get("value") or "", {**links, **mine})
-        mine[one["name"]] = text
+            text = expanded(variable.get("value") or "", {**links, **mine})
+        mine[variable["name"]] = text
     out.update(mine)
     out.update((key, text) for key, text in links.items() if key not in mine)
     out.setdefault("HOME", "/root")
     return out
 
 
-def expanded(text: str, known: Mapping[str, str]) -> str:
-    """$(NAME) is the variable's value, $$ a dollar; what is not known stays."""
+def expanded(text: str, values: Mapping[str, str]) -> str:
+    """Expands $(NAME) to the variable's value and $$ to $; leaves unknown names unchanged."""
 
-    def one(found: re.Match[str]) -> str:
-        if found[1] == "$":
+    def replace(match: re.Match[str]) -> str:
+        if match[1] == "$":
             return "$"
-        return known.get(found[2], found[0])
+        return values.get(match[2], match[0])
 
-    return _REFERENCE.sub(one, text)
+    return _REFERENCE.sub(replace, text)
 
 
 def hostname(pod: Object) -> str:
@@ -73,13 +73,13 @@ def hostname(pod: Object) -> str:
 
 
 def termination_message_path(spec: Object) -> str:
-    """Where the container may say why it ended."""
+    """Path of the file in which the container may write its termination message."""
     return spec.get("terminationMessagePath") or "/dev/termination-log"
 
 
 def service_variables(pod: Object, services: Sequence[Object], since: int) -> dict[str, str]:
-    """Of the services that were there when the container started: the namespace's own, unless the
-    pod does without, and the API server's."""
+    """Variables of the services that existed when the container started: those of the namespace
+    (unless enableServiceLinks is false) and the API server's."""
     out: dict[str, str] = {}
     wants = pod["spec"].get("enableServiceLinks", True)
     for service in services:
@@ -98,14 +98,17 @@ def service_variables(pod: Object, services: Sequence[Object], since: int) -> di
 def _links(name: str, address: str, ports: Sequence[Object]) -> Iterator[tuple[str, str]]:
     yield f"{name}_SERVICE_HOST", address
     yield f"{name}_SERVICE_PORT", str(ports[0]["port"])
-    for one in ports:
-        if one.get("name"):
-            yield f"{name}_SERVICE_PORT_{one['name'].upper().replace('-', '_')}", str(one["port"])
-    for place, one in enumerate(ports):
-        protocol, port = one.get("protocol", "TCP"), one["port"]
+    for entry in ports:
+        if entry.get("name"):
+            yield (
+                f"{name}_SERVICE_PORT_{entry['name'].upper().replace('-', '_')}",
+                str(entry["port"]),
+            )
+    for index, entry in enumerate(ports):
+        protocol, port = entry.get("protocol", "TCP"), entry["port"]
         url = f"{protocol.lower()}://{address}:{port}"
         prefix = f"{name}_PORT_{port}_{protocol}"
-        if place == 0:
+        if index == 0:
             yield f"{name}_PORT", url
         yield prefix, url
         yield f"{prefix}_PROTO", protocol.lower()
@@ -116,9 +119,9 @@ def _links(name: str, address: str, ports: Sequence[Object]) -> Iterator[tuple[s
 def _taken(source: Object, namespace: str, lookup: Lookup) -> Iterator[tuple[str, str]]:
     for resource, field in (("configmaps", "configMapRef"), ("secrets", "secretRef")):
         if field in source:
-            found = lookup(resource, namespace, source[field].get("name", "")) or {}
-            for key in sorted(found.get("data") or ()):
-                yield key, text_of(resource, found["data"][key])
+            obj = lookup(resource, namespace, source[field].get("name", "")) or {}
+            for key in sorted(obj.get("data") or ()):
+                yield key, text_of(resource, obj["data"][key])
 
 
 def text_of(resource: str, value: str) -> str:
@@ -127,53 +130,56 @@ def text_of(resource: str, value: str) -> str:
     return base64.b64decode(value).decode("utf-8", "replace")
 
 
-def _from(wanted: Object, pod: Object, spec: Object, lookup: Lookup, host_ip: str) -> str | None:
-    """What a variable is taken from; None when that may be missing and is."""
+def _from(source: Object, pod: Object, spec: Object, lookup: Lookup, host_ip: str) -> str | None:
+    """Resolves `valueFrom`; None when an optional source is missing."""
     namespace = meta.namespace_of(pod)
     for resource, field in (("configmaps", "configMapKeyRef"), ("secrets", "secretKeyRef")):
-        if field in wanted:
-            reference = wanted[field]
-            found = lookup(resource, namespace, reference.get("name", "")) or {}
-            value = (found.get("data") or {}).get(reference["key"])
+        if field in source:
+            reference = source[field]
+            obj = lookup(resource, namespace, reference.get("name", "")) or {}
+            value = (obj.get("data") or {}).get(reference["key"])
             return None if value is None else text_of(resource, value)
-    if "fieldRef" in wanted:
-        return field_of(pod, wanted["fieldRef"]["fieldPath"], host_ip)
-    if "resourceFieldRef" in wanted:
-        return resource_of(pod, spec, wanted["resourceFieldRef"])
+    if "fieldRef" in source:
+        return field_of(pod, source["fieldRef"]["fieldPath"], host_ip)
+    if "resourceFieldRef" in source:
+        return resource_of(pod, spec, source["resourceFieldRef"])
     return None
 
 
 def field_of(pod: Object, path: str, host_ip: str) -> str:
     """A field of the downward API."""
     metadata, status = pod["metadata"], pod.get("status") or {}
-    found = re.fullmatch(r"metadata\.(labels|annotations)\['(.+)'\]", path)
-    if found:
-        return str((metadata.get(found[1]) or {}).get(found[2], ""))
+    match = re.fullmatch(r"metadata\.(labels|annotations)\['(.+)'\]", path)
+    if match:
+        return str((metadata.get(match[1]) or {}).get(match[2], ""))
     if path in ("metadata.labels", "metadata.annotations"):
         values = metadata.get(path.partition(".")[2]) or {}
         return "\n".join(f'{key}="{values[key]}"' for key in sorted(values))
-    known = {
+    fields = {
         "metadata.name": meta.name_of(pod), "metadata.namespace": meta.namespace_of(pod),
         "metadata.uid": meta.uid_of(pod), "spec.nodeName": pod["spec"].get("nodeName", ""),
         "spec.serviceAccountName": pod["spec"].get("serviceAccountName", ""),
         "status.hostIP": host_ip, "status.hostIPs": host_ip,
         "status.podIP": status.get("podIP", ""), "status.podIPs": status.get("podIP", ""),
     }  # fmt: skip
-    return str(known.get(path, ""))
+    return str(fields.get(path, ""))
 
 
-def resource_of(pod: Object, spec: Object, wanted: Object) -> str:
+def resource_of(pod: Object, spec: Object, selector: Object) -> str:
     """requests.cpu and the like, in units of the divisor, rounded up."""
-    name = wanted.get("containerName")
+    name = selector.get("containerName")
     if name:
-        spec = next((one for one in pod["spec"]["containers"] if one["name"] == name), spec)
-    kind, _, resource = wanted["resource"].partition(".")
+        spec = next(
+            (container for container in pod["spec"]["containers"] if container["name"] == name),
+            spec,
+        )
+    kind, _, resource = selector["resource"].partition(".")
     resources = spec.get("resources") or {}
-    said = (resources.get(kind) or {}).get(resource)
-    if said is None:
-        said = {"cpu": "4", "memory": "8286616Ki"}.get(resource, "0") if kind == "limits" else "0"
-    divisor = str(wanted.get("divisor") or "1")
+    amount = (resources.get(kind) or {}).get(resource)
+    if amount is None:
+        amount = {"cpu": "4", "memory": "8286616Ki"}.get(resource, "0") if kind == "limits" else "0"
+    divisor = str(selector.get("divisor") or "1")
     divisor = "1" if divisor == "0" else divisor
     if resource == "cpu":
-        return str(-(-quantity.milli_value(said) // max(1, quantity.milli_value(divisor))))
-    return str(-(-quantity.value(said) // max(1, quantity.value(divisor))))
+        return str(-(-quantity.milli_value(amount) // max(1, quantity.milli_value(divisor))))
+    return str(-(-quantity.value(amount) // max(1, quantity.value(divisor))))

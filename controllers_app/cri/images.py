@@ -31,7 +31,7 @@ LINE_SECONDS = 0.004  # between two lines of an image's start
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line that an image writes, so many seconds after its start."""
+    """A line that an image logs `at` seconds after its start."""
 
     at: float
     text: str
@@ -70,11 +70,11 @@ class Image:
     answer_cpu_seconds: float = 0.0  # of CPU time, for each answer of its server
 
 
-FIELDS = frozenset(one.name for one in fields(Image)) - {"name"}
+FIELDS = frozenset(item.name for item in fields(Image)) - {"name"}
 
 
 class InvalidName(Exception):
-    """The text names no image; upstream's words."""
+    """The text is not an image reference; carries upstream's message."""
 
 
 class Catalog:
@@ -84,15 +84,15 @@ class Catalog:
         self._entries = entries or {}
         self._found: dict[str, Image] = {}
 
-    def find(self, image: str) -> Image:
+    def find(self, reference: str) -> Image:
         """The image as it is pulled and run."""
-        name = normalized(image)
-        found = self._found.get(name)
-        if found is None:
+        name = normalized(reference)
+        image = self._found.get(name)
+        if image is None:
             if len(self._found) >= 1024:
                 self._found.clear()
-            found = self._found[name] = self._build(name)
-        return found
+            image = self._found[name] = self._build(name)
+        return image
 
     def _build(self, name: str) -> Image:
         values = dict(self._entry(name))
@@ -106,7 +106,7 @@ class Catalog:
         return Image(name, **values)
 
     def _entry(self, name: str) -> Mapping[str, Any]:
-        """Of the image, of its repository's other tags, or of what else is in that place."""
+        """The entry of the image, else of `repository:*`, else of `registry/*`."""
         where = repository(name)
         for key in (name, f"{where}:*", f"{where.rpartition('/')[0]}/*"):
             entry = self._entries.get(key)
@@ -115,17 +115,17 @@ class Catalog:
         return {}
 
 
-def _lines(given: Sequence[Any]) -> tuple[Line, ...]:
-    """A plain text is written soon after the one before it; {at, text, stream} says when."""
+def _lines(entries: Sequence[Any]) -> tuple[Line, ...]:
+    """Reads log lines: plain text follows at once; {at, text, stream} sets a time."""
     out: list[Line] = []
-    at = 0.0
-    for one in given:
-        at = one.get("at", at) if isinstance(one, Mapping) else at
-        if isinstance(one, Mapping):
-            out.append(Line(at, one["text"], one.get("stream", STDOUT)))
+    seconds = 0.0
+    for entry in entries:
+        seconds = entry.get("at", seconds) if isinstance(entry, Mapping) else seconds
+        if isinstance(entry, Mapping):
+            out.append(Line(seconds, entry["text"], entry.get("stream", STDOUT)))
         else:
-            out.append(Line(at, one))
-        at += LINE_SECONDS
+            out.append(Line(seconds, entry))
+        seconds += LINE_SECONDS
     return tuple(out)
 
 
@@ -169,12 +169,12 @@ ANNOTATIONS: dict[str, tuple[str, Any]] = {
 
 
 def is_scripted(pod: Object, container: str) -> bool:
-    """Whether annotations say how the container's life goes, whatever it runs."""
+    """Whether annotations script when the container ends, whatever it runs."""
     return _has_note(pod, container, ("crash", "run-seconds", "exit-code"))
 
 
 def is_probe_scripted(pod: Object, container: str) -> bool:
-    """Whether annotations say what its probes find."""
+    """Whether annotations script the results of its probes."""
     return _has_note(pod, container, _PROBE_NOTES)
 
 
@@ -188,16 +188,16 @@ def _has_note(pod: Object, container: str, keys: Sequence[str]) -> bool:
 def for_container(image: Image, pod: Object, container: str) -> Image:
     """The image's behaviour with what the pod's annotations change for this container."""
     notes = meta.annotations_of(pod)
-    said = {key: text for key, text in notes.items() if key.startswith(PREFIX)}
-    if not said:
+    overrides = {key: text for key, text in notes.items() if key.startswith(PREFIX)}
+    if not overrides:
         return image
     changes: dict[str, Any] = {}
     for prefix in (PREFIX, f"{PREFIX}{container}."):
-        if said.get(prefix + "crash") == "true":
+        if overrides.get(prefix + "crash") == "true":
             changes.setdefault("runs_seconds", 1.0)
             changes.setdefault("exit_code", 1)
         for key, (name, read) in ANNOTATIONS.items():
-            text = said.get(prefix + key)
+            text = overrides.get(prefix + key)
             if text is None:
                 continue
             try:
@@ -228,16 +228,16 @@ _ID = re.compile(r"[a-f0-9]{64}")
 def check(image: str) -> None:
     """Raises InvalidName when the text is no image reference."""
     if _ID.fullmatch(image):
-        why = f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
+        reason = f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
     elif _REFERENCE.fullmatch(image):
         return
     else:
-        why = "invalid reference format"
+        reason = "invalid reference format"
         name = _with_domain(image)
         remote = name.partition("/")[2].partition("@")[0].partition(":")[0]
         if remote != remote.lower() and _REFERENCE.fullmatch(name.lower()):
-            why += f": repository name ({remote}) must be lowercase"
-    raise InvalidName(f"couldn't parse image reference {_quoted(image)}: {why}")
+            reason += f": repository name ({remote}) must be lowercase"
+    raise InvalidName(f"couldn't parse image reference {_quoted(image)}: {reason}")
 
 
 @functools.lru_cache(maxsize=1024)

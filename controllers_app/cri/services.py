@@ -1,8 +1,8 @@
-"""What a kubelet may ask of the container runtime of its node, and the runtime of the kubelet.
+"""The interfaces between a kubelet and the container runtime of its node.
 
 The runtime knows pods by their sandboxes: which of its containers run, and at which address. What
-is in a container (log, files, processes) it makes when somebody looks. A kubelet that is replaced
-tells the new service of the sandboxes and containers that it takes over.
+is in a container (log, files, processes) is created on first access. A restarted kubelet passes the
+sandboxes and containers that it adopts to the new service.
 
 Models kubernetes staging/src/k8s.io/cri-api/pkg/apis/services.go (RuntimeService, ImageService).
 """
@@ -52,14 +52,14 @@ class ContainerRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExecResult:
-    """What a command that was run in a container has left; no exit code: it took too long."""
+    """Result of a command run in a container; exit_code is None after a timeout."""
 
     exit_code: int | None
     output: bytes
 
 
 class Host(Protocol):
-    """A node as its containers see it; it stays when its kubelet is replaced."""
+    """A node as its containers see it; it outlives restarts of its kubelet."""
 
     @property
     def name(self) -> str: ...
@@ -69,17 +69,17 @@ class Host(Protocol):
 
     @property
     def disk(self) -> Files:
-        """What pods find by hostPath."""
+        """The file system that hostPath volumes mount."""
         ...
 
     @property
     def dns_address(self) -> str:
-        """Of the cluster's DNS."""
+        """Address of the cluster's DNS service."""
         ...
 
 
 class Container(Protocol):
-    """A container of which the files are looked at, as its volumes see it."""
+    """A container whose files are accessed, as its volumes see it."""
 
     pod: Object
     since: int  # when it started
@@ -100,27 +100,27 @@ class Container(Protocol):
 
 
 class Volumes(Protocol):
-    """What the kubelets mount into containers."""
+    """The volumes that kubelets mount into containers."""
 
     def folder(self, container: Container, name: str) -> Folder | None:
-        """What is mounted as the pod's volume of that name."""
+        """Returns the content of the pod's volume of that name."""
         ...
 
     def refresh(self, container: Container) -> None:
-        """Write anew what objects of the API have changed."""
+        """Rewrites the volumes whose API objects have changed."""
         ...
 
     async def fetch_tokens(self, container: Container) -> None:
-        """Have the tokens that its volumes show."""
+        """Fetches the service account tokens of its volumes."""
         ...
 
     def forget(self, uid: str) -> None:
-        """Nothing of the pod is left on its node."""
+        """Drops the volumes of a pod that has left the node."""
         ...
 
 
 class MainProcess(Protocol):
-    """The first process of a container whose commands are run."""
+    """The main process (PID 1) of a container whose commands are run."""
 
     @property
     def exit_code(self) -> int | None: ...
@@ -142,46 +142,46 @@ class RuntimeService(Protocol):
     def host(self) -> Host: ...
 
     def close(self) -> None:
-        """The kubelet has ended: its pods are not known any more."""
+        """Forgets all pods: the kubelet has ended."""
         ...
 
     # -- sandboxes ------------------------------------------------------------------------------
 
     def add_pod(self, pod: Object, on_exit: Callable[[str, int], None]) -> None:
-        """Know the pod from now on. `on_exit` is told a container's id and code when its first
-        process was ended from inside."""
+        """Registers the pod. `on_exit` is called with a container's id and exit code when its main
+        process is ended from inside."""
         ...
 
     def update_pod(self, pod: Object) -> None: ...
 
     def remove_pod(self, uid: str) -> None:
-        """Nothing of the pod is left on the node."""
+        """Drops everything about a pod that has left the node."""
         ...
 
     async def run_pod_sandbox(self) -> str:
-        """Create one; its id."""
+        """Creates a sandbox and returns its id."""
         ...
 
     async def create_network(self) -> None: ...
 
     def join_network(self, uid: str, sandbox_id: str) -> Sandbox:
-        """Give the pod an address of the node's range. Raises NoAddress."""
+        """Assigns the pod an address of the node's range. Raises NoAddress."""
         ...
 
     def join_host_network(self, uid: str, sandbox_id: str) -> Sandbox: ...
 
     def adopt_sandbox(self, uid: str, address: str, *, own: bool) -> Sandbox | None:
-        """Take over the address that a pod had; None when another has it."""
+        """Keeps the address that the pod had; None when another pod has it."""
         ...
 
     def stop_pod_sandbox(self, uid: str) -> None:
-        """Give its address back."""
+        """Releases the pod's address."""
         ...
 
     # -- containers -----------------------------------------------------------------------------
 
     async def create_container(self) -> str:
-        """Its id."""
+        """Creates a container and returns its id."""
         ...
 
     def runs_commands(self, spec: Object, image: Image) -> bool:
@@ -189,21 +189,21 @@ class RuntimeService(Protocol):
         ...
 
     def missing_program(self, spec: Object, image: Image) -> str:
-        """Why the container cannot be started: a program that is not there; else empty."""
+        """The start error for a program that the image lacks; empty if there is none."""
         ...
 
     def start_container(self, uid: str, record: ContainerRecord) -> None:
-        """It runs from now on, or ran already when the kubelet took over."""
+        """Records that the container runs, newly started or adopted."""
         ...
 
     def run_main(
         self, uid: str, record: ContainerRecord, image: Image, began: int
     ) -> MainProcess | None:
-        """Its first process, when its commands are run; None: the image's own program."""
+        """Starts the main process; None when the image's own program is only simulated."""
         ...
 
     def stop_container(self, uid: str, record: ContainerRecord, code: int) -> None:
-        """It does not run any more."""
+        """Records that the container has ended."""
         ...
 
     def main_process(self, uid: str, record: ContainerRecord) -> MainProcess | None: ...
@@ -219,7 +219,7 @@ class RuntimeService(Protocol):
         ...
 
     def cpu_cores(self, uid: str, record: ContainerRecord) -> float:
-        """What it used of late for its answers."""
+        """CPU that its server has used lately to answer requests."""
         ...
 
     # -- streaming ------------------------------------------------------------------------------
@@ -243,12 +243,12 @@ class RuntimeService(Protocol):
         ...
 
     def server_fault(self, spec: Object, image: Image, port: int, path: str | None) -> int | None:
-        """How the image's server will always fail a request, or without a path a connection: 0, it
-        does not listen; else an HTTP status. None: it is not known to fail."""
+        """The failure that the image's server will always give: 0 when it does not listen, else an
+        HTTP status; None when it may succeed. Without `path` only the connection counts."""
         ...
 
     def dial(self, uid: str, port: int) -> Connection | None:
-        """A connection to the pod's port; None: it is refused."""
+        """Connects to the pod's port; None when the connection is refused."""
         ...
 
 
@@ -256,7 +256,7 @@ class ImageService(Protocol):
     """The images of one node."""
 
     def image_spec(self, name: str) -> Image:
-        """What the image is, whether or not it is on the node."""
+        """Returns the image's properties, whether or not it is on the node."""
         ...
 
     def image_status(self, name: str) -> Image | None:
@@ -266,11 +266,11 @@ class ImageService(Protocol):
     def list_images(self) -> Iterable[Image]: ...
 
     def import_image(self, name: str) -> Image:
-        """Have an image that is on the node from before."""
+        """Registers an image that an earlier kubelet has pulled."""
         ...
 
     async def pull_image(self, name: str) -> tuple[Image, float, float]:
-        """(image, seconds of the pull, seconds with the wait for others). Raises PullError."""
+        """Returns (image, seconds of the pull, seconds including waiting). Raises PullError."""
         ...
 
 

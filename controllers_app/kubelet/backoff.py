@@ -1,4 +1,4 @@
-"""How long to wait before something is tried again: doubling waits with an end.
+"""Exponential back-off with a maximum.
 
 Waits grow in the foreground of time; from FOREGROUND_MAX repetitions on, trying again is
 housekeeping, so that a pod that can never run does not drag a fast-forwarded clock along for ever.
@@ -24,7 +24,7 @@ class Backoff:
     count: int = 0
 
     def next(self) -> float:
-        """The wait from now on, which doubles the following one."""
+        """Returns the current wait and doubles the next."""
         wait = min(self.base_seconds * 2.0 ** min(self.count, 32), self.seconds_max)
         self.count += 1
         return wait

@@ -36,8 +36,8 @@ def build(
     capacity: Mapping[str, str] | None = None,
     manifests: Manifests | None = None,
 ) -> Component:
-    """The kubelet of node `name`; nothing of a former run is left when it starts, but for what is
-    inside of the node's containers."""
+    """Builds the kubelet of node `name`. Of an earlier run only the insides of the node's
+    containers are kept."""
     servers.add(hosts.add(name, address_of(number)))
 
     async def main(group: TaskGroup) -> None:
@@ -46,9 +46,9 @@ def build(
             kernel, probe, client, group, runtime, name, number, version=version, capacity=capacity
         )
         kubelet = Kubelet(dependencies, manifests)
-        servers.enter(kubelet)
+        servers.register(kubelet)
         await kubelet.run()
 
-    # one tells for all: a large cluster has thousands
+    # one kubelet reports them for all: a large cluster has thousands
     facts = steps.facts() if number == 1 else None
     return Component(kernel, probe, f"kubelet/{name}", main, facts)

@@ -1,4 +1,4 @@
-"""What the parts of one kubelet work with, and what they ask of the pod that they serve.
+"""What the parts of one kubelet share, and their interface to the pod worker.
 
 Models kubernetes pkg/kubelet/kubelet.go (Dependencies).
 """
@@ -18,11 +18,11 @@ from controllers_app.kubelet.volumes.mounter import Mounter
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.taskgroup import TaskGroup
 
-PATCH_RELEASE = 1  # the one the API server says it is
+PATCH_RELEASE = 1  # the same as the API server's
 
 
 class Dependencies:
-    """Of one run of one kubelet."""
+    """Everything that the parts of one running kubelet share."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Dependencies:
 
 
 class Pod(Protocol):
-    """A pod on its node, as those who work for it see it."""
+    """The pod worker as its containers, probes and hooks see it."""
 
     kubelet: Dependencies
     pod: Object  # its newest version
@@ -71,23 +71,23 @@ class Pod(Protocol):
     def spawn(
         self, name: str, coro: Coroutine[Any, Any, None], *, background: bool = False
     ) -> Task:
-        """A task that ends with the pod."""
+        """Starts a task that is cancelled with the pod."""
         ...
 
     async def worked(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
-        """Run a piece of work inside a span of its own, until the API server takes it."""
+        """Runs `do` in a span of its own, and retries it on API errors."""
         ...
 
     async def step(self, name: str, state: str, detail: Object | None = None) -> None:
-        """Tell a step in the trace."""
+        """Records a step in the trace."""
         ...
 
     async def report(self) -> None:
-        """Patch the pod's status where it differs."""
+        """Patches the pod's status if it differs."""
         ...
 
     async def finished(self) -> None:
-        """Every container has ended for good."""
+        """Ends the pod: no container will run again."""
         ...
 
 

@@ -36,7 +36,7 @@ class Kubelet:
         self.workers: dict[str, PodWorker] = {}  # by the pod's uid: a name may come back at once
 
     async def run(self) -> None:
-        """Register, then follow the node's pods for as long as the component lives."""
+        """Registers the node, then follows its pods until the component ends."""
         group, lane = self.dependencies.group, self.dependencies.lane
         group.spawn(f"{lane}/events", self.dependencies.recorder.run())
         await self._register()
@@ -60,8 +60,7 @@ class Kubelet:
                 kernel = self.dependencies.kernel
                 await kernel.sleep(backoff.next(), background=backoff.is_background)
 
-    def _dropped(self, worker: PodWorker) -> None:
-        """Nothing of the pod is left on the node."""
+    def _remove_worker(self, worker: PodWorker) -> None:
         self.workers.pop(worker.uid, None)
         self.dependencies.runtime.remove_pod(worker.uid)
 
@@ -70,7 +69,7 @@ class Kubelet:
         if worker is not None:
             worker.update(pod, revision)
             return
-        worker = PodWorker(self.dependencies, pod, self._dropped)
+        worker = PodWorker(self.dependencies, pod, self._remove_worker)
         self.workers[worker.uid] = worker
         worker.begin(revision)
 

@@ -16,7 +16,7 @@ from controllers_app.cri.services import ContainerRecord
 
 MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 
-# the conditions that are the kubelet's to say, in its order
+# the conditions that the kubelet owns, in its order
 NETWORK = "PodReadyToStartContainers"
 OWNED = (NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled")
 LOST = "The container could not be located when the pod was terminated"
@@ -24,8 +24,8 @@ LOST = "The container could not be located when the pod was terminated"
 
 @dataclass(slots=True, eq=False)
 class ContainerState:
-    """Where one container stands. `state` and `last` are the API's state objects; `busy` says
-    that a task of its own will go on with it (a pull that is tried again, a back-off)."""
+    """The state of one container. `state` and `last` are the API's state objects; `busy`: a task
+    of its own will continue it (a retried pull, a back-off)."""
 
     name: str
     image: str
@@ -45,8 +45,8 @@ class ContainerState:
 
     @property
     def terminated(self) -> Object | None:
-        found: Object | None = self.state.get("terminated")
-        return found
+        state: Object | None = self.state.get("terminated")
+        return state
 
     @property
     def succeeded(self) -> bool:
@@ -56,27 +56,31 @@ class ContainerState:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the status is made from beside the containers."""
+    """Everything beside the containers that the status depends on."""
 
     host_ip: str
     pod_ip: str
     has_network: bool
     now: int
-    tells_network: bool = True  # since 1.29, a condition of its own says so
+    tells_network: bool = True  # PodReadyToStartContainers, since 1.29
     terminal: bool = False  # nothing will be started any more
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
 
 
-def record_of(one: ContainerState) -> ContainerRecord:
-    """The instance that runs or ended last, as the container runtime knows it."""
-    return _record(one.name, one.container_id, one.state.get("running") or one.terminated or {})
+def record_of(container: ContainerState) -> ContainerRecord:
+    """The current instance, running or ended, as the container runtime knows it."""
+    return _record(
+        container.name,
+        container.container_id,
+        container.state.get("running") or container.terminated or {},
+    )
 
 
-def last_record_of(one: ContainerState) -> ContainerRecord:
-    """The instance before that."""
-    state = one.last["terminated"]
-    return _record(one.name, state.get("containerID") or "", state)
+def last_record_of(container: ContainerState) -> ContainerRecord:
+    """The instance before the current one."""
+    state = container.last["terminated"]
+    return _record(container.name, state.get("containerID") or "", state)
 
 
 def _record(name: str, container_id: str, state: Object) -> ContainerRecord:
@@ -93,16 +97,16 @@ def new_container(spec: Object, kind: str, reason: str) -> ContainerState:
     return ContainerState(spec["name"], spec["image"], kind, state=waiting(reason))
 
 
-def take_over(one: ContainerState, known: Object) -> None:
-    """Go on from what a former kubelet reported."""
-    one.state = known.get("state") or {}
-    one.last = known.get("lastState") or {}
-    one.ready = bool(known.get("ready"))
-    one.started = bool(known.get("started"))
-    one.restarts = known.get("restartCount", 0)
-    one.image = known.get("image") or one.image
-    one.image_id = known.get("imageID", "")
-    one.container_id = known.get("containerID", "")
+def take_over(container: ContainerState, reported: Object) -> None:
+    """Adopts the state that an earlier kubelet reported."""
+    container.state = reported.get("state") or {}
+    container.last = reported.get("lastState") or {}
+    container.ready = bool(reported.get("ready"))
+    container.started = bool(reported.get("started"))
+    container.restarts = reported.get("restartCount", 0)
+    container.image = reported.get("image") or container.image
+    container.image_id = reported.get("imageID", "")
+    container.container_id = reported.get("containerID", "")
 
 
 def waiting(reason: str, message: str = "") -> Object:
@@ -128,15 +132,15 @@ def terminated(code: int, began: int, ended: int, container_id: str, reason: str
     }
 
 
-def start_error(why: str, now: int, container_id: str) -> Object:
-    """A container that the runtime could not start: it never began."""
+def start_error(message: str, now: int, container_id: str) -> Object:
+    """The state of a container that the runtime failed to start."""
     state = terminated(128, 0, now, container_id, "StartError")
-    state["terminated"]["message"] = why
+    state["terminated"]["message"] = message
     return state
 
 
 def lost() -> Object:
-    """A container of a pod that is over, of which nothing is known."""
+    """The state of a container that was never located before its pod ended."""
     return {
         "terminated": {
             "exitCode": 137, "reason": "ContainerStatusUnknown", "message": LOST,
@@ -158,34 +162,34 @@ def phase_of(
     """Pending, Running, Succeeded or Failed."""
     policy = pod["spec"].get("restartPolicy", "Always")
     pending = False
-    for one in init:
-        if one.kind == SIDECAR:
-            pending = pending or not (one.started or one.terminated or one.last)
-        elif not one.succeeded:
-            failed = one.terminated or one.last.get("terminated")
+    for container in init:
+        if container.kind == SIDECAR:
+            pending = pending or not (container.started or container.terminated or container.last)
+        elif not container.succeeded:
+            failed = container.terminated or container.last.get("terminated")
             if failed and failed["exitCode"] != 0 and policy == "Never":
                 return "Failed"
             pending = True
-    if (pending and not any_started(main)) or any(_never_ran(one) for one in main):
+    if (pending and not any_started(main)) or any(_never_ran(container) for container in main):
         return "Failed" if terminal else "Pending"
-    beside = [one for one in init if one.kind == SIDECAR]
-    if any(one.is_running for one in (*main, *beside)):
+    sidecars = [container for container in init if container.kind == SIDECAR]
+    if any(container.is_running for container in (*main, *sidecars)):
         return "Running"
     if terminal:
-        return "Succeeded" if all(one.succeeded for one in main) else "Failed"
+        return "Succeeded" if all(container.succeeded for container in main) else "Failed"
     if policy == "Always":
         return "Running"
-    if all(one.succeeded for one in main):
+    if all(container.succeeded for container in main):
         return "Succeeded"
     return "Failed" if policy == "Never" else "Running"
 
 
 def any_started(main: Sequence[ContainerState]) -> bool:
-    return any(one.is_running or one.terminated or one.last for one in main)
+    return any(container.is_running or container.terminated or container.last for container in main)
 
 
-def _never_ran(one: ContainerState) -> bool:
-    return "waiting" in one.state and not one.last
+def _never_ran(container: ContainerState) -> bool:
+    return "waiting" in container.state and not container.last
 
 
 # -- conditions -----------------------------------------------------------------------------------
@@ -198,20 +202,24 @@ def conditions(
     phase: str,
     facts: Facts,
 ) -> list[Object]:
-    """Those of others as they are, then the kubelet's five; times change with the status only."""
-    have = {one["type"]: one for one in (pod.get("status") or {}).get("conditions") or ()}
-    others = [one for kind, one in have.items() if kind not in OWNED]
+    """Returns foreign conditions unchanged, then the kubelet's own. lastTransitionTime changes
+    only with the status."""
+    old = {
+        condition["type"]: condition
+        for condition in (pod.get("status") or {}).get("conditions") or ()
+    }
+    foreign = [condition for kind, condition in old.items() if kind not in OWNED]
     containers = _containers_ready(init, main, phase)
     out = [
         *([_plain(NETWORK, facts.has_network)] if facts.tells_network else ()),
         _initialized(init, main, phase),
-        _ready(pod, have, containers),
+        _ready(pod, old, containers),
         containers,
         _plain("PodScheduled", True),
     ]
-    for one in out:
-        _stamp(one, have.get(one["type"]), facts.now)
-    return others + out
+    for condition in out:
+        _stamp(condition, old.get(condition["type"]), facts.now)
+    return foreign + out
 
 
 def _initialized(
@@ -220,9 +228,11 @@ def _initialized(
     if phase == "Succeeded":
         return {**_plain("Initialized", True), "reason": "PodCompleted"}
     waits = [
-        one.name for one in init if not (one.started if one.kind == SIDECAR else one.succeeded)
+        container.name
+        for container in init
+        if not (container.started if container.kind == SIDECAR else container.succeeded)
     ]
-    if not waits or any(one.is_running or one.terminated for one in main):
+    if not waits or any(container.is_running or container.terminated for container in main):
         return _plain("Initialized", True)
     return {
         **_plain("Initialized", False),
@@ -237,8 +247,8 @@ def _containers_ready(
     if phase in ("Succeeded", "Failed"):
         reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
         return {**_plain("ContainersReady", False), "reason": reason}
-    beside = [one for one in init if one.kind == SIDECAR]
-    unready = [one.name for one in (*beside, *main) if not one.ready]
+    sidecars = [container for container in init if container.kind == SIDECAR]
+    unready = [container.name for container in (*sidecars, *main) if not container.ready]
     if not unready:
         return _plain("ContainersReady", True)
     return {
@@ -248,25 +258,28 @@ def _containers_ready(
     }
 
 
-def _ready(pod: Object, have: dict[str, Object], containers: Object) -> Object:
+def _ready(pod: Object, conditions: dict[str, Object], containers: Object) -> Object:
     if containers["status"] != "True":
         return {**containers, "type": "Ready"}
-    words = []
+    messages = []
     for gate in pod["spec"].get("readinessGates") or ():
         kind = gate["conditionType"]
-        found = have.get(kind)
-        if found is None:
-            words.append(f'corresponding condition of pod readiness gate "{kind}" does not exist.')
-        elif found["status"] != "True":
-            words.append(
-                f'the status of pod readiness gate "{kind}" is not "True", but {found["status"]}'
+        condition = conditions.get(kind)
+        if condition is None:
+            messages.append(
+                f'corresponding condition of pod readiness gate "{kind}" does not exist.'
             )
-    if not words:
+        elif condition["status"] != "True":
+            messages.append(
+                f'the status of pod readiness gate "{kind}" is not "True", '
+                f"but {condition['status']}"
+            )
+    if not messages:
         return _plain("Ready", True)
     return {
         **_plain("Ready", False),
         "reason": "ReadinessGatesNotReady",
-        "message": ", ".join(words),
+        "message": ", ".join(messages),
     }
 
 
@@ -274,14 +287,14 @@ def _plain(kind: str, holds: bool) -> dict[str, Any]:
     return {"type": kind, "status": "True" if holds else "False", "lastProbeTime": None}
 
 
-def _stamp(one: Object, old: Object | None, now: int) -> None:
-    same = old is not None and old["status"] == one["status"]
-    one["lastTransitionTime"] = (
+def _stamp(condition: Object, old: Object | None, now: int) -> None:
+    same = old is not None and old["status"] == condition["status"]
+    condition["lastTransitionTime"] = (
         old["lastTransitionTime"] if same and old is not None else meta.rfc3339(now)
     )
 
 
-# -- the whole ------------------------------------------------------------------------------------
+# -- pod status ------------------------------------------------------------------------------------
 
 
 def pod_status(
@@ -291,11 +304,11 @@ def pod_status(
     facts: Facts,
     ephemeral: Sequence[ContainerState] = (),
 ) -> Object:
-    """The whole status the kubelet stands for."""
+    """The full status of the pod."""
     old = pod.get("status") or {}
     phase = "Failed" if facts.failed else phase_of(pod, init, main, terminal=facts.terminal)
     if old.get("phase") in ("Succeeded", "Failed"):
-        phase = old["phase"]  # a pod that is over stays what it is
+        phase = old["phase"]  # a terminal phase never changes
     status: Object = {
         "phase": phase,
         "conditions": conditions(pod, init, main, phase, facts),
@@ -310,34 +323,40 @@ def pod_status(
         status["podIP"] = facts.pod_ip
         status["podIPs"] = [{"ip": facts.pod_ip}]
     spec = pod["spec"]
-    specs = {one["name"]: one for one in spec.get("containers") or ()}
+    specs = {container["name"]: container for container in spec.get("containers") or ()}
     if init:
-        inits = {one["name"]: one for one in spec.get("initContainers") or ()}
-        status["initContainerStatuses"] = [container_status(one, inits[one.name]) for one in init]
-    ordered = main if len(main) == 1 else sorted(main, key=lambda one: one.name)
-    status["containerStatuses"] = [container_status(one, specs[one.name]) for one in ordered]
+        inits = {container["name"]: container for container in spec.get("initContainers") or ()}
+        status["initContainerStatuses"] = [
+            container_status(container, inits[container.name]) for container in init
+        ]
+    ordered = main if len(main) == 1 else sorted(main, key=lambda container: container.name)
+    status["containerStatuses"] = [
+        container_status(container, specs[container.name]) for container in ordered
+    ]
     if ephemeral:
-        added = {one["name"]: one for one in spec.get("ephemeralContainers") or ()}
+        added = {
+            container["name"]: container for container in spec.get("ephemeralContainers") or ()
+        }
         status["ephemeralContainerStatuses"] = [
-            container_status(one, added[one.name]) for one in ephemeral
+            container_status(container, added[container.name]) for container in ephemeral
         ]
     return status
 
 
-def container_status(one: ContainerState, spec: Object) -> Object:
+def container_status(container: ContainerState, spec: Object) -> Object:
     out: Object = {
-        "name": one.name,
-        "state": one.state,
-        "lastState": one.last,
-        "ready": one.succeeded if one.kind == INIT else one.ready,
-        "restartCount": one.restarts,
-        "image": one.image,
-        "imageID": one.image_id,
+        "name": container.name,
+        "state": container.state,
+        "lastState": container.last,
+        "ready": container.succeeded if container.kind == INIT else container.ready,
+        "restartCount": container.restarts,
+        "image": container.image,
+        "imageID": container.image_id,
     }
-    if one.container_id:
-        out["containerID"] = one.container_id
-    out["started"] = one.started
-    if one.container_id:
+    if container.container_id:
+        out["containerID"] = container.container_id
+    out["started"] = container.started
+    if container.container_id:
         resources = spec.get("resources") or {}
         if resources.get("requests"):
             out["allocatedResources"] = resources["requests"]
@@ -357,24 +376,29 @@ def _mount(mount: Object) -> Object:
 
 
 def patch_of(old: Object, new: Object) -> Object:
-    """What a strategic patch must say: the parts that differ; {} when there are none.
+    """The strategic merge patch from `old` to `new`; {} when they are equal.
 
-    Lists with a merge key name what has to go, and conditions come with their order, as in the
-    status manager's patches.
+    Lists with a merge key get delete directives, and conditions their order, as in the status
+    manager's patches.
     """
     changes = {key: value for key, value in new.items() if old.get(key) != value}
     for key in ("hostIPs", "podIPs"):
         if key in changes:
-            wanted = changes[key]
-            gone = [one for one in old.get(key) or () if one not in wanted]
-            changes[key] = [*({"$patch": "delete", **one} for one in gone), *wanted]
-    wanted = changes.get("conditions")
-    if wanted is not None:
-        before = {one["type"]: one for one in old.get("conditions") or ()}
+            desired = changes[key]
+            gone = [entry for entry in old.get(key) or () if entry not in desired]
+            changes[key] = [*({"$patch": "delete", **entry} for entry in gone), *desired]
+    desired = changes.get("conditions")
+    if desired is not None:
+        before = {condition["type"]: condition for condition in old.get("conditions") or ()}
         changes["conditions"] = [
-            {**{key: None for key in before.get(one["type"], ()) if key not in one}, **one}
-            for one in wanted
-            if before.get(one["type"]) != one
+            {
+                **{key: None for key in before.get(condition["type"], ()) if key not in condition},
+                **condition,
+            }
+            for condition in desired
+            if before.get(condition["type"]) != condition
         ]
-        changes["$setElementOrder/conditions"] = [{"type": one["type"]} for one in wanted]
+        changes["$setElementOrder/conditions"] = [
+            {"type": condition["type"]} for condition in desired
+        ]
     return changes

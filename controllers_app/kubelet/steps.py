@@ -1,7 +1,7 @@
 """The steps by which a kubelet starts and stops a pod, as the trace names them.
 
-What is said here of a step is said nowhere else: the first kubelet of a cluster tells it when it
-starts, and the page's sentences about a step have the keys `step.<name>` and `step.<name>.*`.
+This is the only list of the steps: the first kubelet of a cluster records it in the trace, and the
+page's texts about a step have the keys `step.<name>` and `step.<name>.*`.
 
 Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod).
 """
@@ -35,6 +35,6 @@ STEPS: tuple[Step, ...] = (
 
 
 def facts() -> Object:
-    """For the trace."""
+    """The steps as the trace records them."""
     source = "pkg/kubelet/kubelet.go SyncPod"
     return {"resource": "pods", "source": source, "steps": [step._asdict() for step in STEPS]}

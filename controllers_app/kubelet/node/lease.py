@@ -15,7 +15,7 @@ LEASE_SECONDS, LEASE_RENEW_SECONDS = 40, 10
 
 
 class Lease:
-    """That of one kubelet's node. `uid` is the node's."""
+    """The lease of one kubelet's node. `uid` is the node's."""
 
     def __init__(self, kubelet: Dependencies) -> None:
         self.uid = ""
@@ -23,7 +23,7 @@ class Lease:
         self._lease: Object | None = None
 
     async def keep(self) -> None:
-        """Renew it. Runs in the background for ever."""
+        """Renews the lease for ever, in the background."""
         while True:
             await self._kubelet.kernel.sleep(LEASE_RENEW_SECONDS, background=True)
             try:

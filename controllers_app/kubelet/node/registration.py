@@ -17,7 +17,7 @@ CSI_NODES = "csinodes.storage.k8s.io"
 
 
 class Registration:
-    """Of one kubelet's node."""
+    """Registers one kubelet's node."""
 
     def __init__(self, kubelet: Dependencies, status: NodeStatus, lease: Lease) -> None:
         self._kubelet = kubelet
@@ -25,7 +25,7 @@ class Registration:
         self._lease = lease
 
     async def register(self) -> None:
-        """Create the Node unless it is there, then report it Ready."""
+        """Creates the Node unless it exists, then reports it Ready."""
         kubelet = self._kubelet
         node: Object | None = None
         with errors.ignoring("AlreadyExists"):
@@ -39,14 +39,14 @@ class Registration:
         await self._status.report(always=True)
 
     def _remember_images(self, node: Object) -> None:
-        """What the node said it had is still on its disk."""
+        """Imports the images in the node's status: they are still on its disk."""
         for image in (node.get("status") or {}).get("images") or ():
             for name in image.get("names") or ():
                 if "@" not in name:
                     self._kubelet.runtime.import_image(name)
 
     async def create_csi_node(self) -> None:
-        """Create the CSINode, which says that no storage driver has registered."""
+        """Creates the CSINode, without drivers."""
         kubelet = self._kubelet
         name = kubelet.name
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._lease.uid}
@@ -94,7 +94,7 @@ class Registration:
 
 
 def migrated_plugins(version: Release) -> list[str]:
-    """The plugins of old whose volumes are left to storage drivers."""
+    """The in-tree volume plugins that are migrated to CSI drivers."""
     names = ["aws-ebs", "azure-disk", "azure-file", "cinder", "gce-pd", "vsphere-volume"]
     if version.has("PortworxMigration"):
         names.insert(5, "portworx-volume")

@@ -33,7 +33,7 @@ _CAPACITY = {
 
 
 class NodeStatus:
-    """What one kubelet reports of its node."""
+    """Reports the status of one kubelet's node."""
 
     def __init__(self, kubelet: Dependencies, lease: Lease) -> None:
         self._kubelet = kubelet
@@ -41,7 +41,7 @@ class NodeStatus:
         self._reported_at = 0
 
     async def heartbeat(self) -> None:
-        """Status when it changed or is five minutes old. Runs in the background for ever."""
+        """Reports the status for ever, in the background."""
         while True:
             await self._kubelet.kernel.sleep(UPDATE_SECONDS, background=True)
             try:
@@ -53,21 +53,23 @@ class NodeStatus:
         kubelet = self._kubelet
         now = kubelet.kernel.now
         old = await kubelet.client.get("nodes", "", kubelet.name)
-        was = old.get("status") or {}
-        status = self._status(was)
+        old_status = old.get("status") or {}
+        status = self._status(old_status)
         aged = now - self._reported_at >= REPORT_SECONDS * SECOND
-        changed = _without_beats(status) != _without_beats({key: was.get(key) for key in status})
+        changed = _without_beats(status) != _without_beats(
+            {key: old_status.get(key) for key in status}
+        )
         if not (always or aged or changed):
             return
         self._reported_at = now
         await kubelet.client.patch(
             "nodes", "", kubelet.name, {"status": status}, subresource="status"
         )
-        if not _is_ready(was):
+        if not _is_ready(old_status):
             self.event("NodeReady", f"Node {kubelet.name} status is now: NodeReady")
 
     def event(self, reason: str, message: str) -> None:
-        """About the node, which kubelets name by its name in the place of its uid."""
+        """Records an event about the node; kubelets use the node's name as its uid there."""
         name = self._kubelet.name
         about = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name}}
         self._kubelet.recorder.event(about, "Normal", reason, message)
@@ -86,13 +88,15 @@ class NodeStatus:
     def _status(self, old: Object) -> Object:
         kubelet = self._kubelet
         now = meta.rfc3339(kubelet.kernel.now)
-        have = {one["type"]: one for one in old.get("conditions") or ()}
+        old_conditions = {condition["type"]: condition for condition in old.get("conditions") or ()}
         conditions = []
         for kind, reason, message in _HEALTHY:
-            conditions.append(_condition(have.get(kind), kind, "False", reason, message, now))
+            conditions.append(
+                _condition(old_conditions.get(kind), kind, "False", reason, message, now)
+            )
         conditions.append(
             _condition(
-                have.get("Ready"), "Ready", "True", "KubeletReady",
+                old_conditions.get("Ready"), "Ready", "True", "KubeletReady",
                 "kubelet is posting ready status", now,
             )
         )  # fmt: skip
@@ -108,10 +112,10 @@ class NodeStatus:
             "nodeInfo": self.info(),
             "images": [
                 {
-                    "names": [f"{repository(one.name)}@{one.digest}", one.name],
-                    "sizeBytes": one.size_bytes,
+                    "names": [f"{repository(image.name)}@{image.digest}", image.name],
+                    "sizeBytes": image.size_bytes,
                 }
-                for one in images[:IMAGES_MAX]
+                for image in images[:IMAGES_MAX]
             ],
         }
 
@@ -138,7 +142,8 @@ def _by_size(image: Image) -> tuple[int, str]:
 
 def _is_ready(status: Object) -> bool:
     return any(
-        one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ()
+        condition["type"] == "Ready" and condition["status"] == "True"
+        for condition in status.get("conditions") or ()
     )
 
 
@@ -158,9 +163,9 @@ def _condition(
 
 
 def _without_beats(status: Object) -> Object:
-    """The status but for what changes at every beat."""
+    """The status without the heartbeat times."""
     conditions = [
-        {key: value for key, value in one.items() if key != "lastHeartbeatTime"}
-        for one in status.get("conditions") or ()
+        {key: value for key, value in condition.items() if key != "lastHeartbeatTime"}
+        for condition in status.get("conditions") or ()
     ]
     return {**status, "conditions": conditions, "images": status.get("images") or []}

@@ -1,7 +1,7 @@
 """The containers of one pod: started in order, restarted by policy, stopped with grace.
 
-`sync` looks at where each container stands and starts what has to be started now; it is called at
-the start, when something ended that others wait for, and after the kubelet was replaced.
+`sync` starts the containers that are due; it is called at the start, when a container that others
+wait for has ended, and after a restart of the kubelet.
 
 Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions, doBackOff)
 and kuberuntime_container.go.
@@ -31,8 +31,8 @@ from controllers_app.kubelet.volumes.mounter import NotMountable
 CRASH_SECONDS, CRASH_SECONDS_MAX = 10, 300
 CRASH_RESET_SECONDS = 600
 _GROUPS = {MAIN: "containers", EPHEMERAL: "ephemeralContainers"}
-START_ERROR = 128  # what a container that could not be started ends with
-NOTICE_SECONDS = 1.0  # until the kubelet sees that something ended (pleg)
+START_ERROR = 128  # exit code of a container that could not be started
+NOTICE_SECONDS = 1.0  # until the kubelet notices an end (pleg)
 
 
 class Containers(Killing):
@@ -45,15 +45,13 @@ class Containers(Killing):
 
     def __init__(self, pod: Pod) -> None:
         self._pod = pod
-        spec = pod.pod["spec"]
-        inits = spec.get("initContainers") or ()
+        pod_spec = pod.pod["spec"]
+        inits = pod_spec.get("initContainers") or ()
         reason = "PodInitializing" if inits else "ContainerCreating"
-        self.init = [statuses.new_container(one, INIT, reason) for one in inits]
-        self.main = [
-            statuses.new_container(one, MAIN, reason) for one in spec.get("containers") or ()
-        ]
-        added = spec.get("ephemeralContainers") or ()
-        self.ephemeral = [statuses.new_container(one, EPHEMERAL, reason) for one in added]
+        self.init = [statuses.new_container(spec, INIT, reason) for spec in inits]
+        mains, added = pod_spec.get("containers") or (), pod_spec.get("ephemeralContainers") or ()
+        self.main = [statuses.new_container(spec, MAIN, reason) for spec in mains]
+        self.ephemeral = [statuses.new_container(spec, EPHEMERAL, reason) for spec in added]
         self._images = ImageGetter(pod, self.event)
         self._crashes: dict[str, Backoff] = {}
         self._retries: dict[str, Task] = {}
@@ -66,379 +64,399 @@ class Containers(Killing):
     # -- starting -------------------------------------------------------------------------------
 
     async def sync(self) -> str:
-        """Start whatever has to be started now; what to say of it."""
+        """Starts every container that is due; returns a summary for the trace."""
         self._again = True
         if self._syncing:
             return "seen by the sync that goes on"
         self._syncing = True
-        said = ""
+        result = ""
         try:
             while self._again:
                 self._again = False
-                said = await self._advance()
+                result = await self._advance()
         finally:
             self._syncing = False
-        return said
+        return result
 
     async def _advance(self) -> str:
         if not statuses.any_started(self.main):
-            for one in self.init:
-                if one.succeeded if one.kind == INIT else one.started:
+            for container in self.init:
+                if container.succeeded if container.kind == INIT else container.started:
                     continue
-                if one.is_running or one.busy or one.terminated:
-                    return f"waits for {one.name}"
-                if not await self._bring_up(one):
-                    return f"{one.name} cannot start yet"
+                if container.is_running or container.busy or container.terminated:
+                    return f"waits for {container.name}"
+                if not await self._bring_up(container):
+                    return f"{container.name} cannot start yet"
                 await self._pod.report()
-                if one.kind == INIT or not one.started:
-                    return f"waits for {one.name}"
-        for one in (*self.main, *self.ephemeral):
-            if not (one.is_running or one.busy or one.terminated):
-                await self._bring_up(one)
-        late = [one.name for one in self.main if "waiting" in one.state]
-        return f"{', '.join(late)} cannot start yet" if late else "started"
+                if container.kind == INIT or not container.started:
+                    return f"waits for {container.name}"
+        for container in (*self.main, *self.ephemeral):
+            if not (container.is_running or container.busy or container.terminated):
+                await self._bring_up(container)
+        waiting = [container.name for container in self.main if "waiting" in container.state]
+        return f"{', '.join(waiting)} cannot start yet" if waiting else "started"
 
-    async def _bring_up(self, one: ContainerState) -> bool:
-        """Image, creation, start. False when that has to be tried again later."""
+    async def _bring_up(self, container: ContainerState) -> bool:
+        """Gets the image, creates and starts the container. False when a retry is needed."""
         pod = self._pod
-        one.busy = True
-        spec = self.spec_of(one)
+        container.busy = True
+        spec = self.spec_of(container)
         try:
-            image = await self._images.get(one, spec)
+            image = await self._images.get(container, spec)
             await pod.kubelet.mounter.environment(pod.pod, spec)
         except Refused as refused:
-            await self._refused(one, refused)
+            await self._refused(container, refused)
             return False
         except NotMountable as error:
-            self.event(one, "Warning", "Failed", f"Error: {error}")
-            wait = self._images.config_backoff(one).next()
-            await self._refused(one, Refused("CreateContainerConfigError", str(error), wait))
+            self.event(container, "Warning", "Failed", f"Error: {error}")
+            wait = self._images.config_backoff(container).next()
+            await self._refused(container, Refused("CreateContainerConfigError", str(error), wait))
             return False
-        self._images.forget(one)
-        await self._run(one, spec, image)
-        one.busy = False
+        self._images.forget(container)
+        await self._run(container, spec, image)
+        container.busy = False
         return True
 
-    async def _refused(self, one: ContainerState, refused: Refused) -> None:
-        """Say why it waits, and come back by a task of its own."""
+    async def _refused(self, container: ContainerState, refused: Refused) -> None:
+        """Reports why the container waits, and schedules the retry."""
         pod = self._pod
-        if one.terminated:
-            one.last = {"terminated": one.terminated}
-        one.state = statuses.waiting(refused.reason, str(refused))
+        if container.terminated:
+            container.last = {"terminated": container.terminated}
+        container.state = statuses.waiting(refused.reason, str(refused))
         await pod.report()
         if refused.wait is not None:
-            later = self._try_later(one, refused, refused.wait)
-            self._retries[one.name] = pod.spawn("retry", later)
+            later = self._try_later(container, refused, refused.wait)
+            self._retries[container.name] = pod.spawn("retry", later)
 
-    async def _try_later(self, one: ContainerState, refused: Refused, wait: float) -> None:
+    async def _try_later(self, container: ContainerState, refused: Refused, wait: float) -> None:
         pod = self._pod
         kernel = pod.kubelet.kernel
-        background = self._images.is_background(one)
+        background = self._images.is_background(container)
         if refused.reason == "ErrImagePull":
             await kernel.sleep(NOTICE_SECONDS)
-            await pod.worked(0, lambda: self._backing_off_pull(one, str(refused)))
+            await pod.worked(0, lambda: self._backing_off_pull(container, str(refused)))
             wait -= NOTICE_SECONDS
         await kernel.sleep(wait, background=background)
-        await pod.worked(0, lambda: self._try_again(one))
+        await pod.worked(0, lambda: self._try_again(container))
 
-    async def _backing_off_pull(self, one: ContainerState, message: str) -> str:
-        image = self.spec_of(one)["image"]
-        words = f'Back-off pulling image "{image}"'
-        self.event(one, "Normal", "BackOff", words)
-        self.event(one, "Warning", "Failed", "Error: ImagePullBackOff")
-        one.state = statuses.waiting("ImagePullBackOff", f"{words}: ErrImagePull: {message}")
+    async def _backing_off_pull(self, container: ContainerState, message: str) -> str:
+        image = self.spec_of(container)["image"]
+        text = f'Back-off pulling image "{image}"'
+        self.event(container, "Normal", "BackOff", text)
+        self.event(container, "Warning", "Failed", "Error: ImagePullBackOff")
+        container.state = statuses.waiting("ImagePullBackOff", f"{text}: ErrImagePull: {message}")
         await self._pod.report()
-        return words
+        return text
 
-    async def _try_again(self, one: ContainerState) -> str:
-        self._retries.pop(one.name, None)
-        one.busy = False
-        said = await self.sync()
+    async def _try_again(self, container: ContainerState) -> str:
+        self._retries.pop(container.name, None)
+        container.busy = False
+        result = await self.sync()
         await self._pod.report()
-        return said
+        return result
 
-    async def _run(self, one: ContainerState, spec: Object, image: Image) -> None:
-        """Create and start it; what it does afterwards goes on by itself."""
+    async def _run(self, container: ContainerState, spec: Object, image: Image) -> None:
+        """Creates and starts the container, and follows its life in tasks."""
         pod, kubelet = self._pod, self._pod.kubelet
-        await pod.step("container", "begin", {"container": one.name})
+        await pod.step("container", "begin", {"container": container.name})
         container_id = await kubelet.runtime.create_container()
-        self.event(one, "Normal", "Created", f"Created container: {one.name}")
+        self.event(container, "Normal", "Created", f"Created container: {container.name}")
         await kubelet.kernel.sleep(image.start_seconds)
         missing = kubelet.runtime.missing_program(spec, image)
-        if one.container_id:
-            one.restarts += 1
-        if one.terminated:
-            one.last = {"terminated": one.terminated}
-        one.container_id = container_id
+        if container.container_id:
+            container.restarts += 1
+        if container.terminated:
+            container.last = {"terminated": container.terminated}
+        container.container_id = container_id
         began = kubelet.kernel.now
         if missing:
-            await self._cannot_start(one, missing)
+            await self._cannot_start(container, missing)
             return
-        one.state = statuses.running(began)
-        kubelet.runtime.start_container(pod.uid, statuses.record_of(one))
-        self.event(one, "Normal", "Started", f"Started container {one.name}")
-        await pod.step("container", "end", {"container": one.name, "id": container_id})
-        self._follow(one, spec, image, began)
+        container.state = statuses.running(began)
+        kubelet.runtime.start_container(pod.uid, statuses.record_of(container))
+        self.event(container, "Normal", "Started", f"Started container {container.name}")
+        await pod.step("container", "end", {"container": container.name, "id": container_id})
+        self._follow(container, spec, image, began)
         if hooks.of(spec, hooks.POST_START):
-            await self._started_up(one, spec)
-        if one.ready and one.kind != INIT:
-            await pod.step("ready", "end", {"container": one.name})
+            await self._started_up(container, spec)
+        if container.ready and container.kind != INIT:
+            await pod.step("ready", "end", {"container": container.name})
 
-    def _follow(self, one: ContainerState, spec: Object, image: Image, began: int) -> None:
-        """Notice what the running container will do."""
-        self._lifecycle.follow(one, image, began)
-        self._probes.add(one, spec, image, began)
+    def _follow(self, container: ContainerState, spec: Object, image: Image, began: int) -> None:
+        """Watches the running container's end and its probes."""
+        self._lifecycle.follow(container, image, began)
+        self._probes.add(container, spec, image, began)
 
-    def _leave(self, one: ContainerState) -> None:
-        """It does not run any more, or will do something else."""
-        self._lifecycle.leave(one)
-        self._probes.remove(one)
+    def _leave(self, container: ContainerState) -> None:
+        """Stops watching the container."""
+        self._lifecycle.leave(container)
+        self._probes.remove(container)
 
-    async def probed(self, one: ContainerState, *, started: bool, ready: bool) -> str:
-        """Its probes have changed what it is."""
+    async def probed(self, container: ContainerState, *, started: bool, ready: bool) -> str:
+        """Applies a change of started or ready by the probes."""
         pod = self._pod
-        newly = started and not one.started
-        one.started, one.ready = started, ready
+        newly = started and not container.started
+        container.started, container.ready = started, ready
         if ready or not newly:
             state = "end" if ready else "fail"
-            await pod.step("ready", state, {"container": one.name})
-        if newly and one.kind == SIDECAR:
+            await pod.step("ready", state, {"container": container.name})
+        if newly and container.kind == SIDECAR:
             await self.sync()
         await pod.report()
-        return f"{one.name} is {'ready' if ready else 'started' if newly else 'not ready'}"
+        return f"{container.name} is {'ready' if ready else 'started' if newly else 'not ready'}"
 
-    async def _started_up(self, one: ContainerState, spec: Object) -> None:
-        """The hook after the start; one that fails ends the container."""
+    async def _started_up(self, container: ContainerState, spec: Object) -> None:
+        """Runs the postStart hook; its failure kills the container."""
         if (
-            await hooks.run(self._pod, one, spec, self._image(one, spec), hooks.POST_START)
-            or not one.is_running
+            await hooks.run(
+                self._pod, container, spec, self._image(container, spec), hooks.POST_START
+            )
+            or not container.is_running
         ):
             return
-        self.event(one, "Warning", "FailedPostStartHook", "PostStartHook failed")
-        one.ready = False
+        self.event(container, "Warning", "FailedPostStartHook", "PostStartHook failed")
+        container.ready = False
         pod = self._pod
-        work = pod.worked(0, lambda: self.kill(one, "FailedPostStartHook"))
+        work = pod.worked(0, lambda: self.kill(container, "FailedPostStartHook"))
         pod.spawn("ended", work)
 
-    async def _cannot_start(self, one: ContainerState, why: str) -> None:
-        """The runtime has refused to start it, which counts as an end."""
+    async def _cannot_start(self, container: ContainerState, message: str) -> None:
+        """Records a start error, which counts as an end."""
         pod = self._pod
-        self.event(one, "Warning", "Failed", f"Error: {why}")
-        await pod.step("container", "fail", {"container": one.name, "message": why})
-        one.state = statuses.start_error(why, pod.kubelet.kernel.now, one.container_id)
-        pod.spawn("ended", pod.worked(0, lambda: self.ended(one, START_ERROR)))
+        self.event(container, "Warning", "Failed", f"Error: {message}")
+        await pod.step("container", "fail", {"container": container.name, "message": message})
+        container.state = statuses.start_error(
+            message, pod.kubelet.kernel.now, container.container_id
+        )
+        pod.spawn("ended", pod.worked(0, lambda: self.ended(container, START_ERROR)))
 
-    # -- ends and restarts -----------------------------------------------------------------------
+    # -- end and restart -----------------------------------------------------------------------
 
-    async def ended(self, one: ContainerState, code: int) -> str:
-        """It is not running any more: say so, and see to what follows."""
+    async def ended(self, container: ContainerState, code: int) -> str:
+        """Records the container's end, and restarts it or ends the pod as the policy says."""
         pod = self._pod
-        if one.is_running:
-            self._end(one, code)
-            detail = {"container": one.name, "exitCode": code}
+        if container.is_running:
+            self._end(container, code)
+            detail = {"container": container.name, "exitCode": code}
             await pod.step("container", "fail" if code else "end", detail)
         if self._is_finished():
             await pod.finished()
-        elif self._restarts(one):
-            one.busy = True
+        elif self._restarts(container):
+            container.busy = True
             await pod.report()
-            self._restart_later(one)
+            self._restart_later(container)
         else:
             await pod.report()
-            if one.kind == INIT:
+            if container.kind == INIT:
                 await self.sync()
                 await pod.report()
-        return f"{one.name} ended with {code}"
+        return f"{container.name} ended with {code}"
 
-    async def kill(self, one: ContainerState, why: str, *, restart: bool = False) -> str:
-        """Stop one running container. `restart` starts it anew whatever the policy says."""
+    async def kill(self, container: ContainerState, reason: str, *, restart: bool = False) -> str:
+        """Stops a running container. `restart` starts it again whatever the policy is."""
         pod = self._pod
         kernel = pod.kubelet.kernel
-        container_id = one.container_id
-        self.event(one, "Normal", "Killing", why)
-        spec, grace = self.spec_of(one), pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
-        needs = self._stop_seconds(one, spec)
-        if self._ends_its_own_way(one, spec):
+        container_id = container.container_id
+        self.event(container, "Normal", "Killing", reason)
+        spec, grace = (
+            self.spec_of(container),
+            pod.pod["spec"].get("terminationGracePeriodSeconds", 30),
+        )
+        needs = self._stop_seconds(container, spec)
+        if self._ends_its_own_way(container, spec):
             self._hurried = Signal(kernel)
-            self._pod.spawn("stop", self._ask_to_end(one, spec))
+            self._pod.spawn("stop", self._ask_to_end(container, spec))
             await self._hurried.wait(grace)
             self._hurried = None
             needs = images.SECONDS_MAX
-            code = (one.terminated or {}).get("exitCode", 137)
+            code = (container.terminated or {}).get("exitCode", 137)
         else:
             await kernel.sleep(min(needs, grace))
-            if one.container_id != container_id or not one.is_running:
-                return f"{one.name} ended by itself"
+            if container.container_id != container_id or not container.is_running:
+                return f"{container.name} ended by itself"
             code = 137 if needs > grace else 0
         if not restart:
-            await self.ended(one, code)
-            return why
-        if one.is_running:
-            self._end(one, code)
-        if await self._bring_up(one):
+            await self.ended(container, code)
+            return reason
+        if container.is_running:
+            self._end(container, code)
+        if await self._bring_up(container):
             await pod.report()
-        return why
+        return reason
 
-    def _end(self, one: ContainerState, code: int) -> None:
-        began = meta.parse_time(one.state["running"]["startedAt"])
+    def _end(self, container: ContainerState, code: int) -> None:
+        began = meta.parse_time(container.state["running"]["startedAt"])
         now = self._pod.kubelet.kernel.now
-        one.state = statuses.terminated(code, began, now, one.container_id)
-        message = terminationmessage.of_end(self._pod, one, self.spec_of(one), code)
+        container.state = statuses.terminated(code, began, now, container.container_id)
+        message = terminationmessage.of_end(self._pod, container, self.spec_of(container), code)
         if message:
-            one.state["terminated"]["message"] = message
-        one.ready = one.started = False
-        self._leave(one)
-        record = statuses.record_of(one)
+            container.state["terminated"]["message"] = message
+        container.ready = container.started = False
+        self._leave(container)
+        record = statuses.record_of(container)
         self._pod.kubelet.runtime.stop_container(self._pod.uid, record, code)
 
-    def _restart_later(self, one: ContainerState, *, known: bool = True) -> None:
-        """Start it again: at once the first time, then after a back-off that doubles."""
+    def _restart_later(self, container: ContainerState, *, known: bool = True) -> None:
+        """Schedules a restart: at once the first time, then after a doubling back-off."""
         wait = 0.0
-        backoff = self._crashes.get(one.name)
+        backoff = self._crashes.get(container.name)
         if backoff is None:
-            backoff = self._crashes[one.name] = Backoff(CRASH_SECONDS, CRASH_SECONDS_MAX)
+            backoff = self._crashes[container.name] = Backoff(CRASH_SECONDS, CRASH_SECONDS_MAX)
         elif known:
-            done = one.terminated or {}
+            done = container.terminated or {}
             ran = meta.parse_time(done["finishedAt"]) - meta.parse_time(done["startedAt"])
             if ran >= CRASH_RESET_SECONDS * SECOND:
                 backoff.reset()
             wait = backoff.next()
-        background = backoff.is_background or one.restarts > FOREGROUND_MAX
-        task = self._restart_after(one, wait, background)
-        self._retries[one.name] = self._pod.spawn("restart", task)
+        background = backoff.is_background or container.restarts > FOREGROUND_MAX
+        task = self._restart_after(container, wait, background)
+        self._retries[container.name] = self._pod.spawn("restart", task)
 
-    async def _restart_after(self, one: ContainerState, wait: float, background: bool) -> None:
+    async def _restart_after(
+        self, container: ContainerState, wait: float, background: bool
+    ) -> None:
         pod = self._pod
         kernel = pod.kubelet.kernel
         if wait:
             await kernel.sleep(NOTICE_SECONDS)
-            await pod.worked(0, lambda: self._backing_off(one, wait))
+            await pod.worked(0, lambda: self._backing_off(container, wait))
             await kernel.sleep(wait - NOTICE_SECONDS, background=background)
-        await pod.worked(0, lambda: self._restart(one))
+        await pod.worked(0, lambda: self._restart(container))
 
-    async def _backing_off(self, one: ContainerState, wait: float) -> str:
+    async def _backing_off(self, container: ContainerState, wait: float) -> str:
         pod = self._pod
         namespace, name = meta.split_key(pod.key)
         where = f"{name}_{namespace}({pod.uid})"
-        words = f"back-off {go_duration(wait)} restarting failed container={one.name} pod={where}"
-        one.last = {"terminated": one.terminated}
-        one.state = statuses.waiting("CrashLoopBackOff", words)
+        message = (
+            f"back-off {go_duration(wait)} restarting failed container={container.name} pod={where}"
+        )
+        container.last = {"terminated": container.terminated}
+        container.state = statuses.waiting("CrashLoopBackOff", message)
         self.event(
-            one, "Warning", "BackOff",
-            f"Back-off restarting failed container {one.name} in pod {where}",
+            container, "Warning", "BackOff",
+            f"Back-off restarting failed container {container.name} in pod {where}",
         )  # fmt: skip
         await pod.report()
-        return words
+        return message
 
-    async def _restart(self, one: ContainerState) -> str:
-        self._retries.pop(one.name, None)
-        if await self._bring_up(one):
+    async def _restart(self, container: ContainerState) -> str:
+        self._retries.pop(container.name, None)
+        if await self._bring_up(container):
             await self._pod.report()
-            if one.kind == SIDECAR:
+            if container.kind == SIDECAR:
                 await self.sync()
                 await self._pod.report()
-        return f"{one.name} was restarted"
+        return f"{container.name} was restarted"
 
-    def _restarts(self, one: ContainerState) -> bool:
-        """Whether it has to be started again after the end it came to."""
-        if one.kind == EPHEMERAL:
+    def _restarts(self, container: ContainerState) -> bool:
+        """Whether the restart policy restarts the ended container."""
+        if container.kind == EPHEMERAL:
             return False
-        if one.kind == SIDECAR:
+        if container.kind == SIDECAR:
             return True
         policy = self._pod.pod["spec"].get("restartPolicy", "Always")
-        if one.kind == INIT:
-            return not one.succeeded and policy != "Never"
-        return policy == "Always" or (policy == "OnFailure" and not one.succeeded)
+        if container.kind == INIT:
+            return not container.succeeded and policy != "Never"
+        return policy == "Always" or (policy == "OnFailure" and not container.succeeded)
 
     def _is_finished(self) -> bool:
-        """Nothing will run any more."""
+        """Whether no container will run again."""
         if any(
-            one.kind == INIT and one.terminated and not one.succeeded and not self._restarts(one)
-            for one in self.init
+            container.kind == INIT
+            and container.terminated
+            and not container.succeeded
+            and not self._restarts(container)
+            for container in self.init
         ):
             return True
-        return all(one.terminated and not self._restarts(one) for one in self.main)
+        return all(
+            container.terminated and not self._restarts(container) for container in self.main
+        )
 
     # -- changes of the pod ---------------------------------------------------------------------
 
     def respecified(self, revision: int) -> None:
-        """The pod's spec has changed: another image replaces the container, the rest is told."""
+        """Acts on a changed pod spec: new ephemeral containers and new images."""
         self._pod.spawn("respecified", self._pod.worked(revision, self._respecified))
 
     async def _respecified(self) -> str:
         for spec in self._pod.pod["spec"].get("ephemeralContainers") or ():
-            if all(one.name != spec["name"] for one in self.ephemeral):
+            if all(container.name != spec["name"] for container in self.ephemeral):
                 new = statuses.new_container(spec, EPHEMERAL, "ContainerCreating")
                 self.ephemeral.append(new)
-        for one in self._all():
-            image = self.spec_of(one)["image"]
-            if one.is_running and one.image != images.normalized(image):
-                why = f"Container {one.name} definition changed, will be restarted"
-                await self.kill(one, why, restart=True)
-            elif "waiting" in one.state and one.name not in self._crashes and one.image != image:
-                task = self._retries.pop(one.name, None)
+        for container in self._all():
+            image = self.spec_of(container)["image"]
+            if container.is_running and container.image != images.normalized(image):
+                reason = f"Container {container.name} definition changed, will be restarted"
+                await self.kill(container, reason, restart=True)
+            elif (
+                "waiting" in container.state
+                and container.name not in self._crashes
+                and container.image != image
+            ):
+                task = self._retries.pop(container.name, None)
                 if task is not None:
                     self._pod.kubelet.kernel.cancel(task)
-                one.image, one.busy = image, False
-                self._images.forget(one)
-        said = await self.sync()
+                container.image, container.busy = image, False
+                self._images.forget(container)
+        result = await self.sync()
         await self._pod.report()
-        return said
+        return result
 
     def behave_anew(self) -> None:
-        """The pod's annotations have changed what its containers do."""
-        for one in self._all():
-            if one.is_running:
-                self._leave(one)
-                spec = self.spec_of(one)
-                started, ready = one.started, one.ready
-                began = meta.parse_time(one.state["running"]["startedAt"])
-                self._follow(one, spec, self._image(one, spec), began)
-                one.started, one.ready = started, ready
+        """Applies changed behaviour annotations to the running containers."""
+        for container in self._all():
+            if container.is_running:
+                self._leave(container)
+                spec = self.spec_of(container)
+                started, ready = container.started, container.ready
+                began = meta.parse_time(container.state["running"]["startedAt"])
+                self._follow(container, spec, self._image(container, spec), began)
+                container.started, container.ready = started, ready
 
     def give_up(self) -> None:
-        """The pod is over: of containers that never ran nothing will be known."""
+        """Marks containers that never ended as lost: the pod is over."""
         done = not self.init or statuses.any_started(self.main)
         if done or self.init[-1].succeeded:
-            for one in self.main:
-                if not one.terminated:
-                    one.state = statuses.lost()
+            for container in self.main:
+                if not container.terminated:
+                    container.state = statuses.lost()
 
-    # -- taking over ----------------------------------------------------------------------------
+    # -- adoption ----------------------------------------------------------------------------
 
     def adopt(self) -> bool:
-        """Take the states a former kubelet reported; whether anything of the pod ran already."""
+        """Adopts the states that an earlier kubelet reported; returns whether anything ran."""
         runtime = self._pod.kubelet.runtime
         status = self._pod.pod.get("status") or {}
         for kind, group in (
             ("initContainerStatuses", self.init), ("containerStatuses", self.main),
             ("ephemeralContainerStatuses", self.ephemeral),
         ):  # fmt: skip
-            known = {one["name"]: one for one in status.get(kind) or ()}
-            for one in group:
-                if one.name in known:
-                    statuses.take_over(one, known[one.name])
-                if one.is_running:
-                    runtime.import_image(one.image)
-                    runtime.start_container(self._pod.uid, statuses.record_of(one))
-        return any(one.container_id for one in self._all())
+            reported = {container["name"]: container for container in status.get(kind) or ()}
+            for container in group:
+                if container.name in reported:
+                    statuses.take_over(container, reported[container.name])
+                if container.is_running:
+                    runtime.import_image(container.image)
+                    runtime.start_container(self._pod.uid, statuses.record_of(container))
+        return any(container.container_id for container in self._all())
 
     async def resume(self) -> str:
-        """Go on with what the adopted containers were about to do."""
+        """Continues the adopted containers: probes, pending restarts, changed images."""
         if self._is_finished():
             await self._pod.finished()
             return "everything had ended"
-        for one in self._all():
-            if one.is_running:
-                spec = self.spec_of(one)
-                began = meta.parse_time(one.state["running"]["startedAt"])
-                started, ready = one.started, one.ready
-                self._follow(one, spec, self._image(one, spec), began)
+        for container in self._all():
+            if container.is_running:
+                spec = self.spec_of(container)
+                began = meta.parse_time(container.state["running"]["startedAt"])
+                started, ready = container.started, container.ready
+                self._follow(container, spec, self._image(container, spec), began)
                 if not forecast.is_instant(spec):
-                    one.started, one.ready = started, ready
-            elif one.terminated and self._restarts(one):
-                one.busy = True
-                self._restart_later(one, known=False)
+                    container.started, container.ready = started, ready
+            elif container.terminated and self._restarts(container):
+                container.busy = True
+                self._restart_later(container, known=False)
         return await self._respecified()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -447,34 +465,36 @@ class Containers(Killing):
         return (*self.init, *self.main, *self.ephemeral)
 
     def find(self, name: str) -> ContainerState | None:
-        return next((one for one in self._all() if one.name == name), None)
+        return next((container for container in self._all() if container.name == name), None)
 
     def running(self) -> list[ContainerState]:
-        return [one for one in self._all() if one.is_running]
+        return [container for container in self._all() if container.is_running]
 
     def ends_by_itself(self, container_id: str, code: int) -> None:
-        """Its main process was told to end, from inside."""
-        one = next((each for each in self.running() if each.container_id == container_id), None)
-        if one is not None:
-            self._pod.spawn("ended", self._pod.worked(0, lambda: self.ended(one, code)))
+        """Handles the end of a main process that was signalled from inside."""
+        container = next(
+            (each for each in self.running() if each.container_id == container_id), None
+        )
+        if container is not None:
+            self._pod.spawn("ended", self._pod.worked(0, lambda: self.ended(container, code)))
 
-    def image_of(self, one: ContainerState) -> Image:
-        """What the container's image is and does, with what the pod's annotations change."""
-        return self._image(one, self.spec_of(one))
+    def image_of(self, container: ContainerState) -> Image:
+        """The container's image with the overrides of the pod's annotations."""
+        return self._image(container, self.spec_of(container))
 
-    def spec_of(self, one: ContainerState) -> Object:
+    def spec_of(self, container: ContainerState) -> Object:
         spec = self._pod.pod["spec"]
-        group = spec[_GROUPS.get(one.kind, "initContainers")]
-        found: Object = next(each for each in group if each["name"] == one.name)
+        group = spec[_GROUPS.get(container.kind, "initContainers")]
+        found: Object = next(each for each in group if each["name"] == container.name)
         return found
 
-    def _image(self, one: ContainerState, spec: Object) -> Image:
+    def _image(self, container: ContainerState, spec: Object) -> Image:
         pod = self._pod
-        found = pod.kubelet.runtime.image_spec(spec["image"])
-        return images.for_container(found, pod.pod, one.name)
+        image = pod.kubelet.runtime.image_spec(spec["image"])
+        return images.for_container(image, pod.pod, container.name)
 
-    def event(self, one: ContainerState, kind: str, reason: str, message: str) -> None:
-        group = _GROUPS.get(one.kind, "initContainers")
+    def event(self, container: ContainerState, kind: str, reason: str, message: str) -> None:
+        group = _GROUPS.get(container.kind, "initContainers")
         self._pod.kubelet.recorder.event(
-            self._pod.pod, kind, reason, message, field_path=f"spec.{group}{{{one.name}}}"
+            self._pod.pod, kind, reason, message, field_path=f"spec.{group}{{{container.name}}}"
         )

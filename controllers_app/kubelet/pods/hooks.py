@@ -1,4 +1,4 @@
-"""Lifecycle hooks: what is done after a container's start and before its end.
+"""Lifecycle hooks: postStart and preStop.
 
 Models kubernetes pkg/kubelet/lifecycle/handlers.go.
 """
@@ -22,30 +22,30 @@ def of(spec: Object, kind: str) -> Object:
 
 
 def is_asked(spec: Object, kind: str) -> bool:
-    """Whether the hook is something that is done, not only a while."""
+    """Whether the hook runs a command or a request, rather than sleeps."""
     hook = of(spec, kind)
     return "exec" in hook or "httpGet" in hook
 
 
-async def run(pod: Pod, one: ContainerState, spec: Object, image: Image, kind: str) -> bool:
-    """Do it; whether it succeeded."""
+async def run(pod: Pod, container: ContainerState, spec: Object, image: Image, kind: str) -> bool:
+    """Runs the hook; returns whether it succeeded."""
     hook, runtime = of(spec, kind), pod.kubelet.runtime
     if "exec" in hook:
         command = list(hook["exec"].get("command") or ())
         if not image.userland:
-            return True  # nothing is known of what the image has
+            return True  # the image's programs are unknown
         if not command or image.userland == "none" or not runtime.has_program(image, command[0]):
             return False
-        done = await runtime.exec_sync(pod.uid, statuses.record_of(one), command)
+        done = await runtime.exec_sync(pod.uid, statuses.record_of(container), command)
         return done.exit_code == 0
     if "httpGet" in hook:
-        asked = hook["httpGet"]
-        port = prober.port_of(spec, asked["port"])
+        request = hook["httpGet"]
+        port = prober.port_of(spec, request["port"])
         endpoint = runtime.endpoint(pod.uid, port)
         if endpoint is None:
             return False
         headers = {"host": f"{pod.address}:{port}", "x-forwarded-for": pod.kubelet.address}
-        path = asked.get("path") or "/"
+        path = request.get("path") or "/"
         answer = await endpoint.answer(port, HttpRequest("GET", path, headers))
         return answer.status < 400
     await pod.kubelet.kernel.sleep((hook.get("sleep") or {}).get("seconds") or 0)

@@ -1,4 +1,4 @@
-"""Having a container's image: pull policy, pulls, back-off, names that are none.
+"""Getting a container's image: pull policy, pulls, back-off, invalid names.
 
 Models kubernetes pkg/kubelet/images/image_manager.go.
 """
@@ -16,7 +16,7 @@ from controllers_app.kubelet.dependencies import Pod
 from controllers_app.kubelet.status import ContainerState
 
 PULL_SECONDS, PULL_SECONDS_MAX = 10, 300
-SYNC_SECONDS = 12  # between two syncs of a pod that does not get on
+SYNC_SECONDS = 12  # between two syncs of a pod that makes no progress
 
 
 # container, type, reason and message of an event about it
@@ -25,7 +25,7 @@ Event = Callable[[ContainerState, str, str, str], None]
 
 class Refused(Exception):
     """The container cannot be started now. `reason` is its waiting reason, the text its message,
-    `wait` the seconds until it is worth another try; None: not before the pod is changed."""
+    `wait` the seconds until the retry; None: only after a change of the pod."""
 
     def __init__(self, reason: str, message: str, wait: float | None) -> None:
         super().__init__(message)
@@ -43,20 +43,20 @@ class ImageGetter:
         self._event = event
         self._backoffs: dict[str, Backoff] = {}
 
-    def is_background(self, one: ContainerState) -> bool:
-        """Whether trying again has become housekeeping."""
-        backoff = self._backoffs.get(one.name)
+    def is_background(self, container: ContainerState) -> bool:
+        """Whether further retries run in the background."""
+        backoff = self._backoffs.get(container.name)
         return backoff is not None and backoff.is_background
 
-    def forget(self, one: ContainerState) -> None:
-        self._backoffs.pop(one.name, None)
+    def forget(self, container: ContainerState) -> None:
+        self._backoffs.pop(container.name, None)
 
-    def config_backoff(self, one: ContainerState) -> Backoff:
-        """What a container waits whose configuration is not there: the same time each time."""
-        return self._backoff(one, SYNC_SECONDS, SYNC_SECONDS)
+    def config_backoff(self, container: ContainerState) -> Backoff:
+        """The constant back-off of a container whose configuration is missing."""
+        return self._backoff(container, SYNC_SECONDS, SYNC_SECONDS)
 
-    async def get(self, one: ContainerState, spec: Object) -> Image:
-        """The image, once it is on the node. Raises Refused."""
+    async def get(self, container: ContainerState, spec: Object) -> Image:
+        """Returns the image, pulled if necessary. Raises Refused."""
         pod = self._pod
         image, policy = spec["image"], spec.get("imagePullPolicy", "IfNotPresent")
         await pod.step("image", "begin", {"image": image, "policy": policy})
@@ -64,56 +64,56 @@ class ImageGetter:
             images.check(image)
         except images.InvalidName as error:
             message = f'Failed to apply default image tag "{image}": {error}'
-            await self._fail(one, image, "InspectFailed", message, "InvalidImageName")
+            await self._fail(container, image, "InspectFailed", message, "InvalidImageName")
             raise Refused("InvalidImageName", message, None) from error
         runtime = pod.kubelet.runtime
         present = runtime.image_status(image) if policy != "Always" else None
         if present is not None:
-            words = f'Container image "{image}" already present on machine'
-            self._event(one, "Normal", "Pulled", words)
+            message = f'Container image "{image}" already present on machine'
+            self._event(container, "Normal", "Pulled", message)
             await pod.step("image", "end", {"image": image, "seconds": 0})
-            found = present
+            pulled = present
         elif policy == "Never":
             message = f'Container image "{image}" is not present with pull policy of Never'
-            await self._fail(one, image, "ErrImageNeverPull", message, "ErrImageNeverPull")
-            wait = self._backoff(one, SYNC_SECONDS, SYNC_SECONDS).next()
+            await self._fail(container, image, "ErrImageNeverPull", message, "ErrImageNeverPull")
+            wait = self._backoff(container, SYNC_SECONDS, SYNC_SECONDS).next()
             raise Refused("ErrImageNeverPull", message, wait)
         else:
-            found = await self._pull(one, image)
-        one.image = found.name
-        one.image_id = f"{images.repository(found.name)}@{found.digest}"
-        return images.for_container(found, pod.pod, one.name)
+            pulled = await self._pull(container, image)
+        container.image = pulled.name
+        container.image_id = f"{images.repository(pulled.name)}@{pulled.digest}"
+        return images.for_container(pulled, pod.pod, container.name)
 
-    async def _pull(self, one: ContainerState, image: str) -> Image:
+    async def _pull(self, container: ContainerState, image: str) -> Image:
         pod = self._pod
-        self._event(one, "Normal", "Pulling", f'Pulling image "{image}"')
+        self._event(container, "Normal", "Pulling", f'Pulling image "{image}"')
         try:
-            found, pull, waited = await pod.kubelet.runtime.pull_image(image)
+            pulled, pull, waited = await pod.kubelet.runtime.pull_image(image)
         except PullError as error:
             message = f'Failed to pull image "{image}": {error}'
-            await self._fail(one, image, "Failed", message, "ErrImagePull")
-            wait = self._backoff(one, PULL_SECONDS, PULL_SECONDS_MAX).next()
+            await self._fail(container, image, "Failed", message, "ErrImagePull")
+            wait = self._backoff(container, PULL_SECONDS, PULL_SECONDS_MAX).next()
             raise Refused("ErrImagePull", str(error), wait) from error
         self._event(
-            one, "Normal", "Pulled",
+            container, "Normal", "Pulled",
             f'Successfully pulled image "{image}" in {go_duration(pull)} '
-            f"({go_duration(waited)} including waiting). Image size: {found.size_bytes} bytes.",
+            f"({go_duration(waited)} including waiting). Image size: {pulled.size_bytes} bytes.",
         )  # fmt: skip
-        detail = {"image": image, "seconds": round(waited, 3), "bytes": found.size_bytes}
+        detail = {"image": image, "seconds": round(waited, 3), "bytes": pulled.size_bytes}
         await pod.step("image", "end", detail)
-        return found
+        return pulled
 
     async def _fail(
-        self, one: ContainerState, image: str, reason: str, message: str, error: str
+        self, container: ContainerState, image: str, reason: str, message: str, error: str
     ) -> None:
-        """Tell it by the two events upstream has for it."""
+        """Reports a failure by upstream's two events."""
         pod = self._pod
         await pod.step("image", "fail", {"image": image, "message": message})
-        self._event(one, "Warning", reason, message)
-        self._event(one, "Warning", "Failed", f"Error: {error}")
+        self._event(container, "Warning", reason, message)
+        self._event(container, "Warning", "Failed", f"Error: {error}")
 
-    def _backoff(self, one: ContainerState, base: float, limit: float) -> Backoff:
-        backoff = self._backoffs.get(one.name)
+    def _backoff(self, container: ContainerState, base: float, limit: float) -> Backoff:
+        backoff = self._backoffs.get(container.name)
         if backoff is None or backoff.base_seconds != base:
-            backoff = self._backoffs[one.name] = Backoff(base, limit)
+            backoff = self._backoffs[container.name] = Backoff(base, limit)
         return backoff

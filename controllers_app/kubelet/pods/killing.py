@@ -1,4 +1,4 @@
-"""How the containers of a pod are stopped: hooks first, then the signal, killed after the grace.
+"""Stopping the containers of a pod: preStop hook, SIGTERM, and SIGKILL after the grace period.
 
 Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer,
 executePreStopHook).
@@ -21,7 +21,7 @@ SIDECAR_GRACE_SECONDS_MIN = 2
 
 
 class Killing:
-    """What the containers of a pod do to end. They themselves give the rest."""
+    """Stops the containers of a pod. `Containers` implements the abstract methods."""
 
     __slots__ = ("_deadline", "_hurried")
 
@@ -34,100 +34,114 @@ class Killing:
     def _all(self) -> Iterable[ContainerState]:
         raise NotImplementedError
 
-    def _end(self, one: ContainerState, code: int) -> None:
+    def _end(self, container: ContainerState, code: int) -> None:
         raise NotImplementedError
 
-    def spec_of(self, one: ContainerState) -> Object:
+    def spec_of(self, container: ContainerState) -> Object:
         raise NotImplementedError
 
-    def _image(self, one: ContainerState, spec: Object) -> Image:
+    def _image(self, container: ContainerState, spec: Object) -> Image:
         raise NotImplementedError
 
-    def event(self, one: ContainerState, kind: str, reason: str, message: str) -> None:
+    def event(self, container: ContainerState, kind: str, reason: str, message: str) -> None:
         raise NotImplementedError
 
     async def stop_all(self, grace: int) -> None:
-        """Ask every container to stop; who takes longer than the grace period is killed.
-        Sidecars stop when the others have."""
-        for one in self._all():
-            if one.is_running:
-                self.event(one, "Normal", "Killing", f"Stopping container {one.name}")
+        """Stops every container, and kills those that outlast the grace period. Sidecars stop after
+        the others."""
+        for container in self._all():
+            if container.is_running:
+                self.event(container, "Normal", "Killing", f"Stopping container {container.name}")
         now = self._pod.kubelet.kernel.now
         self._deadline = now + grace * SECOND
-        await self._stop([one for one in self._all() if one.kind != SIDECAR])
-        await self._stop([one for one in self.init if one.kind == SIDECAR])
+        await self._stop([container for container in self._all() if container.kind != SIDECAR])
+        await self._stop([container for container in self.init if container.kind == SIDECAR])
 
     async def stop_sidecars(self) -> None:
-        """The others have ended for good: so do they."""
-        beside = [one for one in self.init if one.kind == SIDECAR]
-        for one in beside:
-            if one.is_running:
-                self.event(one, "Normal", "Killing", f"Stopping container {one.name}")
+        """Stops the sidecars, after all other containers have ended."""
+        sidecars = [container for container in self.init if container.kind == SIDECAR]
+        for container in sidecars:
+            if container.is_running:
+                self.event(container, "Normal", "Killing", f"Stopping container {container.name}")
         grace = self._pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
         self._deadline = self._pod.kubelet.kernel.now + grace * SECOND
-        await self._stop(beside)
+        await self._stop(sidecars)
 
     def hurry(self, grace: int) -> None:
-        """There is less time than was said."""
+        """Shortens the grace period of the stop under way."""
         if self._hurried is not None:
             now = self._pod.kubelet.kernel.now
             self._deadline = min(self._deadline, now + grace * SECOND)
             self._hurried.set()
 
-    async def _stop(self, which: list[ContainerState]) -> None:
+    async def _stop(self, containers: list[ContainerState]) -> None:
         kernel = self._pod.kubelet.kernel
-        alive = [(one, self._stop_seconds(one)) for one in which if one.is_running]
-        if not alive:
+        running = [
+            (container, self._stop_seconds(container))
+            for container in containers
+            if container.is_running
+        ]
+        if not running:
             return
         began = kernel.now
-        if which[0].kind == SIDECAR and self._deadline > began:
+        if containers[0].kind == SIDECAR and self._deadline > began:
             self._deadline = max(self._deadline, began + SIDECAR_GRACE_SECONDS_MIN * SECOND)
         self._hurried = Signal(kernel)
-        specs = {one.name: self.spec_of(one) for one, _ in alive}
-        own = [one for one, _ in alive if self._ends_its_own_way(one, specs[one.name])]
-        for one in own:
-            self._pod.spawn("stop", self._ask_to_end(one, specs[one.name]))
-        end = began + int(max((n for one, n in alive if one not in own), default=0) * SECOND)
+        specs = {container.name: self.spec_of(container) for container, _ in running}
+        stopping = [
+            container
+            for container, _ in running
+            if self._ends_its_own_way(container, specs[container.name])
+        ]
+        for container in stopping:
+            self._pod.spawn("stop", self._ask_to_end(container, specs[container.name]))
+        end = began + int(
+            max((n for container, n in running if container not in stopping), default=0) * SECOND
+        )
         while True:
-            due = self._deadline if any(one.is_running for one in own) else end
-            if (left := min(due, self._deadline) - kernel.now) <= 0:
+            due = self._deadline if any(container.is_running for container in stopping) else end
+            if (remaining := min(due, self._deadline) - kernel.now) <= 0:
                 break
-            await self._hurried.wait(left / SECOND)
+            await self._hurried.wait(remaining / SECOND)
             self._hurried.clear()
         self._hurried = None
         passed = (kernel.now - began) / SECOND
-        for one, needs in alive:
-            if one.is_running:
-                self._end(one, 137 if needs > passed or one in own else 0)
+        for container, needs in running:
+            if container.is_running:
+                self._end(container, 137 if needs > passed or container in stopping else 0)
 
-    def _ends_its_own_way(self, one: ContainerState, spec: Object) -> bool:
-        """Whether how long it takes to end is decided by what is run in it."""
-        return hooks.is_asked(spec, hooks.PRE_STOP) or self._lifecycle.trapped(one) is not None
+    def _ends_its_own_way(self, container: ContainerState, spec: Object) -> bool:
+        """Whether its preStop hook or its processes decide how long it takes to end."""
+        return (
+            hooks.is_asked(spec, hooks.PRE_STOP) or self._lifecycle.trapped(container) is not None
+        )
 
-    async def _ask_to_end(self, one: ContainerState, spec: Object) -> None:
-        """Its hook, then the signal; ends it when its process does."""
+    async def _ask_to_end(self, container: ContainerState, spec: Object) -> None:
+        """Runs the preStop hook, sends SIGTERM, and ends the container with its process."""
         if hooks.of(spec, hooks.PRE_STOP) and not await hooks.run(
-            self._pod, one, spec, self._image(one, spec), hooks.PRE_STOP
+            self._pod, container, spec, self._image(container, spec), hooks.PRE_STOP
         ):
-            self.event(one, "Warning", "FailedPreStopHook", "PreStopHook failed")
-        main, code = self._lifecycle.trapped(one), 0
+            self.event(container, "Warning", "FailedPreStopHook", "PreStopHook failed")
+        main, code = self._lifecycle.trapped(container), 0
         if main is not None:
             main.signal("TERM")
             await main.ended.wait()
             code = main.exit_code or 0
-        elif self._lifecycle.heeds_term(one):
-            await self._pod.kubelet.kernel.sleep(self._image(one, spec).stop_seconds)
+        elif self._lifecycle.heeds_term(container):
+            await self._pod.kubelet.kernel.sleep(self._image(container, spec).stop_seconds)
         else:
             return
-        if one.is_running:
-            self._end(one, code)
+        if container.is_running:
+            self._end(container, code)
         if self._hurried is not None:
             self._hurried.set()
 
-    def _stop_seconds(self, one: ContainerState, spec: Object | None = None) -> float:
-        """How long it takes from the request to stop to its end."""
-        spec = spec or self.spec_of(one)
+    def _stop_seconds(self, container: ContainerState, spec: Object | None = None) -> float:
+        """Seconds from the request to stop until the container has ended."""
+        spec = spec or self.spec_of(container)
         hook = (spec.get("lifecycle") or {}).get("preStop") or {}
         asleep = (hook.get("sleep") or {}).get("seconds") or 0
-        seconds = self._image(one, spec).stop_seconds
-        return float(asleep) + (seconds if self._lifecycle.heeds_term(one) else images.SECONDS_MAX)
+        seconds = self._image(container, spec).stop_seconds
+        return float(asleep) + (
+            seconds if self._lifecycle.heeds_term(container) else images.SECONDS_MAX
+        )

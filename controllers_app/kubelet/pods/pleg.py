@@ -1,6 +1,6 @@
-"""What running containers do by themselves: they end after a while, or when their commands do.
+"""Notices containers that end by themselves: after a while, or with their main process.
 
-A container that will do nothing of the kind has no task here and costs nothing.
+A container that never ends by itself has no task here and costs nothing.
 
 Models kubernetes pkg/kubelet/pleg (ContainerDied).
 """
@@ -22,7 +22,7 @@ Ended = Callable[[ContainerState, int], Coroutine[Any, Any, str]]
 
 
 class Lifecycle:
-    """The running containers of one pod. `ended` sees to what follows an end."""
+    """Watches the running containers of one pod. `ended` handles an end."""
 
     __slots__ = ("_ended", "_pod", "_tasks")
 
@@ -31,53 +31,57 @@ class Lifecycle:
         self._ended = ended
         self._tasks: dict[str, Task] = {}
 
-    def follow(self, one: ContainerState, image: Image, began: int) -> None:
-        """Notice when the container ends, if it will do so by itself."""
-        pod, record = self._pod, statuses.record_of(one)
+    def follow(self, container: ContainerState, image: Image, began: int) -> None:
+        """Starts to watch for the container's end, if it can end by itself."""
+        pod, record = self._pod, statuses.record_of(container)
         main = pod.kubelet.runtime.run_main(pod.uid, record, image, began)
-        if main is not None and not images.is_scripted(pod.pod, one.name):
-            work = self._until_exit(one, one.container_id, main)
-            self._tasks[one.name] = pod.spawn("life", work, background=True)
+        if main is not None and not images.is_scripted(pod.pod, container.name):
+            work = self._until_exit(container, container.container_id, main)
+            self._tasks[container.name] = pod.spawn("life", work, background=True)
         elif image.runs_seconds is not None:
             due = began + int(image.runs_seconds * SECOND)
-            work = self._until(one, one.container_id, image.exit_code, due)
-            self._tasks[one.name] = pod.spawn("life", work)
+            work = self._until(container, container.container_id, image.exit_code, due)
+            self._tasks[container.name] = pod.spawn("life", work)
 
-    def leave(self, one: ContainerState) -> None:
-        """It does not run any more, or will do something else."""
+    def leave(self, container: ContainerState) -> None:
+        """Stops watching the container."""
         kernel = self._pod.kubelet.kernel
-        task = self._tasks.pop(one.name, None)
+        task = self._tasks.pop(container.name, None)
         if task is not None and task is not kernel.current:
             kernel.cancel(task)
 
-    def heeds_term(self, one: ContainerState) -> bool:
-        """Whether it ends when it is asked to. A shell or a sleep that is the first process of its
-        container does not, unless it set a trap."""
-        main = self._main(one)
+    def heeds_term(self, container: ContainerState) -> bool:
+        """Whether it ends on SIGTERM. A shell or a sleep with PID 1 does not, unless it set a
+        trap."""
+        main = self._main(container)
         if main is None:
             return True
-        record = statuses.record_of(one)
+        record = statuses.record_of(container)
         return main.heeds_term() or self._pod.kubelet.runtime.is_serving(self._pod.uid, record)
 
-    def trapped(self, one: ContainerState) -> MainProcess | None:
-        """Its first process, when that has a trap for the signal to end."""
-        main = self._main(one)
+    def trapped(self, container: ContainerState) -> MainProcess | None:
+        """Its main process, if that has a trap for SIGTERM."""
+        main = self._main(container)
         return main if main is not None and main.heeds_term() else None
 
-    def _main(self, one: ContainerState) -> MainProcess | None:
-        if images.is_scripted(self._pod.pod, one.name):
+    def _main(self, container: ContainerState) -> MainProcess | None:
+        if images.is_scripted(self._pod.pod, container.name):
             return None
-        return self._pod.kubelet.runtime.main_process(self._pod.uid, statuses.record_of(one))
+        return self._pod.kubelet.runtime.main_process(self._pod.uid, statuses.record_of(container))
 
-    async def _until_exit(self, one: ContainerState, container_id: str, main: MainProcess) -> None:
-        """Until the commands that run in it have ended."""
+    async def _until_exit(
+        self, container: ContainerState, container_id: str, main: MainProcess
+    ) -> None:
+        """Waits for the end of the main process."""
         await main.ended.wait()
-        if one.container_id == container_id and one.is_running:
+        if container.container_id == container_id and container.is_running:
             code = main.exit_code or 0
-            await self._pod.worked(0, lambda: self._ended(one, code))
+            await self._pod.worked(0, lambda: self._ended(container, code))
 
-    async def _until(self, one: ContainerState, container_id: str, code: int, due: int) -> None:
-        """Run for as long as the image does, then end."""
+    async def _until(
+        self, container: ContainerState, container_id: str, code: int, due: int
+    ) -> None:
+        """Waits until the image's program ends by itself."""
         await self._pod.kubelet.kernel.until(due)
-        if one.container_id == container_id and one.is_running:
-            await self._pod.worked(0, lambda: self._ended(one, code))
+        if container.container_id == container_id and container.is_running:
+            await self._pod.worked(0, lambda: self._ended(container, code))

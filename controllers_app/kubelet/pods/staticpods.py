@@ -1,8 +1,7 @@
-"""The pods that a node runs because a file on it says so, and their mirrors in the API.
+"""Static pods, which a node runs from manifest files, and their mirror pods in the API.
 
-The mirror is created when the kubelet runs, and again when somebody deletes it. What a file says
-never comes from the API server. Other than a real kubelet's, the containers live and die with the
-mirror.
+The kubelet creates the mirror when it starts, and again after a deletion. Unlike in a real
+kubelet, the containers start and end with the mirror.
 
 Models kubernetes pkg/kubelet/config/{common,file}.go and pkg/kubelet/pod/mirror_client.go.
 """
@@ -26,7 +25,7 @@ RETRY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What lies on a node's disk: the pods of its manifest folder, and the files they mount."""
+    """Files on a node's disk: the pods of its manifest folder, and the files they mount."""
 
     pods: Sequence[Object] = ()
     files: Mapping[str, str] = field(default_factory=dict)
@@ -37,9 +36,9 @@ class StaticPods:
 
     def __init__(self, kubelet: Dependencies, manifests: Manifests) -> None:
         self._kubelet = kubelet
-        self._pods = {_key(one, kubelet.name): one for one in manifests.pods}
-        for one in manifests.pods:
-            for container in one["spec"]["containers"]:
+        self._pods = {_key(pod, kubelet.name): pod for pod in manifests.pods}
+        for pod in manifests.pods:
+            for container in pod["spec"]["containers"]:
                 kubelet.runtime.import_image(container["image"])
         disk = kubelet.runtime.host.disk
         for path, text in manifests.files.items():
@@ -53,7 +52,7 @@ class StaticPods:
             kubelet.group.spawn(f"{kubelet.lane}/static", self._mirror_all(), background=True)
 
     def deleted(self, pod: Object) -> None:
-        """A pod is gone from the API: one that mirrors a file comes back."""
+        """Handles a deleted pod: creates a mirror pod again."""
         manifest = self._pods.get(meta.key_of(pod))
         if manifest is not None and MIRROR in meta.annotations_of(pod):
             kubelet = self._kubelet
@@ -78,7 +77,7 @@ class StaticPods:
             await kubelet.kernel.sleep(RETRY_SECONDS, background=True)
 
     def _mirrored(self, manifest: Object, node: Object) -> Object:
-        """The pod as it is told to the API server."""
+        """The mirror pod of a manifest."""
         kubelet = self._kubelet
         metadata = manifest["metadata"]
         digest = hashlib.md5(orjson.dumps(manifest), usedforsecurity=False).hexdigest()

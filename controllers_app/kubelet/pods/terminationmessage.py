@@ -1,4 +1,4 @@
-"""What a container leaves as the reason of its end: the text that it wrote, or the end of its log.
+"""Termination messages: the text that a container wrote, or the tail of its log.
 
 Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go (getTerminationMessage,
 readLastStringFromContainerLogs).
@@ -17,13 +17,13 @@ LOG_BYTES_MAX, LOG_LINES_MAX = 2048, 80
 FALLBACK = "FallbackToLogsOnError"
 
 
-def of_end(pod: Pod, one: ContainerState, spec: Object, code: int) -> str:
-    """Its message; empty when it left none."""
-    runtime, record = pod.kubelet.runtime, statuses.record_of(one)
+def of_end(pod: Pod, container: ContainerState, spec: Object, code: int) -> str:
+    """The termination message; empty when there is none."""
+    runtime, record = pod.kubelet.runtime, statuses.record_of(container)
     path = environment.termination_message_path(spec)
-    said = runtime.termination_message(pod.uid, record, path)
-    if said:
-        return said[-MESSAGE_BYTES_MAX:].decode("utf-8", "replace")
+    message = runtime.termination_message(pod.uid, record, path)
+    if message:
+        return message[-MESSAGE_BYTES_MAX:].decode("utf-8", "replace")
     if code == 0 or spec.get("terminationMessagePolicy") != FALLBACK:
         return ""
     tail = runtime.log_tail(pod.uid, record, LOG_LINES_MAX)

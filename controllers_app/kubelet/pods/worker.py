@@ -44,7 +44,7 @@ TRANSITIONS: dict[tuple[str, str], str] = {
 
 
 class IllegalMove(Exception):
-    """The move does not exist in the worker's state; nothing was changed."""
+    """The transition does not exist in the worker's state; nothing was changed."""
 
 
 class PodWorker:
@@ -52,15 +52,26 @@ class PodWorker:
     its own."""
 
     __slots__ = (
-        "_acted", "_dropped", "_ip", "_tasks", "containers", "failed", "key", "kubelet", "pod",
-        "removed_from_api", "sandbox", "state", "uid",
+        "_handled",
+        "_ip",
+        "_on_stopped",
+        "_tasks",
+        "containers",
+        "failed",
+        "key",
+        "kubelet",
+        "pod",
+        "removed_from_api",
+        "sandbox",
+        "state",
+        "uid",
     )  # fmt: skip
 
     def __init__(
-        self, kubelet: Dependencies, pod: Object, dropped: Callable[[PodWorker], None]
+        self, kubelet: Dependencies, pod: Object, on_stopped: Callable[[PodWorker], None]
     ) -> None:
         self.kubelet = kubelet
-        self._dropped = dropped
+        self._on_stopped = on_stopped
         self.pod = pod
         self.key = meta.key_of(pod)
         self.uid = meta.uid_of(pod)
@@ -69,15 +80,15 @@ class PodWorker:
         self.removed_from_api = False
         self.failed = ("", "")  # reason and message when the kubelet itself fails the pod
         self._tasks: dict[Task, None] = {}
-        self._acted = _told(pod)
+        self._handled = _watched_fields(pod)
         self._ip = (pod.get("status") or {}).get("podIP", "")
         self.containers = Containers(self)
         kubelet.runtime.add_pod(pod, self.containers.ends_by_itself)
 
-    # -- what the kubelet says ------------------------------------------------------------------
+    # -- calls from the kubelet ------------------------------------------------------------------
 
     def begin(self, revision: int) -> None:
-        """Take the pod over, as new or as the one that runs already."""
+        """Starts the pod, or adopts it if it runs already."""
         pod = self.pod
         ran = self.containers.adopt()
         over = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
@@ -96,9 +107,9 @@ class PodWorker:
             self.spawn("start", self.worked(revision, self._start))
 
     def update(self, pod: Object, revision: int) -> None:
-        """A newer version of the pod."""
+        """Handles a newer version of the pod."""
         if meta.revision_of(pod) < meta.revision_of(self.pod):
-            return  # what was written last is not back yet
+            return  # older than the worker's own last write
         self._renew(pod)
         if meta.is_deleting(pod):
             if self.state == "terminating":
@@ -108,17 +119,17 @@ class PodWorker:
             return
         if self.state not in ("starting", "running"):
             return
-        (spec, notes, others), self._acted = self._acted, _told(pod)
+        (spec, notes, others), self._handled = self._handled, _watched_fields(pod)
         if pod["spec"] != spec:
             self.containers.respecified(revision)
             self._watch_deadline()
-        elif others != self._acted[2]:
+        elif others != self._handled[2]:
             self.spawn("gates", self.worked(revision, self._reported))
-        if notes != self._acted[1]:
+        if notes != self._handled[1]:
             self.containers.behave_anew()
 
     def removed(self, revision: int) -> None:
-        """The pod is gone from the API server: what still runs is stopped, nothing is written."""
+        """Handles the pod's removal from the API: stops its containers, writes nothing."""
         self.removed_from_api = True
         if self.state == "terminating":
             self.containers.hurry(0)
@@ -130,30 +141,30 @@ class PodWorker:
 
     @property
     def address(self) -> str:
-        """Its own, or the one that it was said to have."""
+        """The sandbox's address, else the reported one."""
         if self.sandbox is not None:
             return self.sandbox.address
-        found: str = (self.pod.get("status") or {}).get("podIP") or ""
-        return found
+        reported: str = (self.pod.get("status") or {}).get("podIP") or ""
+        return reported
 
     # -- tasks and spans ------------------------------------------------------------------------
 
     def spawn(
         self, name: str, coro: Coroutine[Any, Any, None], *, background: bool = False
     ) -> Task:
-        """A task that ends with the pod."""
+        """Starts a task that is cancelled with the pod."""
         task = self.kubelet.group.spawn(
             f"{self.kubelet.lane}/{self.key} {name}", coro, background=background
         )
         self._tasks[task] = None
-        task.on_done.append(self._left)
+        task.on_done.append(self._forget_task)
         return task
 
-    def _left(self, task: Task) -> None:
+    def _forget_task(self, task: Task) -> None:
         self._tasks.pop(task, None)
 
     async def worked(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
-        """Run a piece of work inside a span of its own, until the API server takes it."""
+        """Runs `do` in a span of its own, and retries it on API errors."""
         kubelet = self.kubelet
         kernel = kubelet.kernel
         task = kernel.current
@@ -164,17 +175,17 @@ class PodWorker:
         try:
             while True:
                 try:
-                    said = await do()
+                    result = await do()
                 except errors.ApiError as error:
                     if self.removed_from_api:
-                        said = "gone"
+                        result = "gone"
                     else:
-                        # the API server said no to something that must be: again, a little later
+                        # the work has to be done: retry after a while
                         await self.step("sync", "fail", {"message": error.message})
                         wait = backoff.next()
                         await kernel.sleep(wait, background=backoff.is_background)
                         continue
-                await kubelet.probe.hop("done", "ok", said, 0)
+                await kubelet.probe.hop("done", "ok", result, 0)
                 return
         except Cancelled:
             kubelet.probe.tell("done", "ok", "overtaken by the pod's end", 0)
@@ -188,24 +199,24 @@ class PodWorker:
         await self.report()
         await self._volumes()
         await self._sandbox()
-        said = await self.containers.sync()
+        result = await self.containers.sync()
         if self.state == "starting":
             self._move("started")
         await self.report()
         self._watch_deadline()
-        return said
+        return result
 
     async def _resume(self) -> str:
-        said = await self.containers.resume()
+        result = await self.containers.resume()
         await self.report()
-        return said
+        return result
 
     async def _reported(self) -> str:
         await self.report()
         return "reported"
 
     async def _volumes(self) -> None:
-        """Mount what the pod names; what does not exist yet is waited for."""
+        """Mounts the pod's volumes; retries until their sources exist."""
         kubelet = self.kubelet
         backoff = Backoff(VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX)
         volumes = self.pod["spec"].get("volumes") or ()
@@ -229,7 +240,7 @@ class PodWorker:
         await self.step("volumes", "end", {"volumes": mounted})
 
     async def _sandbox(self) -> None:
-        """Sandbox and network, unless a former kubelet made them."""
+        """Creates sandbox and network, unless they were adopted."""
         if self.sandbox is not None:
             return
         kubelet = self.kubelet
@@ -247,7 +258,7 @@ class PodWorker:
         await self.step("network", "end", {"ip": self.sandbox.address})
 
     async def _join_network(self, sandbox_id: str) -> None:
-        """Take an address of the node's range; waits while none is free."""
+        """Takes an address of the node's range; retries while none is free."""
         kubelet = self.kubelet
         backoff = Backoff(SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX)
         while True:
@@ -256,17 +267,17 @@ class PodWorker:
                 self.sandbox = kubelet.runtime.join_network(self.uid, sandbox_id)
                 return
             except NoAddress as error:
-                words = str(error)
-            await self.step("network", "fail", {"message": words})
+                message = str(error)
+            await self.step("network", "fail", {"message": message})
             kubelet.recorder.event(
                 self.pod, "Warning", "FailedCreatePodSandBox",
                 "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup "
-                f'network for sandbox "{sandbox_id}": plugin type="bridge" failed (add): {words}',
+                f'network for sandbox "{sandbox_id}": plugin type="bridge" failed (add): {message}',
             )  # fmt: skip
             await kubelet.kernel.sleep(backoff.next(), background=backoff.is_background)
 
     def _adopt_sandbox(self) -> None:
-        """The address a former kubelet reported is still this pod's."""
+        """Adopts the address that an earlier kubelet reported."""
         address = (self.pod.get("status") or {}).get("podIP")
         if not address or not self._has_network():
             return
@@ -274,9 +285,9 @@ class PodWorker:
         self.sandbox = self.kubelet.runtime.adopt_sandbox(self.uid, address, own=own)
 
     def _has_network(self) -> bool:
-        for one in (self.pod.get("status") or {}).get("conditions") or ():
-            if one["type"] == statuses.NETWORK:
-                return bool(one["status"] == "True")
+        for condition in (self.pod.get("status") or {}).get("conditions") or ():
+            if condition["type"] == statuses.NETWORK:
+                return bool(condition["status"] == "True")
         return not self.kubelet.release.has("PodReadyToStartContainersCondition")
 
     # -- stopping -------------------------------------------------------------------------------
@@ -306,7 +317,7 @@ class PodWorker:
             await self.kubelet.client.delete("pods", namespace, name, options=options)
 
     async def finished(self) -> None:
-        """Every container has ended for good: nothing of the pod is left but its object."""
+        """Ends the pod: no container will run again, only its object stays."""
         if self.state not in ("starting", "running"):
             return
         await self.containers.stop_sidecars()
@@ -317,7 +328,7 @@ class PodWorker:
             await self.report()
 
     def _watch_deadline(self) -> None:
-        """A pod with activeDeadlineSeconds is failed when they are over."""
+        """Fails the pod when its activeDeadlineSeconds are over."""
         seconds = self.pod["spec"].get("activeDeadlineSeconds")
         began = (self.pod.get("status") or {}).get("startTime")
         if seconds is None or began is None:
@@ -359,9 +370,9 @@ class PodWorker:
     def _drop(self) -> None:
         self._release()
         self._move("stopped")
-        self._dropped(self)
+        self._on_stopped(self)
 
-    # -- telling --------------------------------------------------------------------------------
+    # -- reporting --------------------------------------------------------------------------------
 
     async def step(self, name: str, state: str, detail: Object | None = None) -> None:
         await self.kubelet.probe.hop(
@@ -369,7 +380,7 @@ class PodWorker:
         )
 
     async def report(self, *, terminal: bool = False) -> None:
-        """Patch the pod's status where it differs. One writer at a time, each with the newest."""
+        """Patches the pod's status if it differs; one writer at a time."""
         kubelet = self.kubelet
         async with kubelet.writing:
             if self.removed_from_api:
@@ -380,7 +391,7 @@ class PodWorker:
                 return
             namespace, name = meta.split_key(self.key)
             body = {"metadata": {"uid": self.uid}, "status": patch}
-            # gone, or another pod of that name: the watch will tell
+            # deleted or replaced by a pod of the same name: the watch will report it
             with errors.ignoring("NotFound", "Conflict"):
                 written = await kubelet.client.patch(
                     "pods", namespace, name, body, subresource="status"
@@ -419,7 +430,7 @@ class PodWorker:
 
 
 def _grace(pod: Object) -> int:
-    """The seconds a pod that is being deleted has."""
+    """Grace period of a pod that is being deleted."""
     return int(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
 
 
@@ -427,10 +438,10 @@ def _spec_grace(pod: Object) -> int:
     return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
 
 
-def _told(pod: Object) -> tuple[Object, dict[str, str], list[Object]]:
-    """What others say of a pod and the kubelet acts on: spec, annotations, readiness gates."""
+def _watched_fields(pod: Object) -> tuple[Object, dict[str, str], list[Object]]:
+    """What the kubelet reacts to: spec, annotations and the readiness gates' conditions."""
     others: list[Object] = []
     if pod["spec"].get("readinessGates"):
-        found = (pod.get("status") or {}).get("conditions") or ()
-        others = [one for one in found if one["type"] not in statuses.OWNED]
+        conditions = (pod.get("status") or {}).get("conditions") or ()
+        others = [condition for condition in conditions if condition["type"] not in statuses.OWNED]
     return pod["spec"], meta.annotations_of(pod), others

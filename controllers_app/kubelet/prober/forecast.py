@@ -1,7 +1,7 @@
-"""When a container's probes say what: worked out from its probes and its image, not polled.
+"""Computes when a container's probes change something, from its spec and image, without polling.
 
-A probe is asked every period; most answers change nothing, so only those that do are moments, and
-a container whose probes will never say anything new costs nothing. Pure.
+Most results of a probe change nothing; only those that do are moments, so a container whose probes
+never change anything costs nothing. Pure.
 
 Models kubernetes pkg/kubelet/prober/{worker,prober}.go.
 """
@@ -18,13 +18,13 @@ from controllers_app.cri.images import NEVER, Image
 
 STARTED, READY, UNREADY, UNHEALTHY, KILL = "started", "ready", "unready", "unhealthy", "kill"
 STARTUP, READINESS, LIVENESS = "Startup", "Readiness", "Liveness"
-FIRST_SECONDS = 0.1  # a probe without a delay is asked this soon
+FIRST_SECONDS = 0.1  # the first run of a probe without initialDelaySeconds
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Moment:
-    """What a probe's answer means, `at` seconds after the container's start. `endless` moments
-    come back for ever and change nothing."""
+    """The effect of a probe's result, `at` seconds after the container's start. `endless` moments
+    recur for ever and change nothing."""
 
     at: float
     what: str
@@ -33,7 +33,7 @@ class Moment:
 
 
 def is_instant(spec: Object) -> bool:
-    """Without startup and readiness probes a container is ready as soon as it runs."""
+    """Whether the container is ready as soon as it runs: no startup or readiness probe."""
     return not spec.get("startupProbe") and not spec.get("readinessProbe")
 
 
@@ -59,7 +59,7 @@ def moments(spec: Object, image: Image) -> Iterator[Moment]:
 
 
 def results(kind: str, probe: Object, good: int, bad: int) -> Iterator[str]:
-    """What an answer means that is the nth good or bad one in a row."""
+    """The effects of the nth success or failure in a row."""
     if bad:
         yield UNHEALTHY
         if bad >= (probe.get("failureThreshold") or 3):
@@ -71,7 +71,7 @@ def results(kind: str, probe: Object, good: int, bad: int) -> Iterator[str]:
 
 
 def output(probe: Object, address: str) -> str:
-    """What a failed probe of this sort says."""
+    """The output of a failed probe."""
     if "httpGet" in probe:
         return "HTTP probe failed with statuscode: 503"
     if "tcpSocket" in probe:
@@ -82,54 +82,54 @@ def output(probe: Object, address: str) -> str:
 
 
 def _startup(probe: Object, image: Image) -> Iterator[Moment]:
-    for failures, at in enumerate(_times(probe, 0.0), 1):
-        if at >= image.ready_seconds:
-            yield Moment(at, STARTED, STARTUP)
+    for failures, seconds in enumerate(_times(probe, 0.0), 1):
+        if seconds >= image.ready_seconds:
+            yield Moment(seconds, STARTED, STARTUP)
             return
-        yield Moment(at, UNHEALTHY, STARTUP)
+        yield Moment(seconds, UNHEALTHY, STARTUP)
         if failures >= (probe.get("failureThreshold") or 3):
-            yield Moment(at, KILL, STARTUP)
+            yield Moment(seconds, KILL, STARTUP)
             return
 
 
 def _readiness(probe: Object, image: Image, begins: float) -> Iterator[Moment]:
-    """Fails until the container is ready, and again once it stops being so."""
+    """Fails until the container is ready, and again once it becomes unready."""
     turns = image.unready_after_seconds
     ends = NEVER if turns is None else turns
     ready, good, bad = False, 0, 0
-    for at in _times(probe, begins):
-        if image.ready_seconds <= at < ends:
+    for seconds in _times(probe, begins):
+        if image.ready_seconds <= seconds < ends:
             good, bad = good + 1, 0
             if not ready and good >= (probe.get("successThreshold") or 1):
                 ready = True
-                yield Moment(at, READY, READINESS)
+                yield Moment(seconds, READY, READINESS)
                 if ends == NEVER:
                     return
         else:
             good, bad = 0, bad + 1
-            final = at >= ends or image.ready_seconds == NEVER
-            yield Moment(at, UNHEALTHY, READINESS, endless=final and bad > 1 and not ready)
+            final = seconds >= ends or image.ready_seconds == NEVER
+            yield Moment(seconds, UNHEALTHY, READINESS, endless=final and bad > 1 and not ready)
             if ready and bad >= (probe.get("failureThreshold") or 3):
                 ready = False
-                yield Moment(at, UNREADY, READINESS)
+                yield Moment(seconds, UNREADY, READINESS)
 
 
 def _liveness(probe: Object, image: Image, begins: float) -> Iterator[Moment]:
     if image.unhealthy_after_seconds is None or image.unhealthy_after_seconds == NEVER:
         return
     failures = 0
-    for at in _times(probe, begins):
-        if at < image.unhealthy_after_seconds:
+    for seconds in _times(probe, begins):
+        if seconds < image.unhealthy_after_seconds:
             continue
         failures += 1
-        yield Moment(at, UNHEALTHY, LIVENESS)
+        yield Moment(seconds, UNHEALTHY, LIVENESS)
         if failures >= (probe.get("failureThreshold") or 3):
-            yield Moment(at, KILL, LIVENESS)
+            yield Moment(seconds, KILL, LIVENESS)
             return
 
 
 def _times(probe: Object, begins: float) -> Iterator[float]:
-    """When it is asked: after its delay, then every period."""
+    """The times of the probe: after its initial delay, then every period."""
     period = float(probe.get("periodSeconds") or 10)
     first = max(float(probe.get("initialDelaySeconds") or 0), FIRST_SECONDS)
     behind = max(0.0, begins - first)

@@ -1,6 +1,6 @@
-"""Probes that are asked: commands, and ports of containers whose commands are run.
+"""Probes that really run: commands, and requests to containers whose commands are run.
 
-The answers of every other probe are known beforehand (forecast.py) and cost nothing.
+The results of all other probes are computed in advance (forecast.py) and cost nothing.
 
 Models kubernetes pkg/kubelet/prober/prober.go and pkg/probe/{exec,http,tcp}.
 """
@@ -20,20 +20,22 @@ from controllers_app.kubelet.prober import forecast
 from controllers_app.kubelet.status import ContainerState
 
 
-def is_asked(pod: Pod, one: ContainerState, spec: Object, image: Image, probe: Object) -> bool:
-    """Whether the probe has to be asked to know its answer."""
-    if images.is_probe_scripted(pod.pod, one.name):
+def is_polled(
+    pod: Pod, container: ContainerState, spec: Object, image: Image, probe: Object
+) -> bool:
+    """Whether the probe has to run, because its result cannot be computed in advance."""
+    if images.is_probe_scripted(pod.pod, container.name):
         return False
     runtime = pod.kubelet.runtime
     if "exec" in probe:
-        words = probe["exec"].get("command") or [""]
-        return bool(image.userland) and runtime.has_program(image, words[0])
+        command = probe["exec"].get("command") or [""]
+        return bool(image.userland) and runtime.has_program(image, command[0])
     return "grpc" not in probe and runtime.runs_commands(spec, image)
 
 
-def with_faults(pod: Pod, one: ContainerState, spec: Object, image: Image) -> Image:
-    """The image, with probes that can never succeed where its server does not listen."""
-    if images.is_probe_scripted(pod.pod, one.name):
+def with_faults(pod: Pod, container: ContainerState, spec: Object, image: Image) -> Image:
+    """The image, changed so that probes fail whose port or path its server does not serve."""
+    if images.is_probe_scripted(pod.pod, container.name):
         return image
     ready, unhealthy = image.ready_seconds, image.unhealthy_after_seconds
     for kind in ("startupProbe", "readinessProbe"):
@@ -47,28 +49,28 @@ def with_faults(pod: Pod, one: ContainerState, spec: Object, image: Image) -> Im
 
 
 def fault(pod: Pod, spec: Object, image: Image, probe: Object) -> str:
-    """Why the image's server will always fail the probe; empty when it will not."""
+    """The output with which the probe will always fail; empty when it may succeed."""
     kind = "httpGet" if "httpGet" in probe else "tcpSocket"
     if kind not in probe:
         return ""
     port, path = port_of(spec, probe[kind]["port"]), probe[kind].get("path") or "/"
-    asked = path if kind == "httpGet" else None
-    found = pod.kubelet.runtime.server_fault(spec, image, port, asked)
-    if found is None:
+    requested = path if kind == "httpGet" else None
+    status = pod.kubelet.runtime.server_fault(spec, image, port, requested)
+    if status is None:
         return ""
-    if found == 0:
+    if status == 0:
         return _refused(kind, pod.sandbox.address if pod.sandbox else "", port, path)
-    return f"HTTP probe failed with statuscode: {found}"
+    return f"HTTP probe failed with statuscode: {status}"
 
 
 async def ask(
-    pod: Pod, one: ContainerState, spec: Object, image: Image, probe: Object, began: int
+    pod: Pod, container: ContainerState, spec: Object, image: Image, probe: Object, began: int
 ) -> tuple[bool, str]:
-    """Ask once: whether it succeeded, and what to say when it did not."""
+    """Runs the probe once; returns whether it succeeded, and its output if not."""
     if pod.kubelet.kernel.now < began + int(min(image.ready_seconds, 1e9) * SECOND):
         return False, forecast.output(probe, pod.address)
     if "exec" in probe:
-        return await _run(pod, one, probe)
+        return await _run(pod, container, probe)
     kind = "httpGet" if "httpGet" in probe else "tcpSocket"
     port, path = port_of(spec, probe[kind]["port"]), probe[kind].get("path") or "/"
     endpoint = pod.kubelet.runtime.endpoint(pod.uid, port)
@@ -88,24 +90,24 @@ async def ask(
     return False, f"HTTP probe failed with statuscode: {answer.status}"
 
 
-async def _run(pod: Pod, one: ContainerState, probe: Object) -> tuple[bool, str]:
+async def _run(pod: Pod, container: ContainerState, probe: Object) -> tuple[bool, str]:
     seconds = float(probe.get("timeoutSeconds") or 1)
     command = list(probe["exec"].get("command") or [""])
     runtime = pod.kubelet.runtime
-    done = await runtime.exec_sync(pod.uid, statuses.record_of(one), command, seconds)
+    done = await runtime.exec_sync(pod.uid, statuses.record_of(container), command, seconds)
     if done.exit_code is None:
-        said = " ".join(command)
-        return False, f'command timed out: "{said}" timed out after {int(seconds)}s'
+        text = " ".join(command)
+        return False, f'command timed out: "{text}" timed out after {int(seconds)}s'
     return done.exit_code == 0, done.output.decode("utf-8", "replace").rstrip("\n")
 
 
 def port_of(spec: Object, port: int | str) -> int:
-    """The number of a port that may be named."""
+    """Resolves a port number or name; 0 when the name is unknown."""
     if isinstance(port, int) or port.isdigit():
         return int(port)
-    for one in spec.get("ports") or ():
-        if one.get("name") == port:
-            return int(one["containerPort"])
+    for entry in spec.get("ports") or ():
+        if entry.get("name") == port:
+            return int(entry["containerPort"])
     return 0
 
 

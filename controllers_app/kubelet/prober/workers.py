@@ -1,8 +1,8 @@
-"""The probes of running containers: at which moments they say something new, and what follows.
+"""Runs the probes of running containers and acts on their results.
 
-A probe whose answers are known beforehand has its moments from forecast.py; one that has to be
-asked (prober.py) makes them from each answer. Either way the same follows: an event, a container
-that is started or ready or not, or its end. What says nothing new has no task and costs nothing.
+Forecast probes take their moments from forecast.py; probes that really run (prober.py) make a
+moment of each result. Either way the same follows: an event, a change of started or ready, or a
+kill. A probe that changes nothing has no task and costs nothing.
 
 Models kubernetes pkg/kubelet/prober/{prober_manager,worker}.go.
 """
@@ -21,23 +21,23 @@ from controllers_app.kubelet.prober import forecast, prober
 from controllers_app.kubelet.prober.forecast import LIVENESS, READINESS, STARTUP, Moment
 from controllers_app.kubelet.status import EPHEMERAL, INIT, ContainerState
 
-FOREGROUND_ASKS = 30  # so often a probe that has not changed anything may draw a fast clock along
+FOREGROUND_ASKS = 30  # runs without a change that may hold a fast-forwarded clock
 _KINDS = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
 class Containers(Protocol):
-    """What is done with the containers that are probed."""
+    """The containers that are probed, as the workers use them."""
 
-    def event(self, one: ContainerState, kind: str, reason: str, message: str) -> None: ...
+    def event(self, container: ContainerState, kind: str, reason: str, message: str) -> None: ...
 
-    def spec_of(self, one: ContainerState) -> Object: ...
+    def spec_of(self, container: ContainerState) -> Object: ...
 
-    def image_of(self, one: ContainerState) -> Image: ...
+    def image_of(self, container: ContainerState) -> Image: ...
 
-    async def kill(self, one: ContainerState, why: str) -> str: ...
+    async def kill(self, container: ContainerState, reason: str) -> str: ...
 
-    async def probed(self, one: ContainerState, *, started: bool, ready: bool) -> str:
-        """Its probes have changed what it is."""
+    async def probed(self, container: ContainerState, *, started: bool, ready: bool) -> str:
+        """Applies a change of started or ready by the probes."""
         ...
 
 
@@ -51,90 +51,96 @@ class Workers:
         self._containers = containers
         self._tasks: dict[str, list[Task]] = {}
 
-    def add(self, one: ContainerState, spec: Object, image: Image, began: int) -> None:
+    def add(self, container: ContainerState, spec: Object, image: Image, began: int) -> None:
         """Probe the container from now on."""
-        if one.kind in (INIT, EPHEMERAL):
+        if container.kind in (INIT, EPHEMERAL):
             if forecast.is_instant(spec):
-                one.started, one.ready = True, False
+                container.started, container.ready = True, False
             return
         if forecast.is_instant(spec):
-            one.started = one.ready = True
-        known = prober.with_faults(self._pod, one, spec, image)
-        asked = self._asked(one, spec, image)
-        if asked:
-            one.started = one.started or "startupProbe" not in asked
-        rest = {key: value for key, value in spec.items() if key not in asked}
+            container.started = container.ready = True
+        known = prober.with_faults(self._pod, container, spec, image)
+        polled = self._polled(container, spec, image)
+        if polled:
+            container.started = container.started or "startupProbe" not in polled
+        rest = {key: value for key, value in spec.items() if key not in polled}
         fails = rest.get("livenessProbe") and known.unhealthy_after_seconds is not None
         if fails or not forecast.is_instant(rest):
-            self._spawn(one, self._follow(one, one.container_id, rest, known, began))
-        if asked:
-            self._spawn(one, self._ask_all(one, one.container_id, asked, image, began))
+            self._spawn(
+                container, self._follow(container, container.container_id, rest, known, began)
+            )
+        if polled:
+            self._spawn(
+                container, self._poll_all(container, container.container_id, polled, image, began)
+            )
 
-    def remove(self, one: ContainerState) -> None:
+    def remove(self, container: ContainerState) -> None:
         kernel = self._pod.kubelet.kernel
-        for task in self._tasks.pop(one.name, ()):
+        for task in self._tasks.pop(container.name, ()):
             if task is not kernel.current:
                 kernel.cancel(task)
 
-    def _spawn(self, one: ContainerState, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.setdefault(one.name, []).append(self._pod.spawn("probes", work))
+    def _spawn(self, container: ContainerState, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.setdefault(container.name, []).append(self._pod.spawn("probes", work))
 
-    def _asked(self, one: ContainerState, spec: Object, image: Image) -> dict[str, Object]:
-        """The probes whose answers cannot be known beforehand. A startup or readiness probe that
-        is asked takes the other with it, since one waits for the other."""
+    def _polled(self, container: ContainerState, spec: Object, image: Image) -> dict[str, Object]:
+        """The probes that have to run. If startup or readiness runs, so does the other,
+        because readiness waits for startup."""
         probes = {kind: spec[kind] for kind in _KINDS if spec.get(kind)}
-        asked = {
+        polled = {
             kind: probe
             for kind, probe in probes.items()
-            if prober.is_asked(self._pod, one, spec, image, probe)
+            if prober.is_polled(self._pod, container, spec, image, probe)
         }
-        if "startupProbe" in asked or ("readinessProbe" in asked and "startupProbe" in probes):
+        if "startupProbe" in polled or ("readinessProbe" in polled and "startupProbe" in probes):
             return probes
-        return asked
+        return polled
 
-    # -- known beforehand -----------------------------------------------------------------------
+    # -- forecast -----------------------------------------------------------------------
 
     async def _follow(
-        self, one: ContainerState, container_id: str, spec: Object, image: Image, began: int
+        self, container: ContainerState, container_id: str, spec: Object, image: Image, began: int
     ) -> None:
-        """Act on what the probes say, until they say nothing new any more."""
+        """Acts on the forecast moments, one after the other."""
         kernel = self._pod.kubelet.kernel
         for moment in forecast.moments(spec, image):
             due = began + int(moment.at * SECOND)
             late = due < kernel.now
             if not late:
                 await kernel.sleep((due - kernel.now) / SECOND, background=moment.endless)
-            if one.container_id != container_id or not one.is_running:
+            if container.container_id != container_id or not container.is_running:
                 return
-            words = ""
+            output = ""
             if moment.what == forecast.UNHEALTHY and not late:
-                words = self._words(one, spec[f"{moment.probe.lower()}Probe"])
-            await self._act(one, moment, words, tell=not late)
+                output = self._failure_output(container, spec[f"{moment.probe.lower()}Probe"])
+            await self._act(container, moment, output, tell=not late)
             if moment.what == forecast.KILL:
                 return
 
-    def _words(self, one: ContainerState, probe: Object) -> str:
+    def _failure_output(self, container: ContainerState, probe: Object) -> str:
         sandbox = self._pod.sandbox
-        spec, image = self._containers.spec_of(one), self._containers.image_of(one)
-        words = prober.fault(self._pod, spec, image, probe)
-        return words or forecast.output(probe, sandbox.address if sandbox else "")
+        spec, image = self._containers.spec_of(container), self._containers.image_of(container)
+        output = prober.fault(self._pod, spec, image, probe)
+        return output or forecast.output(probe, sandbox.address if sandbox else "")
 
-    # -- asked ----------------------------------------------------------------------------------
+    # -- polled ----------------------------------------------------------------------------------
 
-    async def _ask_all(
-        self, one: ContainerState, container_id: str, asked: dict[str, Object], image: Image,
+    async def _poll_all(
+        self, container: ContainerState, container_id: str, polled: dict[str, Object], image: Image,
         began: int,
     ) -> None:  # fmt: skip
-        """Ask each probe when its turn is; the startup probe alone until it succeeds."""
-        if "startupProbe" in asked:
-            await self._ask(one, container_id, STARTUP, asked["startupProbe"], image, began)
+        """Runs the probes periodically; only the startup probe until it succeeds."""
+        if "startupProbe" in polled:
+            await self._poll(container, container_id, STARTUP, polled["startupProbe"], image, began)
             began = self._pod.kubelet.kernel.now
         for name, kind in ((READINESS, "readinessProbe"), (LIVENESS, "livenessProbe")):
-            if kind in asked:
-                self._spawn(one, self._ask(one, container_id, name, asked[kind], image, began))
+            if kind in polled:
+                self._spawn(
+                    container, self._poll(container, container_id, name, polled[kind], image, began)
+                )
 
-    async def _ask(
-        self, one: ContainerState, container_id: str, kind: str, probe: Object, image: Image,
+    async def _poll(
+        self, container: ContainerState, container_id: str, kind: str, probe: Object, image: Image,
         begins: int,
     ) -> None:  # fmt: skip
         kernel = self._pod.kubelet.kernel
@@ -146,48 +152,50 @@ class Workers:
             background = settled or asks > FOREGROUND_ASKS
             await kernel.sleep(max(0, due - kernel.now) / SECOND, background=background)
             due = kernel.now + int((probe.get("periodSeconds") or 10) * SECOND)
-            if one.container_id != container_id or not one.is_running:
+            if container.container_id != container_id or not container.is_running:
                 return
             asks += 1
-            spec = self._containers.spec_of(one)
-            ok, words = await prober.ask(self._pod, one, spec, image, probe, begins)
+            spec = self._containers.spec_of(container)
+            ok, output = await prober.ask(self._pod, container, spec, image, probe, begins)
             good, bad = (good + 1, 0) if ok else (0, bad + 1)
             for what in forecast.results(kind, probe, good, bad):
-                settled = await self._act(one, Moment(0, what, kind), words) or settled
+                settled = await self._act(container, Moment(0, what, kind), output) or settled
                 if what == forecast.KILL:
                     return
-            if kind == STARTUP and one.started:
+            if kind == STARTUP and container.started:
                 return
 
-    # -- what follows ---------------------------------------------------------------------------
+    # -- effects ---------------------------------------------------------------------------
 
     async def _act(
-        self, one: ContainerState, moment: Moment, words: str, *, tell: bool = True
+        self, container: ContainerState, moment: Moment, output: str, *, tell: bool = True
     ) -> bool:
-        """Do what follows from the moment; whether that changed the container."""
+        """Applies a moment; returns whether that changed the container."""
         if moment.what == forecast.UNHEALTHY and tell:
-            said = f"{moment.probe} probe failed: {words}"
-            self._containers.event(one, "Warning", "Unhealthy", said)
+            message = f"{moment.probe} probe failed: {output}"
+            self._containers.event(container, "Warning", "Unhealthy", message)
         if moment.what == forecast.KILL:
-            why = f"Container {one.name} failed {moment.probe.lower()} probe, will be restarted"
-            await self._pod.worked(0, functools.partial(self._containers.kill, one, why))
+            reason = (
+                f"Container {container.name} failed {moment.probe.lower()} probe, will be restarted"
+            )
+            await self._pod.worked(0, functools.partial(self._containers.kill, container, reason))
             return True
-        started, ready = self._wanted(one, moment)
-        if (started, ready) == (one.started, one.ready):
+        started, ready = self._next_state(container, moment)
+        if (started, ready) == (container.started, container.ready):
             return False
-        change = functools.partial(self._containers.probed, one, started=started, ready=ready)
+        change = functools.partial(self._containers.probed, container, started=started, ready=ready)
         await self._pod.worked(0, change)
         return True
 
-    def _wanted(self, one: ContainerState, moment: Moment) -> tuple[bool, bool]:
-        """(started, ready) from that moment on."""
+    def _next_state(self, container: ContainerState, moment: Moment) -> tuple[bool, bool]:
+        """(started, ready) after the moment."""
         if moment.what == forecast.STARTED:
-            waits = self._containers.spec_of(one).get("readinessProbe")
-            return True, one.ready or not waits
+            waits = self._containers.spec_of(container).get("readinessProbe")
+            return True, container.ready or not waits
         if moment.what == forecast.READY:
             return True, True
         if moment.what == forecast.UNREADY:
-            return one.started, False
+            return container.started, False
         if moment.probe == READINESS:
-            return True, one.ready and not moment.endless
-        return one.started, one.ready
+            return True, container.ready and not moment.endless
+        return container.started, container.ready

@@ -43,7 +43,7 @@ _CONFIG: Object = {
 
 
 def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
-    """What the kubelet answers to an authorized request."""
+    """Answers an authorized request."""
     path = request.path.partition("?")[0].rstrip("/")
     if request.method not in ("GET", "HEAD"):
         return HttpAnswer(405, {"content-type": _PLAIN}, b"405: Method Not Allowed")
@@ -74,7 +74,7 @@ def _json(value: Any) -> HttpAnswer:
 
 
 def usage(spec: Object, image: Image, cores: float = 0.0) -> tuple[int, int]:
-    """Nano-cores and bytes that a container is said to use; `cores` for what it answers."""
+    """Nano-cores and bytes that a container uses; `cores` is the CPU that its answers take."""
     cpu, memory = _at_rest(spec, image)
     limit = ((spec.get("resources") or {}).get("limits") or {}).get("cpu")
     cpu += int(cores * 1_000_000_000)
@@ -84,9 +84,9 @@ def usage(spec: Object, image: Image, cores: float = 0.0) -> tuple[int, int]:
 
 
 def _at_rest(spec: Object, image: Image) -> tuple[int, int]:
-    asked = (spec.get("resources") or {}).get("requests") or {}
-    cpu = quantity.milli_value(asked["cpu"]) * 1_000_000 // 20 if "cpu" in asked else None
-    memory = quantity.value(asked["memory"]) // 2 if "memory" in asked else None
+    requests = (spec.get("resources") or {}).get("requests") or {}
+    cpu = quantity.milli_value(requests["cpu"]) * 1_000_000 // 20 if "cpu" in requests else None
+    memory = quantity.value(requests["memory"]) // 2 if "memory" in requests else None
     if image.used_cpu_millis is not None:
         cpu = int(image.used_cpu_millis * 1_000_000)
     if image.used_memory_bytes is not None:
@@ -112,7 +112,10 @@ def _summary(kubelet: Kubelet) -> Object:
                     "memory": _memory(now, memory),
                 }
             )
-        cpu_pod, memory_pod = sum(one[2] for one in containers), sum(one[3] for one in containers)
+        cpu_pod, memory_pod = (
+            sum(usage[2] for usage in containers),
+            sum(usage[3] for usage in containers),
+        )
         cpu_all, memory_all = cpu_all + cpu_pod, memory_all + memory_pod
         reference = {
             "name": meta.name_of(pod),
@@ -138,19 +141,19 @@ def _summary(kubelet: Kubelet) -> Object:
 
 
 def _running(kubelet: Kubelet) -> list[tuple[Object, list[tuple[str, int, int, int]]]]:
-    """Pods with what runs in them: (name, since, nano-cores, bytes)."""
+    """Pods with their running containers as (name, since, nano-cores, bytes)."""
     out = []
     for worker in kubelet.workers.values():
-        found = []
-        for one in worker.containers.running():
-            since = meta.parse_time(one.state["running"]["startedAt"])
+        containers = []
+        for container in worker.containers.running():
+            since = meta.parse_time(container.state["running"]["startedAt"])
             known = worker.containers
-            record = statuses.record_of(one)
+            record = statuses.record_of(container)
             cores = kubelet.dependencies.runtime.cpu_cores(worker.uid, record)
-            used = usage(known.spec_of(one), known.image_of(one), cores)
-            found.append((one.name, since, *used))
-        if found:
-            out.append((worker.pod, found))
+            amounts = usage(known.spec_of(container), known.image_of(container), cores)
+            containers.append((container.name, since, *amounts))
+        if containers:
+            out.append((worker.pod, containers))
     return out
 
 
@@ -186,15 +189,15 @@ def _metrics(kubelet: Kubelet) -> str:
                 f'pod="{meta.name_of(pod)}"}}'
             )
             used = cpu * max(0, now - since) / SECOND / 1e9
-            cpu_lines.append(f"container_cpu_usage_seconds_total{labels} {used:.6f} {stamp}")
+            cpu_lines.append(f"container_cpu_amountsseconds_total{labels} {used:.6f} {stamp}")
             memory_lines.append(f"container_memory_working_set_bytes{labels} {memory} {stamp}")
             cpu_all, memory_all = cpu_all + cpu, memory_all + memory
     node = cpu_all * max(0, now - kubelet.dependencies.began) / SECOND / 1e9
     lines = [
-        "# TYPE container_cpu_usage_seconds_total counter", *cpu_lines,
+        "# TYPE container_cpu_amountsseconds_total counter", *cpu_lines,
         "# TYPE container_memory_working_set_bytes gauge", *memory_lines,
-        "# TYPE node_cpu_usage_seconds_total counter",
-        f"node_cpu_usage_seconds_total {node:.6f} {stamp}",
+        "# TYPE node_cpu_amountsseconds_total counter",
+        f"node_cpu_amountsseconds_total {node:.6f} {stamp}",
         "# TYPE node_memory_working_set_bytes gauge",
         f"node_memory_working_set_bytes {memory_all} {stamp}",
         "# TYPE scrape_error gauge", "scrape_error 0", "",

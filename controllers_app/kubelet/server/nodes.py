@@ -1,7 +1,7 @@
 """The servers of all kubelets, as the API server reaches them.
 
-The kubelets enter as they start and leave as they end. A node whose kubelet is away refuses the
-connection, though its containers go on.
+Kubelets register when they start and leave when they end. A node without a running kubelet refuses
+connections, though its containers keep running.
 
 Models kubernetes pkg/kubelet/server/server.go, kubelet_pods.go (GetKubeletContainerLogs,
 validateContainerLogStatus) and the refusals of pkg/registry/core/pod/rest.
@@ -31,7 +31,7 @@ PORT = 10250
 
 
 class KubeletServers:
-    """Every node of the cluster: `Nodes`."""
+    """Implements `Nodes` for all nodes of the cluster."""
 
     def __init__(self, volumes: Contents) -> None:
         self.volumes = volumes
@@ -39,11 +39,11 @@ class KubeletServers:
         self.kubelets: dict[str, Kubelet] = {}  # by node, while they run
 
     def add(self, host: Host) -> None:
-        """There is such a node, with or without a kubelet."""
+        """Adds a node, with or without a running kubelet."""
         self._hosts[host.name] = host
 
-    def enter(self, kubelet: Kubelet) -> None:
-        """The node's kubelet runs from now on, until its group of tasks ends."""
+    def register(self, kubelet: Kubelet) -> None:
+        """Registers a running kubelet until its task group ends."""
         parts = kubelet.dependencies
         self.kubelets[parts.name] = kubelet
         self.volumes.mounters[parts.name] = parts.mounter
@@ -96,17 +96,17 @@ class KubeletServers:
             raise NodeError(503, f"error trying to reach service: {refusal(host)}")
         return endpoints.answer(kubelet, request)
 
-    # -- finding --------------------------------------------------------------------------------
+    # -- lookup --------------------------------------------------------------------------------
 
-    def _worker(self, pod: Object, words: str) -> PodWorker:
-        """The pod on its node. `words` stand before a refused connection, {} for the address."""
+    def _worker(self, pod: Object, prefix: str) -> PodWorker:
+        """The pod's worker. `prefix` precedes a refused connection; {} in it is the address."""
         node = pod["spec"].get("nodeName", "")
         host = self._hosts.get(node)
         if host is None:
             raise NodeError(404, f'nodes "{node}" not found')
         kubelet = self.kubelets.get(node)
         if kubelet is None:
-            raise NodeError(500, words.format(f"{host.address}:{PORT}") + refusal(host))
+            raise NodeError(500, prefix.format(f"{host.address}:{PORT}") + refusal(host))
         worker = kubelet.workers.get(meta.uid_of(pod))
         if worker is None:
             raise NodeError(404, f'pod "{meta.name_of(pod)}" not found')
@@ -114,10 +114,10 @@ class KubeletServers:
 
     def _running(self, pod: Object, container: str) -> tuple[PodWorker, ContainerRecord]:
         worker = self._worker(pod, "error dialing backend: ")
-        one = worker.containers.find(container)
-        if one is None or not one.is_running:
+        state = worker.containers.find(container)
+        if state is None or not state.is_running:
             raise NodeError(500, f'container not found ("{container}")')
-        return worker, statuses.record_of(one)
+        return worker, statuses.record_of(state)
 
 
 def refusal(host: Host) -> str:
@@ -125,28 +125,28 @@ def refusal(host: Host) -> str:
 
 
 def _logged(worker: PodWorker, options: LogOptions) -> ContainerRecord:
-    """The instance whose log is meant; upstream's refusals when there is none."""
+    """The instance whose log is requested. Raises upstream's errors when it does not exist."""
     name, pod = options.container, meta.name_of(worker.pod)
-    one = worker.containers.find(name)
-    if one is None:
+    state = worker.containers.find(name)
+    if state is None:
         raise NodeError(400, f'container "{name}" in pod "{pod}" is not available')
-    last = one.last.get("terminated") or {}
+    last = state.last.get("terminated") or {}
     if options.previous:
         if not last.get("containerID"):
-            words = f'previous terminated container "{name}" in pod "{pod}" not found'
-            raise NodeError(400, words)
-        return statuses.last_record_of(one)
-    if one.is_running or (one.terminated and one.terminated.get("containerID")):
-        return statuses.record_of(one)
+            message = f'previous terminated container "{name}" in pod "{pod}" not found'
+            raise NodeError(400, message)
+        return statuses.last_record_of(state)
+    if state.is_running or (state.terminated and state.terminated.get("containerID")):
+        return statuses.record_of(state)
     if last.get("containerID"):
-        return statuses.last_record_of(one)
-    reason = (one.state.get("waiting") or {}).get("reason", "")
-    words = {
+        return statuses.last_record_of(state)
+    reason = (state.state.get("waiting") or {}).get("reason", "")
+    message = {
         "": " - no logs yet",
         "ErrImagePull": ": image can't be pulled",
         "ImagePullBackOff": ": trying and failing to pull image",
     }.get(reason, f": {reason}")
-    raise NodeError(400, f'container "{name}" in pod "{pod}" is waiting to start{words}')
+    raise NodeError(400, f'container "{name}" in pod "{pod}" is waiting to start{message}')
 
 
 def _address(worker: PodWorker) -> str:
@@ -154,7 +154,7 @@ def _address(worker: PodWorker) -> str:
 
 
 def _refused(worker: PodWorker, port: int) -> str:
-    """What the runtime says when a forwarded port is not there."""
+    """The runtime's error for a forwarded port on which nothing listens."""
     sandbox = worker.sandbox.id if worker.sandbox else ""
     return (
         f"error forwarding port {port} to pod {sandbox}, uid : failed to execute portforward in "

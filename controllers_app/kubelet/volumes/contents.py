@@ -1,8 +1,7 @@
-"""What is in the volumes of pods, laid out when a container's files are looked at.
+"""The contents of volumes, written when a container's files are accessed.
 
-Config maps, secrets and fields of the pod are laid out as they are now and again after a minute,
-as the kubelet's sync does; tokens are asked for when a container is first looked into, and again
-when four fifths of their life, or a day, are over.
+Config maps, secrets and downward API fields are refreshed after a minute, as by the kubelet's sync;
+tokens are fetched on the first access, and again after 80% of their lifetime or a day.
 
 Models kubernetes pkg/volume/{configmap,secret,projected,downwardapi,emptydir,hostpath} and
 pkg/kubelet/token/token_manager.go (requiresRefresh).
@@ -29,7 +28,7 @@ TOKEN_SECONDS, TOKEN_SECONDS_MAX = 3600, 24 * 3600
 
 
 class Contents:
-    """The volumes of all pods: `Volumes`. They outlive the kubelets, as what is on a disk does."""
+    """Implements `Volumes` for all pods. They outlive the kubelets, as data on a disk does."""
 
     def __init__(self, kernel: Kernel, lookup: Lookup, persistent: PersistentVolumes) -> None:
         self.persistent = persistent
@@ -39,23 +38,28 @@ class Contents:
         self._lookup = lookup
 
     def folder(self, container: Container, name: str) -> Folder | None:
-        """What is mounted as the pod's volume of that name; containers of a pod share it."""
+        """Returns the content of the pod's volume of that name; its containers share it."""
         spec = next(
-            (one for one in container.pod["spec"].get("volumes") or () if one["name"] == name), None
+            (
+                volume
+                for volume in container.pod["spec"].get("volumes") or ()
+                if volume["name"] == name
+            ),
+            None,
         )
         if spec is None:
             return None
         host, uid = container.host, meta.uid_of(container.pod)
         if "hostPath" in spec:
             path = spec["hostPath"]["path"]
-            found = host.disk.find(path)
-            if found is None:
+            node = host.disk.find(path)
+            if node is None:
                 host.disk.mkdir(path, container.since, parents=True)
-                found = host.disk.find(path)
-            return found if isinstance(found, Folder) else None
+                node = host.disk.find(path)
+            return node if isinstance(node, Folder) else None
         group = _context(container).get("fsGroup")
         if "persistentVolumeClaim" in spec:
-            claim = self._claimed(container, spec["persistentVolumeClaim"]["claimName"])
+            claim = self._claim_folder(container, spec["persistentVolumeClaim"]["claimName"])
             if group is not None:
                 claim.owner, claim.mode = (claim.owner[0], group), claim.mode | 0o2070
             return claim
@@ -71,7 +75,7 @@ class Contents:
         return folder
 
     def refresh(self, container: Container) -> None:
-        """Lay out anew what others may have changed, a minute after the last time."""
+        """Rewrites the volumes made from API objects, at most once a minute."""
         for spec in container.pod["spec"].get("volumes") or ():
             folder = self.folders.get(meta.uid_of(container.pod), {}).get(spec["name"])
             if folder is None or not folder.readonly:
@@ -79,46 +83,46 @@ class Contents:
             if container.now - folder.mtime >= SYNC_SECONDS * SECOND:
                 self._fill(container, spec, folder)
                 name = container.host.name
-                due = any(_is_due(container, *one) for one in _tokens(spec, folder))
+                due = any(_is_due(container, *token) for token in _tokens(spec, folder))
                 if due and name in self.mounters:
                     work = self.fetch_tokens(container)
                     self._kernel.spawn(f"kubelet/{name}/tokens", work, background=True)
 
     def forget(self, uid: str) -> None:
-        """Nothing of the pod is left on its node."""
+        """Drops the volumes of a pod that has left its node."""
         self.folders.pop(uid, None)
 
     async def fetch_tokens(self, container: Container) -> None:
-        """Ask for the tokens of the pod's mounted volumes that nobody read so far, and again for
-        those whose life is mostly over. While no new one can be had, the old one stays."""
+        """Fetches the missing and expiring tokens of the container's mounted volumes. An old token
+        stays while no new one can be fetched."""
         mounter = self.mounters.get(container.host.name)
-        mounted = {one["name"] for one in container.spec.get("volumeMounts") or ()}
+        mounted = {mount["name"] for mount in container.spec.get("volumeMounts") or ()}
         for spec in container.pod["spec"].get("volumes") or ():
             folder = self.folders.get(meta.uid_of(container.pod), {}).get(spec["name"])
             if folder is None or spec["name"] not in mounted or mounter is None:
                 continue
-            for found, wanted in list(_tokens(spec, folder)):
-                if not _is_due(container, found, wanted):
+            for file, projection in list(_tokens(spec, folder)):
+                if not _is_due(container, file, projection):
                     continue
                 try:
-                    token = await mounter.token(container.pod, wanted)
+                    text = await mounter.token(container.pod, projection)
                 except NotMountable:
                     continue
-                written = File(token.encode(), found.mode, container.now, found.owner)
+                written = File(text.encode(), file.mode, container.now, file.owner)
                 data = _data_of(folder)
                 if data is not None:
-                    Files(data).put("/" + wanted["path"], written, container.now)
+                    Files(data).put("/" + projection["path"], written, container.now)
 
-    def _claimed(self, container: Container, name: str) -> Folder:
-        """What is in the volume that the claim is bound to."""
-        found = self._lookup("persistentvolumeclaims", meta.namespace_of(container.pod), name) or {}
-        bound = (found.get("spec") or {}).get("volumeName")
+    def _claim_folder(self, container: Container, name: str) -> Folder:
+        """The content of the volume to which the claim is bound."""
+        claim = self._lookup("persistentvolumeclaims", meta.namespace_of(container.pod), name) or {}
+        bound = (claim.get("spec") or {}).get("volumeName")
         bound = bound or f"{meta.namespace_of(container.pod)}/{name}"
         return self.persistent.folder(bound, container.since)
 
     def _fill(self, container: Container, spec: Object, folder: Folder) -> None:
-        """Write what the volume is made of, all at once: the files are in a folder named by the
-        time, `..data` leads there and the names that one reads lead through it."""
+        """Writes the volume atomically: the files are in a folder named by the time, `..data` links
+        there, and the visible names link through it."""
         old = _data_of(folder)
         folder.mtime = container.now
         tokens = token_paths(spec)
@@ -136,7 +140,7 @@ class Contents:
             owner = (container.owner[0] if path in tokens else 0, group or 0)
             files.put("/" + path, File(data, mode, written, owner), container.now)
         if old is not None and (not payload.entries and "projected" not in spec):
-            return  # what it named is gone: what was mounted stays
+            return  # the source was deleted: the mounted content stays
         if old is not None and _same(old, payload):
             return
         name = (
@@ -146,13 +150,13 @@ class Contents:
         folder.entries.clear()
         folder.entries[name] = payload
         folder.entries["..data"] = Link(name)
-        for one in payload.entries:
-            folder.entries[one] = Link(f"..data/{one}")
+        for item in payload.entries:
+            folder.entries[item] = Link(f"..data/{item}")
 
     def _content(
         self, container: Container, spec: Object, standard: int | None = None
     ) -> Iterator[tuple[str, bytes, int]]:
-        """(path, data, mode) of everything in a volume that is made from objects."""
+        """(path, data, mode) of every file in a volume made from API objects."""
         namespace, lookup = meta.namespace_of(container.pod), self._lookup
         kinds = (("configmaps", "configMap", "name"), ("secrets", "secret", ""))
         for resource, kind, field in kinds:
@@ -162,17 +166,17 @@ class Contents:
                 mode = standard if standard is not None else source.get("defaultMode", MODE)
                 yield from _keys(resource, lookup(resource, namespace, name), source, mode)
         downward = spec.get("downwardAPI") or {}
-        for one in downward.get("items") or ():
-            if "fieldRef" in one:
+        for item in downward.get("items") or ():
+            if "fieldRef" in item:
                 text = environment.field_of(
-                    container.pod, one["fieldRef"]["fieldPath"], container.host.address
+                    container.pod, item["fieldRef"]["fieldPath"], container.host.address
                 )
             else:
                 text = environment.resource_of(
-                    container.pod, container.spec, one["resourceFieldRef"]
+                    container.pod, container.spec, item["resourceFieldRef"]
                 )
             mode = standard if standard is not None else downward.get("defaultMode", MODE)
-            yield one["path"], text.encode(), one.get("mode", mode)
+            yield item["path"], text.encode(), item.get("mode", mode)
         projected = spec.get("projected") or {}
         mode = projected.get("defaultMode", MODE)
         for source in projected.get("sources") or ():
@@ -183,59 +187,63 @@ class Contents:
 
 
 def _data_of(folder: Folder) -> Folder | None:
-    found = Files(folder).find("/..data")
-    return found if isinstance(found, Folder) else None
+    data = Files(folder).find("/..data")
+    return data if isinstance(data, Folder) else None
 
 
-def _same(one: Folder, other: Folder) -> bool:
-    left, right = ([(path, node) for path, node in Files(each).walk("/")] for each in (one, other))
-    return [_told(*each) for each in left] == [_told(*each) for each in right]
+def _same(first: Folder, other: Folder) -> bool:
+    before, after = (
+        [(path, node) for path, node in Files(each).walk("/")] for each in (first, other)
+    )
+    return [_compared(*each) for each in before] == [_compared(*each) for each in after]
 
 
-def _told(path: str, node: Node) -> tuple[str, bytes, int]:
+def _compared(path: str, node: Node) -> tuple[str, bytes, int]:
     return (path, node.data, node.mode) if isinstance(node, File) else (path, b"", 0)
 
 
 def _keys(
-    resource: str, found: Object | None, source: Object, mode: int
+    resource: str, obj: Object | None, source: Object, mode: int
 ) -> Iterator[tuple[str, bytes, int]]:
-    if found is None:
+    if obj is None:
         return
     values: dict[str, bytes] = {}
-    for key, text in (found.get("data") or {}).items():
+    for key, text in (obj.get("data") or {}).items():
         values[key] = base64.b64decode(text) if resource == "secrets" else text.encode()
-    for key, text in (found.get("binaryData") or {}).items():
+    for key, text in (obj.get("binaryData") or {}).items():
         values[key] = base64.b64decode(text)
     items = source.get("items")
     if items:
-        for one in items:
-            if one["key"] in values:
-                yield one["path"], values[one["key"]], one.get("mode", mode)
+        for item in items:
+            if item["key"] in values:
+                yield item["path"], values[item["key"]], item.get("mode", mode)
     else:
         yield from ((key, data, mode) for key, data in sorted(values.items()))
 
 
 def token_paths(spec: Object) -> dict[str, Object]:
-    """path -> what is asked for, of the tokens in a projected volume."""
+    """The serviceAccountToken projections of a volume, by path."""
     sources = (spec.get("projected") or {}).get("sources") or ()
-    wanted = [one["serviceAccountToken"] for one in sources if "serviceAccountToken" in one]
-    return {one["path"]: one for one in wanted}
+    tokens = [
+        source["serviceAccountToken"] for source in sources if "serviceAccountToken" in source
+    ]
+    return {token["path"]: token for token in tokens}
 
 
 def _tokens(spec: Object, folder: Folder) -> Iterator[tuple[File, Object]]:
-    """The files of a volume that hold tokens, and what is asked for each."""
-    for path, wanted in token_paths(spec).items():
-        found = Files(folder).find("/" + path)
-        if isinstance(found, File):
-            yield found, wanted
+    """The token files of a volume, each with its projection."""
+    for path, token in token_paths(spec).items():
+        file = Files(folder).find("/" + path)
+        if isinstance(file, File):
+            yield file, token
 
 
-def _is_due(container: Container, found: File, wanted: Object) -> bool:
-    """Whether a token is missing, or has lived four fifths of its life, or a day."""
-    lives = min(wanted.get("expirationSeconds", TOKEN_SECONDS) * 0.8, TOKEN_SECONDS_MAX)
-    return not found.data or container.now - found.mtime >= lives * SECOND
+def _is_due(container: Container, file: File, token: Object) -> bool:
+    """Whether a token is missing, or older than 80% of its lifetime or a day."""
+    lifetime = min(token.get("expirationSeconds", TOKEN_SECONDS) * 0.8, TOKEN_SECONDS_MAX)
+    return not file.data or container.now - file.mtime >= lifetime * SECOND
 
 
 def _context(container: Container) -> Object:
-    found: Object = container.pod["spec"].get("securityContext") or {}
-    return found
+    context: Object = container.pod["spec"].get("securityContext") or {}
+    return context

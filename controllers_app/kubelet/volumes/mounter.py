@@ -1,7 +1,6 @@
-"""The volumes of a pod: what they name must exist, and tokens are fetched for this very pod.
+"""Checks that the sources of a pod's volumes and environment exist, and fetches its tokens.
 
-Also what environment variables take from config maps and secrets. Raises NotMountable with the
-kubelet's words; other refusals of the API server pass through as they are.
+Raises NotMountable with the kubelet's message; other API errors propagate.
 
 Models kubernetes pkg/volume/{projected,configmap,secret}, pkg/kubelet/kubelet_pods.go
 (makeEnvironmentVariables) and pkg/kubelet/token/token_manager.go.
@@ -25,11 +24,11 @@ _WORDS = {"configmaps": ("configmap", "ConfigMap"), "secrets": ("secret", "Secre
 
 
 class NotMountable(Exception):
-    """Something a pod names is not there (yet)."""
+    """A volume or environment source of a pod does not exist (yet)."""
 
 
 class Mounter:
-    """Fetches what pods name, through the API server, as the node."""
+    """Fetches the sources of volumes and environments from the API server, as the node."""
 
     def __init__(self, kernel: Kernel, client: Client) -> None:
         self._kernel = kernel
@@ -37,7 +36,7 @@ class Mounter:
         self._known: dict[tuple[str, str, str], tuple[int, Keys]] = {}
 
     async def mount(self, pod: Object, volume: Object) -> None:
-        """Get what the volume holds."""
+        """Fetches the volume's sources."""
         namespace = meta.namespace_of(pod)
         if "configMap" in volume:
             await self._fill("configmaps", namespace, volume["configMap"], "name")
@@ -52,18 +51,18 @@ class Mounter:
             await self._claim(namespace, f"{meta.name_of(pod)}-{volume['name']}")
 
     async def environment(self, pod: Object, container: Object) -> None:
-        """Get what the container's variables are taken from."""
+        """Fetches the sources of the container's environment."""
         namespace = meta.namespace_of(pod)
         for source in container.get("envFrom") or ():
             for resource, field in (("configmaps", "configMapRef"), ("secrets", "secretRef")):
                 if field in source:
                     await self._keys(resource, namespace, source[field], "name")
         for variable in container.get("env") or ():
-            wanted = variable.get("valueFrom") or {}
+            value_from = variable.get("valueFrom") or {}
             for resource, field in (("configmaps", "configMapKeyRef"), ("secrets", "secretKeyRef")):
-                if field not in wanted:
+                if field not in value_from:
                     continue
-                reference = wanted[field]
+                reference = value_from[field]
                 keys = await self._keys(resource, namespace, reference, "name")
                 if keys is not None and reference["key"] not in keys:
                     if not reference.get("optional"):
@@ -80,16 +79,16 @@ class Mounter:
         elif "secret" in source:
             await self._fill("secrets", namespace, source["secret"], "name")
 
-    async def token(self, pod: Object, wanted: Object) -> str:
-        """A token of the pod's service account, bound to the pod."""
+    async def token(self, pod: Object, projection: Object) -> str:
+        """Requests a token of the pod's service account, bound to the pod."""
         namespace = meta.namespace_of(pod)
         request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
             "metadata": {},
             "spec": {
-                "audiences": [wanted["audience"]] if wanted.get("audience") else [],
-                "expirationSeconds": wanted.get("expirationSeconds", 3600),
+                "audiences": [projection["audience"]] if projection.get("audience") else [],
+                "expirationSeconds": projection.get("expirationSeconds", 3600),
                 "boundObjectRef": {
                     "apiVersion": "v1", "kind": "Pod", "name": meta.name_of(pod),
                     "uid": meta.uid_of(pod),
@@ -116,18 +115,18 @@ class Mounter:
                 raise NotMountable(f"{word} references non-existent {what} key: {item['key']}")
 
     async def _keys(self, resource: str, namespace: str, source: Object, field: str) -> Keys | None:
-        """The keys of the object; None when it may be missing and is."""
+        """The keys of the object; None when it is optional and missing."""
         name = source.get(field)
         if not name:
             return None
         key = (resource, namespace, name)
         now = self._kernel.now
-        known = self._known.get(key)
-        wanted = _wanted(source)
-        if known is not None and known[0] > now and known[1].issuperset(wanted):
-            return known[1]
+        cached = self._known.get(key)
+        needed = _required_keys(source)
+        if cached is not None and cached[0] > now and cached[1].issuperset(needed):
+            return cached[1]
         try:
-            found = await self._client.get(resource, namespace, name)
+            obj = await self._client.get(resource, namespace, name)
         except errors.ApiError as error:
             if error.code == 404 and source.get("optional"):
                 return None
@@ -135,7 +134,7 @@ class Mounter:
                 word = _WORDS[resource][0]
                 raise NotMountable(f'{word} "{name}" not found') from error
             raise NotMountable(error.message) from error
-        keys = frozenset((*(found.get("data") or ()), *(found.get("binaryData") or ())))
+        keys = frozenset((*(obj.get("data") or ()), *(obj.get("binaryData") or ())))
         if len(self._known) >= CACHE_MAX:
             self._known.clear()
         self._known[key] = (now + CACHE_SECONDS * SECOND, keys)
@@ -150,8 +149,8 @@ class Mounter:
             raise NotMountable("PVC is not bound")
 
 
-def _wanted(source: Object) -> Iterable[str]:
-    """The keys a cached answer must have to be believed; a missing one is asked for again."""
+def _required_keys(source: Object) -> Iterable[str]:
+    """The keys that a cached object must have; if one is missing the object is fetched again."""
     if "key" in source:
         return (source["key"],)
     return [item["key"] for item in source.get("items") or ()]

@@ -1,7 +1,7 @@
-"""What is in the volumes behind claims: kept beside the cluster, and back after a restart.
+"""The contents of persistent volumes, stored with the cluster and restored after a restart.
 
-A volume is known by its PersistentVolume. Whoever writes into it has it kept with the next commit;
-a big one is kept no more often than every few seconds, and at the end. Pure.
+Volumes are keyed by their PersistentVolume. A changed volume is stored with the next commit; a big
+one at most every few seconds, and at the end. Pure.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Lookup = Callable[[str, str, str], Object | None]
 
 
 class PersistentVolumes:
-    """The volumes of one cluster, by the names of their PersistentVolumes. What a claim without
-    one has is kept by the claim's key. `kept` is what was there when the cluster stopped."""
+    """The volumes of one cluster, by the names of their PersistentVolumes, or by the claim's key
+    where there is none. `kept` is the stored state of an earlier run."""
 
     def __init__(self, kernel: Kernel, lookup: Lookup, kept: Mapping[str, bytes | None]) -> None:
         self._kernel = kernel
@@ -33,22 +33,22 @@ class PersistentVolumes:
         self._dirty: dict[str, None] = {}
         self._kept: dict[str, tuple[int, int]] = {}  # when it was kept last, and its size
         for name, data in kept.items():
-            found = _unpacked(_decode(data)) if data else None
-            if isinstance(found, Folder):
-                self._folders[name] = found
-                found.keeper = _Keeper(self._dirty, name, kernel.now)
+            folder = _unpacked(_decode(data)) if data else None
+            if isinstance(folder, Folder):
+                self._folders[name] = folder
+                folder.keeper = _Keeper(self._dirty, name, kernel.now)
 
     def folder(self, name: str, since: int) -> Folder:
-        """What is in the volume; empty when nobody used it before."""
-        found = self._folders.get(name)
-        if found is None:
-            found = self._folders[name] = Folder(mtime=since)
-            found.keeper = _Keeper(self._dirty, name, 0)
-        return found
+        """The volume's content; empty on first use."""
+        folder = self._folders.get(name)
+        if folder is None:
+            folder = self._folders[name] = Folder(mtime=since)
+            folder.keeper = _Keeper(self._dirty, name, 0)
+        return folder
 
     def changed(self, *, whole: bool = False) -> dict[str, bytes | None]:
-        """What is to be kept now: of those that changed, None of one that is gone. `whole` at the
-        end, when nothing may wait."""
+        """The changed volumes that have to be stored now; None for a deleted one. `whole`: at the
+        end of the run, when nothing may wait."""
         out: dict[str, bytes | None] = {}
         for name in list(self._dirty):
             since, size = self._kept.get(name, (0, 0))
@@ -59,7 +59,7 @@ class PersistentVolumes:
             self._kept[name] = (self._kernel.now, len(data))
             out[name] = data
         if out:
-            for name in [one for one in self._folders if not self._exists(one)]:
+            for name in [key for key in self._folders if not self._exists(key)]:
                 del self._folders[name]
                 out[name] = None
         return out
@@ -69,7 +69,7 @@ class PersistentVolumes:
 
 
 class _Keeper:
-    """That of one volume: `Keeper`."""
+    """Implements `Keeper` for one volume."""
 
     def __init__(self, dirty: dict[str, None], name: str, known_until: int) -> None:
         self.known_until = known_until
@@ -86,7 +86,7 @@ def _packed(node: Node) -> list[Any]:
     about = [node.mode, node.mtime, *node.owner]
     if isinstance(node, File):
         return [node.data, *about]
-    return [{name: _packed(one) for name, one in node.entries.items()}, *about]
+    return [{name: _packed(entry) for name, entry in node.entries.items()}, *about]
 
 
 def _unpacked(kept: list[Any]) -> Node:
@@ -96,5 +96,5 @@ def _unpacked(kept: list[Any]) -> Node:
     mode, mtime, uid, gid = about
     if isinstance(first, bytes):
         return File(first, mode, mtime, (uid, gid))
-    entries = {name: _unpacked(one) for name, one in first.items()}
+    entries = {name: _unpacked(entry) for name, entry in first.items()}
     return Folder(entries, mode, mtime, owner=(uid, gid))
