@@ -1,6 +1,6 @@
-"""The simulated etcd: the store of revisions, where its log is kept, and a verb of the API a file.
+"""The simulated etcd: its store of revisions, the log's backends, and one file for each API verb.
 
 `mvcc` is the store; `backend` (in memory) and `log` (in the database) keep its rows. `range`,
-`put`, `delete_range`, `txn`, `watch`, `lease`, `members` and `maintenance` are what etcd's clients
-ask of a `server`. The API server's storage is a client of the store itself.
+`put`, `delete_range`, `txn`, `watch`, `lease`, `members` and `maintenance` are the requests of
+etcd's clients to a `server`. The API server's storage uses the store directly.
 """

@@ -1,4 +1,4 @@
-"""Where the log of revisions is kept: the protocol, and the backend that keeps it in memory.
+"""Backends of the log of revisions: the protocol, and the backend in memory.
 
 The database backend is in log.py; both pass the same tests.
 """
@@ -27,7 +27,7 @@ class LogRow(NamedTuple):
 
 @dataclass(slots=True)
 class ClusterState:
-    """What a cluster needs, beside the log, to go on where it stopped."""
+    """The state that a cluster needs, beside the log, to continue after a restart."""
 
     name: str
     seed: int
@@ -43,7 +43,7 @@ class ClusterState:
     control: dict[str, Any] = field(default_factory=dict)
     leases: dict[str, Any] = field(default_factory=dict)
     incarnation: int = 0
-    # what is in volumes: all of them when it is loaded, those that changed (None: gone) at a commit
+    # contents of volumes: all when loaded; at a commit those that changed (None: deleted)
     volumes: dict[str, bytes | None] = field(default_factory=dict)
 
 
@@ -57,7 +57,7 @@ class Segment(NamedTuple):
 
 
 class InputRow(NamedTuple):
-    """One input and where it entered."""
+    """One input and the step, time and record at which it was admitted."""
 
     n: int
     step: int
@@ -78,7 +78,7 @@ class Backend(Protocol):
         segment: Segment | None,
         inputs: list[InputRow],
     ) -> None:
-        """Make all of it durable, or none of it."""
+        """Writes everything in one transaction."""
         ...
 
     def newest(self) -> Iterable[LogRow]:
@@ -92,13 +92,13 @@ class Backend(Protocol):
         ...
 
     def since(self, prefix: str, revision: int) -> Iterable[LogRow]:
-        """Every row behind `revision`, in order."""
+        """Every row after `revision`, in order."""
         ...
 
     def compact(self, revision: int) -> int: ...
 
     def forget(self, seq: int) -> int:
-        """Drop trace segments and inputs wholly before record `seq`; how many segments went."""
+        """Deletes trace segments and inputs before record `seq`; returns the number of segments."""
         ...
 
     def segments(self, first: int, last: int) -> Iterable[Segment]:
@@ -112,7 +112,7 @@ class Backend(Protocol):
     def inputs(self) -> Iterable[InputRow]: ...
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
-        """The last inputs, at most `limit`, that entered before record `seq`, in order."""
+        """The last inputs, at most `limit`, admitted before record `seq`, in order."""
         ...
 
 

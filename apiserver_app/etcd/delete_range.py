@@ -15,7 +15,7 @@ from apiserver_app.etcd.server import Server
 
 class Request(NamedTuple):
     keys: Keys
-    prev_kv: bool = False  # answer with what was there
+    prev_kv: bool = False  # return the deleted entries
 
 
 class Response(NamedTuple):
@@ -32,7 +32,7 @@ def delete_range(server: Server, request: Request, span: int) -> Response:
 
 
 def remove(server: Server, entry: Entry, span: int | None) -> None:
-    """Delete an entry; without a span the write belongs to the current task's."""
+    """Deletes an entry; without a span, in the span of the current task."""
     info, obj = server.values.object_of(entry)
     if info is not None and obj is not None:
         server.record("delete", info, obj, entry.mod_revision, span)

@@ -1,4 +1,4 @@
-"""What etcd refuses, in its words.
+"""The errors of etcd, with its messages.
 
 Models etcd api/v3rpc/rpctypes/error.go.
 """

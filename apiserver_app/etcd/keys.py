@@ -1,4 +1,4 @@
-"""The keys that a request names: one, or a range of them.
+"""The keys of a request: a single key or a range.
 
 Models the key and range_end of etcd's requests (api/etcdserverpb/rpc.proto).
 """
@@ -12,7 +12,7 @@ from apiserver_app.etcd.errors import EMPTY_KEY, EtcdError
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """One key, or those from `first` up to but not with `end`; "\\0" is no end at all."""
+    """One key, or the range from `first` up to `end`, exclusive; "\\0" means no upper bound."""
 
     first: str
     end: str = ""
@@ -23,7 +23,7 @@ class Keys:
         return key >= self.first and (self.end == "\0" or key < self.end)
 
     def prefix(self) -> str:
-        """The longest prefix that is known to be common to all of them."""
+        """Returns the longest prefix that all keys are known to share."""
         if not self.end or self.end == prefix_end(self.first):
             return self.first
         return ""
@@ -37,7 +37,7 @@ ALL = Keys("\0", "\0")
 
 
 def prefix_end(prefix: str) -> str:
-    """The first key after all that begin with `prefix`."""
+    """Returns the first key after all keys that begin with `prefix`."""
     for at in range(len(prefix) - 1, -1, -1):
         if ord(prefix[at]) < 0x10FFFF:
             return prefix[:at] + chr(ord(prefix[at]) + 1)

@@ -1,7 +1,7 @@
-"""Leases: keys that go when their time is over.
+"""Leases: delete their keys when they expire.
 
-Those that a client was granted each have a timer. The API server's leases of events are many: their
-id is the second at which they end, and one task looks after all of them.
+Each lease that a client was granted has a timer. The API server's leases of events are many: their
+id is the second at which they expire, and one task handles all of them.
 
 Models etcd server/lease/lessor.go and server/etcdserver/api/v3rpc/lease.go.
 """
@@ -14,12 +14,12 @@ from apiserver_app.etcd.server import Server
 from apiserver_app.machinery.kernel import SECOND
 
 TTL_SECONDS_MIN, TTL_SECONDS_MAX = 2, 9_000_000_000
-STEP_SECONDS = 60  # those that end within it share a lease
-_EVENT_TTL_SECONDS = 3660  # shown as granted, of a lease of events
+STEP_SECONDS = 60  # keys that expire within it share a lease
+_EVENT_TTL_SECONDS = 3660  # reported as the granted TTL of a lease of events
 
 
 def grant(server: Server, ttl: int, lease: int = 0) -> tuple[int, int]:
-    """A new lease: (its id, the seconds it was granted)."""
+    """Creates a lease; returns its id and the granted seconds."""
     if ttl > TTL_SECONDS_MAX:
         raise EtcdError(errors.LEASE_TTL_TOO_LARGE)
     lease = lease or int(server.rand.hex(16), 16) >> 1
@@ -31,12 +31,12 @@ def grant(server: Server, ttl: int, lease: int = 0) -> tuple[int, int]:
 
 
 def shared_until(now: int, ttl: int) -> int:
-    """The lease of what is to live for `ttl` seconds from `now` on, or up to a minute longer."""
+    """The lease of a key that expires `ttl` seconds after `now`, or up to a minute later."""
     return (now // SECOND // STEP_SECONDS + 1) * STEP_SECONDS + ttl
 
 
 def revoke(server: Server, lease: int, span: int | None) -> None:
-    """End a lease, and with it its keys."""
+    """Revokes a lease and deletes its keys."""
     store = server.store
     if lease not in store.leases():
         raise EtcdError(errors.LEASE_NOT_FOUND)
@@ -48,7 +48,7 @@ def revoke(server: Server, lease: int, span: int | None) -> None:
 
 
 def renew(server: Server, lease: int) -> int:
-    """Begin the lease's time anew; its seconds."""
+    """Restarts the lease's time; returns its granted seconds."""
     granted = server.store.granted.get(lease)
     if granted is None:
         raise EtcdError(errors.LEASE_NOT_FOUND)
@@ -57,7 +57,7 @@ def renew(server: Server, lease: int) -> int:
 
 
 def keep_alive(server: Server, lease: int) -> None:
-    """Renew a lease three times in its time, as its client does, until `let_go`."""
+    """Renews a lease every third of its TTL, as its client does, until `let_go`."""
     server.kept_alive.add(lease)
     _keep_alive(server, lease)
 
@@ -76,17 +76,17 @@ def time_to_live(server: Server, lease: int) -> tuple[int, int]:
     return 0, -1
 
 
-# -- the end of their time ------------------------------------------------------------------------
+# -- expiry ---------------------------------------------------------------------------------------
 
 
 def recover(server: Server) -> None:
-    """Set the timers of all that were granted, as after a restart."""
+    """Sets the timers of all granted leases, after a restart."""
     for lease, granted in sorted(server.store.granted.items()):
         _end_at(server, lease, granted.until)
 
 
 async def expire_shared(server: Server) -> None:
-    """End the shared leases whose time is over, for ever."""
+    """Revokes expired shared leases, forever."""
     store, kernel = server.store, server.kernel
     while True:
         await kernel.sleep(STEP_SECONDS)

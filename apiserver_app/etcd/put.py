@@ -20,13 +20,13 @@ class Request(NamedTuple):
     key: str
     value: bytes = b""
     lease: int = 0
-    ignore_value: bool = False  # keep the value that is there
-    ignore_lease: bool = False  # keep the lease that is there
-    prev_kv: bool = False  # answer with what was there
+    ignore_value: bool = False  # keep the present value
+    ignore_lease: bool = False  # keep the present lease
+    prev_kv: bool = False  # return the previous entry
 
 
 def check(server: Server, request: Request) -> None:
-    """Raises what a put is refused with before anything is done."""
+    """Raises EtcdError if the put is invalid; changes nothing."""
     Keys(request.key).check()
     if request.ignore_lease and request.lease:
         raise EtcdError(errors.LEASE_PROVIDED)
@@ -40,7 +40,7 @@ def check(server: Server, request: Request) -> None:
 
 
 def put(server: Server, request: Request, span: int) -> Entry | None:
-    """What was there before, when that was asked for. Raises EtcdError."""
+    """Stores the value; returns the previous entry if requested. Raises EtcdError."""
     check(server, request)
     store, key = server.store, request.key
     old, shown = store.get(key), None

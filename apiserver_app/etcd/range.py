@@ -14,12 +14,12 @@ from apiserver_app.etcd.keys import Keys
 from apiserver_app.etcd.mvcc import Entry, Store
 from apiserver_app.etcd.server import Server
 
-# what may be sorted by, and where an entry has it
+# sort targets, and their index in an Entry
 TARGETS = {"CREATE": 2, "KEY": 0, "MODIFY": 3, "VALUE": 1, "VERSION": 4}
 
 
 class Request(NamedTuple):
-    """Bounds of revisions that are 0 are none."""
+    """A bound of 0 means no bound."""
 
     keys: Keys
     revision: int = 0
@@ -37,12 +37,12 @@ class Request(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Response:
     entries: list[Entry]
-    more: bool  # whether the limit left some out
-    count: int  # how many there are without the limit
+    more: bool  # whether the limit dropped entries
+    count: int  # of entries without the limit
 
 
 def select(server: Server, request: Request) -> Response:
-    """The entries that a client asks for, as it gets them."""
+    """Returns the requested entries, encoded for the client."""
     found = [
         one for one in entries(server.store, request.keys, request.revision)
         if request.min_create_revision <= one.create_revision
@@ -65,7 +65,7 @@ def select(server: Server, request: Request) -> Response:
 
 
 def entries(store: Store, keys: Keys, revision: int = 0) -> list[Entry]:
-    """What the store has at these keys, in key order. Raises EtcdError."""
+    """Returns the entries of these keys, in key order. Raises EtcdError."""
     keys.check()
     if revision > store.revision:
         raise FutureRevError(revision)

@@ -1,4 +1,4 @@
-"""The etcd server of a cluster: what the verbs of this room work on.
+"""The etcd server of a cluster, on which the verbs of this package operate.
 
 Every write goes to the cluster's own store, where the API server and all watches see it, and is
 recorded as a `write` inside a `work` span of the component `etcdctl`. A client gets values as a
@@ -32,12 +32,12 @@ _RELEASES = {
 
 
 def release_of(version: Release) -> str:
-    """The etcd that comes with a version of Kubernetes."""
+    """Returns the etcd release that comes with a Kubernetes version."""
     return _RELEASES.get(str(version), "3.5.21")
 
 
 class Decoded(NamedTuple):
-    """A client's value as it is stored; with the object that it encodes, if it does."""
+    """A client's value as stored, with the object that it encodes, if any."""
 
     data: bytes
     info: ResourceInfo | None = None
@@ -50,7 +50,7 @@ class Values(Protocol):
     def encoded(self, entry: Entry) -> bytes: ...
 
     def decoded(self, key: str, value: bytes, revision: int) -> Decoded:
-        """A client's value, as the store is to have it at that revision."""
+        """Decodes a client's value for the store, at the revision of the write."""
         ...
 
     def object_of(self, entry: Entry) -> tuple[ResourceInfo | None, Object | None]:
@@ -84,7 +84,7 @@ class Server:
         self._probe = probe
 
     def shown(self, entry: Entry) -> Entry:
-        """An entry as a client gets it."""
+        """Returns the entry with its value encoded for a client."""
         return entry._replace(value=self.values.encoded(entry))
 
     @contextmanager

@@ -1,6 +1,6 @@
-"""Txn: compare, then do one list of requests or the other, as one.
+"""Txn: compares, then applies one of two lists of requests atomically.
 
-It is done whole, but each of its writes has a revision of its own.
+Unlike in etcd, each of its writes has a revision of its own.
 
 Models etcd server/etcdserver/txn/txn.go and api/v3rpc/key.go (checkTxnRequest, checkIntervals).
 """
@@ -19,7 +19,7 @@ from apiserver_app.etcd.server import Server
 OPERATIONS_MAX = 128  # --max-txn-ops
 
 Request = ranges.Request | put.Request | delete_range.Request
-Response = ranges.Response | delete_range.Response | Entry | None  # of a put: what was there
+Response = ranges.Response | delete_range.Response | Entry | None  # Entry: before a put
 
 
 class Compare(NamedTuple):
@@ -42,7 +42,7 @@ def txn(
     success: Sequence[Request],
     failure: Sequence[Request],
 ) -> Done:
-    """If every guard holds do `success`, else `failure`. Raises EtcdError."""
+    """Applies `success` if every guard holds, else `failure`. Raises EtcdError."""
     for branch in (success, failure):
         _check(server, branch)
     succeeded = all(holds(server, one) for one in compares)
@@ -68,7 +68,7 @@ def holds(server: Server, compare: Compare) -> bool:
 
 
 def _check(server: Server, requests: Sequence[Request]) -> None:
-    """Raises what the server refuses before it does anything."""
+    """Raises EtcdError if a request is invalid; changes nothing."""
     if len(requests) > OPERATIONS_MAX:
         raise EtcdError(errors.TOO_MANY_OPERATIONS)
     written: dict[str, None] = {}

@@ -26,14 +26,14 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class Watcher:
-    """What a watch has seen and its client has not taken yet."""
+    """The changes of a watch that its client has not received yet."""
 
     waiting: deque[Change] = field(default_factory=deque)
     stop: Callable[[], None] = lambda: None
 
 
 def watch(server: Server, keys: Keys, revision: int, wake: Callable[[], None]) -> Watcher:
-    """Begin a watch; `wake` is called for each change. Raises EtcdError."""
+    """Starts a watch; calls `wake` for each change. Raises EtcdError."""
     keys.check()
     store, watcher = server.store, Watcher()
     if revision and revision <= store.compacted:

@@ -16,7 +16,7 @@ from lifecycle.hosting.options import Options
 
 
 def command_line(options: Options) -> tuple[str, ...]:
-    """The flags in order; a later one overrides an earlier."""
+    """Returns the flags in order; later ones override earlier ones."""
     folder = options.data_dir
     own_issuer = any(
         one.lstrip("-").startswith(("oidc-", "authentication-config"))
@@ -39,11 +39,11 @@ def parse(options: Options) -> flags.Flags:
 
 
 def _hint(said: str) -> str:
-    """The flag that was meant, perhaps."""
+    """Suggests a known flag for an unknown one."""
     unknown = said.removeprefix("unknown flag: --")
     if unknown == said:
         return ""
-    import difflib  # only who mistypes needs it
+    import difflib  # needed only after a typing error
 
     near = difflib.get_close_matches(unknown, flags.names(), 1)
     if near and near[0] != unknown:
@@ -52,8 +52,11 @@ def _hint(said: str) -> str:
 
 
 def service_address(options: Options) -> str:
-    """Where containers find the API server: its certificate names it. Read before the rest, since
-    flags name files that are made with the certificates; who gives a bad range is told later."""
+    """Returns the API server's address for containers, which its certificate names.
+
+    Needed before the other flags are parsed, because they name files made with the certificates. An
+    invalid range is reported later.
+    """
     name = "service-cluster-ip-range="
     given = [one.lstrip("-") for one in options.apiserver_args]
     ranges = [one.removeprefix(name) for one in given if one.startswith(name)]
@@ -64,11 +67,11 @@ def service_address(options: Options) -> str:
 
 
 def client_authorities(given: flags.Flags) -> list[str]:
-    """PEM texts of those whose client certificates the server wants to see."""
+    """Returns the authorities (PEM) whose client certificates the server accepts."""
     texts = (given.client_ca_file, given.requestheader_client_ca_file)
     return [text for text in texts if text]
 
 
 def read(name: str) -> str:
-    """The text of a file that a flag names."""
+    """Reads a file that a flag names."""
     return Path(name).expanduser().read_text()

@@ -17,7 +17,7 @@ from lifecycle.hosting.options import Options
 PROJECT = Path(__file__).resolve().parents[2]
 COMMAND = "demo-worker"
 SOCKET_BUFFER_BYTES = 1 << 20
-EXIT_SAID = 3  # a worker that ends with it has told the terminal why
+EXIT_SAID = 3  # the worker has already printed why it ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def spawn(options: Options, keep: tuple[int, ...]) -> Child:
 
 
 def environment(options: Options) -> dict[str, str]:
-    """What the settings read, for the worker and for the edge itself."""
+    """Returns the environment variables that the settings read, for worker and edge."""
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "lifecycle.settings",

@@ -1,7 +1,7 @@
 """`manage.py demo`: from the command line to a running cluster and back.
 
-Options and preparation come first, and only then the server's imports. What a user can get wrong
-is said in one sentence with exit code 1, before anything is written or started.
+Options and preparation come before the server's imports. A user's mistake is reported in one
+sentence with exit code 1, before anything is written or started.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lifecycle.hosting import options, preparation
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run until a signal; the exit code."""
+    """Runs until a signal and returns the exit code."""
     gc.disable()  # until what is imported is frozen
     try:
         prepared = preparation.prepare(options.parse(arguments))

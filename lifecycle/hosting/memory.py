@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 
 def trim() -> bool:
-    """Whether anything was given back. Takes a few milliseconds: call it where nobody waits."""
+    """Releases free memory, which takes a few milliseconds; returns whether there was any."""
     call = _malloc_trim()
     return bool(call(0)) if call is not None else False
 

@@ -96,7 +96,7 @@ def parse(arguments: Sequence[str]) -> Options:
 
 
 def profiles() -> tuple[str, ...]:
-    """Their names, the oldest version first."""
+    """Returns the names of the profiles, the oldest version first."""
     found = sorted((path.stem for path in _PROFILES.glob("v*.yaml")), key=_by_minor)
     return (DEFAULT_PROFILE, *found)
 
@@ -106,10 +106,10 @@ def _by_minor(name: str) -> int:
 
 
 def _of_profile(name: str) -> tuple[str, tuple[str, ...]]:
-    """The version of a profile, and the flags that its API server has."""
+    """Returns the version of a profile and the flags of its API server."""
     if name == DEFAULT_PROFILE:
         return DEFAULT_VERSION, ()
-    import yaml  # nobody waits for it who names no profile
+    import yaml  # slow, and needed only for a named profile
 
     found = yaml.safe_load((_PROFILES / f"{name}.yaml").read_text())
     return found["kubernetes"], tuple(found["apiserver-args"])

@@ -1,4 +1,4 @@
-"""What `manage.py demo` needs before it serves: sockets, data directory, certificates, the worker.
+"""Prepares what `manage.py demo` serves with: sockets, data directory, certificates, the worker.
 
 Every mistake that a user can make is reported in one sentence (StartError) before anything is
 served. The worker starts here, before the server's imports, so that both happen at the same time.
@@ -20,7 +20,7 @@ from lifecycle.hosting import child, options
 if TYPE_CHECKING:
     from apiserver_app.auth import pki
 
-LOCK_WAIT_SECONDS = 3.0  # the worker of an edge that was killed commits and ends in that time
+LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end
 
 
 class StartError(Exception):
@@ -51,7 +51,7 @@ class Prepared:
 
 
 def prepare(given: options.Options) -> Prepared:
-    """Everything that may fail for a reason the user can mend. Raises StartError."""
+    """Does everything that may fail through a mistake of the user. Raises StartError."""
     http = bind(given.host, given.port)
     https = bind(given.host, given.tls_port)
     urls = f"http://{_authority(http)}", f"https://{_authority(https)}"
@@ -65,7 +65,7 @@ def prepare(given: options.Options) -> Prepared:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; nothing is accepted before the server runs."""
+    """Returns a listening socket; the server accepts connections later."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -87,7 +87,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _take_data_dir(data_dir: Path) -> int:
-    """Make the directory and lock it for this demo; the lock's descriptor."""
+    """Creates and locks the data directory; returns the descriptor of the lock."""
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
         probe = data_dir / f".writable-{os.getpid()}"
@@ -123,7 +123,7 @@ def _locked(lock: int) -> bool:
 
 
 def _lives(pid: str) -> bool:
-    """Whether the edge that took the lock is there; if not, its worker is about to end."""
+    """Reports whether the edge that took the lock runs; if not, its worker is about to end."""
     try:
         os.kill(int(pid), 0)
     except (ValueError, ProcessLookupError):
@@ -151,7 +151,7 @@ def _make_identities(given: options.Options, url: str) -> pki.Pki:
 
 
 def _client_authorities(given: options.Options) -> list[str]:
-    """Whose certificates clients may bring; reads the API server's flags for it."""
+    """Returns the authorities of client certificates that the API server's flags name."""
     from lifecycle.hosting import apiserver
 
     try:
@@ -165,7 +165,7 @@ def _server_names(host: str) -> list[str]:
 
 
 def _authority(bound: socket.socket) -> str:
-    """Where a client on this machine reaches the socket."""
+    """Returns host:port at which a client on this machine reaches the socket."""
     host, port = bound.getsockname()[:2]
     if host == "0.0.0.0":
         host = "127.0.0.1"

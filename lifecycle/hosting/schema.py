@@ -1,4 +1,4 @@
-"""Migrations, only when one is missing: the usual start asks the database one question.
+"""Runs migrations only when one is missing, which the usual start learns by one query.
 
 Compares the names of the migration files with django_migrations and runs Django's own `migrate` if
 one is not there.
@@ -15,7 +15,7 @@ from django.db.utils import DatabaseError, OperationalError, ProgrammingError
 
 
 def migrate_if_needed(alias: str) -> bool:
-    """Bring this database up to date; whether anything had to be done. ValueError if it is none."""
+    """Migrates this database if necessary; returns whether it was. Raises ValueError."""
     missing = _wanted() - _applied(alias)
     if missing:
         call_command("migrate", database=alias, verbosity=0, interactive=False)

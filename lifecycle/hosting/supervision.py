@@ -1,8 +1,8 @@
-"""The worker's life as the edge sees it: adopt, bury, start again, end.
+"""Supervises the worker from the edge: joins it to the port, restarts it, ends it.
 
-A worker that dies is replaced at once, then ever later while it keeps dying, and given up after
-RESTARTS_MAX deaths in a row. What was asked of it is answered by the port (504). The other
-direction needs no code here: a worker ends when its socket does.
+A worker that dies is restarted at once, then with growing delays, and given up after RESTARTS_MAX
+deaths in a row. The port answers its open requests (504). The other direction needs no code: a
+worker ends when its socket is closed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lifecycle.hosting.port import edgeport, links
 
 RESTARTS_MAX = 6
 BACKOFF_SECONDS_MAX = 5.0
-GOOD_LIFE_SECONDS = 10.0  # after that long, a death is not part of a series
+GOOD_LIFE_SECONDS = 10.0  # after so long, a death starts a new count
 EXIT_SECONDS = 2.0  # from the end of the socket to the end of the process
 STOP_SECONDS = 3.0  # for the last commit
 
@@ -46,7 +46,7 @@ class Supervisor:
         edge.on_ready.append(self._on_ready)
 
     async def adopt(self, worker: child.Child) -> None:
-        """Join a worker that was just started to the port."""
+        """Joins a newly started worker to the port."""
         self.process = worker.process
         self._born = asyncio.get_running_loop().time()
         self._ready = False
@@ -54,7 +54,7 @@ class Supervisor:
         self._edge.attach(self._link.send)
 
     async def stop(self) -> None:
-        """Let the worker commit and end; kill it when it takes too long."""
+        """Lets the worker commit and end; kills it after STOP_SECONDS."""
         self._stopping = True
         if self._burial is not None:
             self._burial.cancel()
@@ -108,12 +108,12 @@ class Supervisor:
 
 
 def backoff_seconds(deaths: int) -> float:
-    """How long to wait before the start after this many deaths in a row."""
+    """Returns the delay before a restart after this many deaths in a row."""
     return 0.0 if deaths <= 1 else min(0.25 * 2.0 ** (deaths - 2), BACKOFF_SECONDS_MAX)
 
 
 async def _ended(process: subprocess.Popen[bytes], timeout_seconds: float) -> bool:
-    """Wait for the end of a process whose socket is closed: it is a matter of moments."""
+    """Waits for a process whose socket is closed to end; returns whether it did in time."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_seconds
     while process.poll() is None:

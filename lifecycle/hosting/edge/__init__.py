@@ -1,1 +1,1 @@
-"""The edge: what speaks HTTP, TLS and WebSocket to clients, and decides nothing about a cluster."""
+"""The edge: speaks HTTP, TLS and WebSocket with clients; all decisions are the worker's."""

@@ -1,6 +1,6 @@
-"""Answers the edge gives by itself, as ASGI messages: a Status for an error, text for health.
+"""Answers of the edge itself, as ASGI messages: a Status for an error, text for health checks.
 
-The worker answers everything it can; the edge only speaks for it when it cannot be asked.
+The edge uses them only where the worker cannot answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from apiserver_app.machinery import errors
 
 
 def messages_of(error: errors.ApiError) -> list[dict[str, Any]]:
-    """The error as a full Status."""
+    """Returns the messages that answer with the error's Status."""
     headers = list(error.headers)
     if error.retry_after:
         headers.append(("Retry-After", str(error.retry_after)))
@@ -23,7 +23,7 @@ def messages_of(error: errors.ApiError) -> list[dict[str, Any]]:
 def messages(
     status: int, content_type: str, body: bytes, headers: list[tuple[str, str]] | None = None
 ) -> list[dict[str, Any]]:
-    """A whole answer."""
+    """Returns the messages of a complete answer."""
     lines = [("Cache-Control", "no-cache, private"), ("Content-Type", content_type)]
     lines += headers or []
     lines.append(("Content-Length", str(len(body))))

@@ -1,8 +1,8 @@
 """The Kubernetes API at the edge: raw ASGI that carries each request over the port and back.
 
-It decides nothing: who asks, whether they may and what the answer is are the worker's business.
-By itself it answers only when there is no worker to ask (504, or 500 for health). A request to
-upgrade is a request like any other; once the worker grants it, messages are carried both ways.
+The worker authenticates, authorizes and answers every request. The edge answers by itself only
+without a worker (504, or 500 for health checks). An upgrade is an ordinary request; once the
+worker accepts it, messages are carried both ways.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def _serve(edge: edgeport.EdgePort, scope: Scope, receive: Receive, send: 
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The whole body; the server has bounded it."""
+    """Reads the complete body, whose size the server has limited."""
     message = await receive()
     body: bytes = message.get("body", b"")
     while message.get("more_body"):
@@ -68,7 +68,7 @@ async def read_body(receive: Receive) -> bytes:
 
 
 def split_cluster(path: str) -> tuple[str, str]:
-    """(cluster, path below it). Without /clusters/<name> it is the default cluster."""
+    """Splits a path into cluster and rest; without /clusters/<name> the default one."""
     if not path.startswith("/clusters/"):
         return DEFAULT_CLUSTER, path
     name, slash, rest = path[len("/clusters/") :].partition("/")
@@ -113,7 +113,7 @@ async def _carry(answer: edgeport.Answer, send: Send, prefix: str) -> None:
     if not more and not any(name == b"content-length" for name, _ in raw):
         raw.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": status, "headers": raw})
-    # sent even when empty, because the server holds the head back until some body comes
+    # sent even when empty, because the server holds the head back until the first body message
     await send({"type": "http.response.body", "body": body, "more_body": more})
     while more:
         body, more = await answer.body()
@@ -122,7 +122,7 @@ async def _carry(answer: edgeport.Answer, send: Send, prefix: str) -> None:
 
 
 async def _switch(answer: edgeport.Answer, headers: list[tuple[bytes, bytes]], send: Send) -> None:
-    """Carry what the worker says over a connection that is HTTP no more, to its end."""
+    """Carries the worker's messages over an upgraded connection until it ends."""
     await send({"type": "http.upgrade", "headers": headers})
     more = True
     while more:
@@ -135,7 +135,7 @@ async def _switch(answer: edgeport.Answer, headers: list[tuple[bytes, bytes]], s
 
 
 def _below(prefix: bytes, name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A header, with a redirection kept below the cluster's prefix."""
+    """Returns the header, with the cluster's prefix added to the path of a redirect."""
     return (name, prefix + value) if name == b"location" and value[:1] == b"/" else (name, value)
 
 

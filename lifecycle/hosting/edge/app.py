@@ -1,7 +1,7 @@
 """The edge's ASGI application: the Kubernetes API first, the page and the product API behind it.
 
 Everything is the Kubernetes API except `/`, `/viz`, `/ws` and `/static`. Django (page, product API)
-is imported in a thread once the edge listens; requests for it wait until it is there.
+is imported in a thread once the edge listens; requests for it wait for the import.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AsgiApplication = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Services:
-    """What the page and the product API find as scope["state"]["edge"]."""
+    """The edge's services for the page and the product API, in scope["state"]["edge"]."""
 
     loop: asyncio.AbstractEventLoop
     port: edgeport.EdgePort
@@ -32,7 +32,7 @@ class Services:
 
 
 class Application:
-    """Sends each connection where it belongs."""
+    """Routes each connection to the Kubernetes API, static files or Django."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Application:
             await api.serve(self._services.port, scope, receive, send)
 
     def load_django(self) -> asyncio.Future[AsgiApplication]:
-        """Start importing Django, once, beside the loop."""
+        """Starts the import of Django in a thread, once."""
         if self._django is None:
             thread = ThreadPoolExecutor(1, thread_name_prefix="load-django")
             self._django = self._services.loop.run_in_executor(thread, self._load)
@@ -104,7 +104,7 @@ def _is_page(scope: dict[str, Any]) -> bool:
 
 
 def _crosses_origins(scope: dict[str, Any], names: frozenset[str]) -> bool:
-    """Whether a browser asks for a socket on behalf of another site, which it lets them do."""
+    """Reports whether another site opens a WebSocket, which browsers do not prevent."""
     headers = dict(scope["headers"])
     if b"upgrade" not in headers or b"origin" not in headers:
         return False

@@ -1,8 +1,8 @@
 """The live feed inside the edge: records of the worker, in frames that all listeners share.
 
 A topic keeps the frames of the last moments. A listener is only a cursor into them: the seq it
-wants next. One that fell behind the kept frames, or asks for older records, is told to read them
-from the store (`Behind`) and comes back, so nothing is skipped and nobody's slowness costs memory.
+needs next. A listener that needs records older than the kept frames reads them from the store
+(`Behind`) and returns, so that nothing is skipped and a slow listener costs no memory.
 Frames leave at most every FRAME_SECONDS. Knows neither sockets nor the store.
 """
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 FRAME_SECONDS = 0.05
-KEPT_BYTES_MAX = 8 << 20  # of frames, a topic
+KEPT_BYTES_MAX = 8 << 20  # of the frames of a topic
 KEPT_FRAMES_MAX = 1200  # a minute of a busy cluster
-FRAME_BYTES_MAX = 1 << 20  # records gathered beyond this leave before their time
+FRAME_BYTES_MAX = 1 << 20  # more gathered records than this are sent at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class Topic:
         self.clock_version = 0
         self.closed = False
 
-    # -- what the port tells --------------------------------------------------------------------
+    # -- input from the port --------------------------------------------------------------------
 
     def add(self, first: int, last: int, records: bytes) -> None:
-        """Take the records of one commit. Without bytes they are in the store only."""
+        """Adds the records of one commit. Empty bytes mean that only the store has them."""
         known = self._part_last if self._parts else self.last
         if not records or not self.listeners or first != known + 1:
             self._flush()
@@ -82,7 +82,7 @@ class Topic:
         self._wake()
 
     def reach(self, seq: int) -> None:
-        """Learn that the store has records up to seq; asked for when a listener comes."""
+        """Notes that the store has records up to `seq`; called when a listener connects."""
         if not self._parts and seq > self.last:
             self._frames.clear()
             self._kept_bytes = 0
@@ -90,28 +90,28 @@ class Topic:
             self._wake()
 
     def close(self) -> None:
-        """No more will come; listeners end."""
+        """Ends the topic and its listeners."""
         self._flush()
         self.closed = True
         self._wake()
 
-    # -- what a listener asks -------------------------------------------------------------------
+    # -- for listeners --------------------------------------------------------------------------
 
     def next(self, seq: int) -> Frame | Behind | None:
-        """What holds the record seq: a frame (it may begin earlier), the store, or nobody yet."""
+        """Returns the frame with record `seq`, Behind if the store has it, None if none has."""
         if seq > self.last:
             return None
         frames = self._frames
         if not frames or seq < frames[0].first:
             return Behind(seq, frames[0].first - 1 if frames else self.last)
-        # the newest are asked for most
+        # listeners mostly need the newest frames
         for frame in reversed(frames):
             if frame.first <= seq:
                 return frame
         return None
 
     async def changed(self) -> None:
-        """Wait until something new is here."""
+        """Waits until the topic changes."""
         if self.closed:
             return
         waiter = self._loop.create_future()
@@ -128,7 +128,7 @@ class Topic:
             self._timer = self._loop.call_at(self._next_flush, self._flush)
 
     def _flush(self) -> None:
-        """Make one frame of what has gathered."""
+        """Makes one frame of the gathered records."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

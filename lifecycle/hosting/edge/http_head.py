@@ -1,9 +1,8 @@
-"""The head of an HTTP/1 request, read as strictly as Go's server reads it, or refused in its words.
+"""Parses the head of an HTTP/1 request as strictly as Go's server, with its error messages.
 
-Bytes in, a Head or a Refused out; no socket and no clock. Stricter than Go in what only somebody
-who wants two readers to disagree sends: a header over several lines, a length beside an encoding,
-an encoding in HTTP/1.0. Where Go blames itself (501 for an encoding, 505 for a version) this is a
-400 like every other bad head.
+Takes bytes and returns a Head or raises Refused; needs no socket and no clock. Stricter than Go
+about forms that serve request smuggling: folded headers, Content-Length beside Transfer-Encoding,
+Transfer-Encoding in HTTP/1.0. Answers 400 where Go answers 501 (encoding) or 505 (version).
 
 Models Go's net/http: request.go (readRequest), transfer.go (fixLength, parseTransferEncoding),
 server.go (conn.readRequest, conn.serve), and net/url's ParseRequestURI.
@@ -28,8 +27,7 @@ _HIGH = re.compile(rb"[\x80-\xff]")
 
 
 class Refused(Exception):
-    """This connection ends with an answer in plain text, as Go's do; `status` is its status line's
-    end, `text` what it says."""
+    """Ends the connection with a plain text answer, as Go does. `status` has code and phrase."""
 
     def __init__(self, status: str, text: str = "") -> None:
         self.status = status
@@ -37,7 +35,7 @@ class Refused(Exception):
         super().__init__(self.text)
 
     def answer(self) -> bytes:
-        """All of it."""
+        """Returns the complete answer with its head."""
         return (
             f"HTTP/1.1 {self.status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
             f"Connection: close\r\n\r\n{self.text}"
@@ -50,8 +48,8 @@ TOO_LARGE = "431 Request Header Fields Too Large"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request but for its body. `path` and `query` are ASCII, percent-encoded where they have to
-    be; the names of headers are in small letters."""
+    """A request without its body. `path` and `query` are ASCII, percent-encoded where necessary;
+    header names are in lower case."""
 
     method: bytes
     path: bytes
@@ -60,26 +58,26 @@ class Head:
     headers: list[tuple[bytes, bytes]]
     length: int | None  # None: in chunks
     persistent: bool
-    waits: bool  # for a 100 before it sends its body
+    waits: bool  # the client expects a 100 before it sends its body
 
     @property
     def uri(self) -> bytes:
-        """Path and query."""
+        """Returns path and query."""
         return self.path + b"?" + self.query if self.query else self.path
 
     def first(self, name: bytes) -> bytes:
-        """The first value of a header, or none."""
+        """Returns the first value of a header, or an empty value."""
         return next((value for key, value in self.headers if key == name), b"")
 
 
 def end_of(data: bytearray, seen: int) -> int:
-    """Where the head ends that `data` begins with, or -1; `seen` bytes were looked at before."""
+    """Returns where the head at the start of `data` ends, or -1; skips `seen` searched bytes."""
     found = _END.search(data, max(0, seen - 2))
     return found.end() if found else -1
 
 
 def begins(data: bytearray) -> bool:
-    """Whether the first line is there; what cannot become a head is refused before it is."""
+    """Reports whether the first line is complete. Raises Refused once it cannot become a head."""
     line, newline, _ = data.partition(b"\n")
     if newline:
         _request_line(bytes(line).removesuffix(b"\r"))
@@ -87,7 +85,7 @@ def begins(data: bytearray) -> bool:
 
 
 def parse(data: bytes) -> Head:
-    """The head that `data` is, up to its empty line. Raises Refused."""
+    """Parses a head up to its empty line. Raises Refused."""
     first, *lines = data.split(b"\n")
     method, target, version = _request_line(first.removesuffix(b"\r"))
     headers = [_header(line) for line in lines if line not in (b"", b"\r")]
@@ -123,7 +121,7 @@ def _header(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _target(method: bytes, target: bytes) -> tuple[bytes, bytes, bytes | None]:
-    """(path, query, the host of an absolute form)."""
+    """Returns path, query, and the host of an absolute-form target."""
     host = None
     if absolute := _ABSOLUTE.match(target):
         host = absolute[1]
@@ -155,7 +153,7 @@ def _check_host(hosts: list[bytes], version: bytes) -> None:
 
 
 def _length(headers: list[tuple[bytes, bytes]], version: bytes) -> int | None:
-    """Of the body; None when it comes in chunks."""
+    """Returns the length of the body; None when it is chunked."""
     encodings = [value for name, value in headers if name == b"transfer-encoding"]
     lengths = {value for name, value in headers if name == b"content-length"}
     if encodings:
@@ -166,14 +164,14 @@ def _length(headers: list[tuple[bytes, bytes]], version: bytes) -> int | None:
     if not lengths:
         return 0
     (text,) = lengths if len(lengths) == 1 else (b"",)
-    # isdigit of bytes is that of ASCII
+    # bytes.isdigit accepts only ASCII digits
     if not text.isdigit() or len(text) > LENGTH_DIGITS_MAX:
         raise Refused(BAD)
     return int(text)
 
 
 def _wishes(headers: list[tuple[bytes, bytes]], version: bytes) -> tuple[bool, bool]:
-    """(whether the connection goes on, whether a 100 is waited for)."""
+    """Returns whether the connection is kept alive, and whether the client expects a 100."""
     wishes = [value.lower() for name, value in headers if name == b"connection"]
     close = any(one.strip() == b"close" for value in wishes for one in value.split(b","))
     expected = [value.lower() for name, value in headers if name == b"expect" and value]

@@ -1,7 +1,7 @@
-"""Who may talk to the page's side of the edge: the right host name, and pages of the same origin.
+"""Checks of Host and Origin for requests to the page and the product API.
 
-A foreign web page must be able neither to act on a cluster through a visitor's browser (origin) nor
-to read one by pointing its own name at this machine (host). Programs send no Origin and pass.
+Another web site must neither change a cluster through a visitor's browser (Origin) nor read it by
+pointing its own DNS name at this machine (Host). Programs send no Origin and are allowed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 def own_names(more: Iterable[str] = ()) -> frozenset[str]:
-    """The names this machine answers to, beside every address."""
+    """Returns the host names that are served, beside every IP address."""
     names = {"localhost", socket.gethostname().lower(), *(name.lower() for name in more)}
     return frozenset(name for name in names if name)
 
 
 def host_allowed(host: str, names: Collection[str]) -> bool:
-    """Whether a Host header names us. An address always does: only names can be pointed at us."""
+    """Reports whether a Host header is served: any IP address, or one of `names`."""
     name = _host_name(host)
     if name is None:
         return False
@@ -35,7 +35,7 @@ def host_allowed(host: str, names: Collection[str]) -> bool:
 
 
 def same_origin(origin: str | None, host: str) -> bool:
-    """Whether a request comes from our own page or from no page at all."""
+    """Reports whether a request comes from our own page or from a program without an Origin."""
     if origin is None:
         return True
     parts = urlsplit(origin)

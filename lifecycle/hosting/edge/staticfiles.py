@@ -1,7 +1,7 @@
-"""Files of the page under /static, as raw ASGI: they are there before Django is.
+"""Serves the page's files under /static as raw ASGI, before Django is imported.
 
-Serves regular files below one folder and nothing else. Answers are revalidated by ETag, so a change
-on disk shows at the next reload.
+Serves only regular files below one folder. Browsers revalidate them by ETag, so that a change on
+disk shows at the next reload.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from apiserver_app.machinery import errors
 from lifecycle.hosting.edge import answers
 
-# said here because the machine's own table may lack them or disagree
+# listed here because the operating system's table may lack them or differ
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -58,11 +58,11 @@ class StaticFiles:
         return _messages(200, [*headers, (b"content-length", b"%d" % len(body))], body)
 
     def _find(self, name: str) -> Path | None:
-        """The file, if it is one and does not lead out of the folder."""
+        """Returns the regular file of that name inside the folder, or None."""
         try:
             file = (self._root / name).resolve()
             return file if file.is_relative_to(self._root) and file.is_file() else None
-        except (OSError, ValueError):  # a name that no file can have
+        except (OSError, ValueError):  # not a valid file name
             return None
 
 

@@ -1,4 +1,4 @@
-"""The edge's side of the port: requests and control actions go out, answers and news come in."""
+"""The edge's side of the port: sends requests and control actions, receives answers and reports."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lifecycle.hosting.port.frames import Message, PortError, Send
 Headers = Sequence[Sequence[str]]
 Data = bytes | str
 
-JOINED_BYTES = 1 << 20  # of an answer that are handed over at once
+JOINED_BYTES = 1 << 20  # of an answer that are returned together
 PENDING_MAX = 4096  # requests and control actions under way at once
-STREAM_BYTES_MAX = 8 << 20  # what one client may leave unread before its stream is ended
-CLIENT_BYTES_MAX = 256 << 10  # what the worker may leave unused of what one client sent
-TOOK_BYTES = 64 << 10  # how much is said to be taken at once, while there is more to come
+STREAM_BYTES_MAX = 8 << 20  # unread by one client before its stream is ended
+CLIENT_BYTES_MAX = 256 << 10  # sent by one client and not yet used by the worker
+TOOK_BYTES = 64 << 10  # acknowledged at once, while more follows
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_INTERNAL = 1000, 1001, 1011
 
 
@@ -25,7 +25,7 @@ class Lost(Exception):
 
 
 class Gone(Exception):
-    """The client went away, so nobody waits for the answer any more."""
+    """The client disconnected and waits for no answer."""
 
 
 class Full(Exception):
@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 class Answer:
-    """What comes back for one request: a head, then a body in one piece or in many.
+    """The answer to one request: a head, then a body in one piece or many.
 
     Of a switched connection the head's status is 101, and data goes both ways.
     """
@@ -58,8 +58,8 @@ class Answer:
         self._queued = 0
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._taken = 0  # not yet told of
-        self._unused = 0  # of what the client sent
+        self._taken = 0  # not yet acknowledged
+        self._unused = 0  # bytes from the client that the worker has not used
         self._room: asyncio.Future[None] | None = None
 
     async def head(self) -> tuple[int, Headers, bool, bytes]:
@@ -71,7 +71,7 @@ class Answer:
         return self._head
 
     async def body(self) -> tuple[bytes, bool]:
-        """The bytes that came since, or the first of them, and whether more may follow.
+        """Returns the next bytes that arrived, and whether more may follow.
 
         Raises Gone. A stream whose worker ended, or whose client read too slowly, simply ends.
         """
@@ -83,7 +83,7 @@ class Answer:
         return bytes(out), bool(self._chunks) or not self.ended
 
     async def messages(self) -> tuple[list[Data], bool]:
-        """The same piece by piece, as the worker sent them."""
+        """Returns the pieces as the worker sent them, and whether more may follow."""
         await self._some()
         chunks = list(self._chunks)
         self._chunks.clear()
@@ -97,14 +97,14 @@ class Answer:
             raise self._error
 
     def took(self, count: int) -> None:
-        """So much is on its way to the client."""
+        """Acknowledges bytes that are on their way to the client."""
         self._taken += count
         if self.paced and not self.ended and (self._taken >= TOOK_BYTES or not self._chunks):
             self._port.tell("took", self.id, self._taken)
             self._taken = 0
 
     async def send(self, data: Data) -> None:
-        """Pass on what the client sent; returns once the worker has room for more."""
+        """Passes on data of the client; returns once the worker has room for more."""
         if self.ended:
             return
         self._unused += len(data)
@@ -114,13 +114,13 @@ class Answer:
             await self._room
 
     def close(self) -> None:
-        """The caller wants no more. The worker hears of it unless the answer was complete."""
+        """Stops reading the answer; cancels the request if the answer was not complete."""
         if not self.ended:
             self._finish(Gone())
             self._port.cancel(self.id)
 
     def end(self) -> None:
-        """End the stream here, cleanly; one that has no head yet is left to the worker."""
+        """Ends the stream cleanly, unless the worker has not sent a head yet."""
         if not self.ended and self._head is not None:
             self.closing = (CLOSE_GOING_AWAY, "the server is stopping")
             self._finish(None)
@@ -135,7 +135,7 @@ class Answer:
             self._finish(None)
 
     def take_body(self, data: Data, more: bool | str) -> bool:
-        """False when the client is too slow: then the stream is over."""
+        """Returns False when the client is too slow, which ends the stream."""
         if data:
             self._chunks.append(data)
             self._queued += 0 if more == "part" else len(data)
@@ -184,7 +184,7 @@ class Answer:
 
 
 class EdgePort:
-    """The edge's side: requests and control actions go out, answers and news come in.
+    """The edge's side: sends requests and control actions, receives answers and reports.
 
     It outlives the worker: `attach` it to each new one. What is sent in one turn of the loop
     leaves as one frame.
@@ -199,14 +199,14 @@ class EdgePort:
         self._controls: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._attached = asyncio.Event()
         self._ready = asyncio.Event()
-        self.info: dict[str, Any] | None = None  # what the worker said when it became ready
+        self.info: dict[str, Any] | None = None  # the worker's report when it became ready
         self.stopped: set[str] = set()  # clusters whose API server does not listen
         self.on_ready: list[Callable[[dict[str, Any]], None]] = []
         self.on_trace: list[Callable[[str, int, int, bytes], None]] = []
         self.on_state: list[Callable[[str, dict[str, Any]], None]] = []
         self.on_log: list[Callable[[str], None]] = []
 
-    # -- for who asks ---------------------------------------------------------------------------
+    # -- for clients ----------------------------------------------------------------------------
 
     def request(
         self,
@@ -226,7 +226,7 @@ class EdgePort:
         return answer
 
     async def control(self, cluster: str, action: str, args: dict[str, Any]) -> dict[str, Any]:
-        """Run one control action; its result. Raises Refused, Lost or Full."""
+        """Runs one control action and returns its result. Raises Refused, Lost or Full."""
         number = self._admit()
         future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._controls[number] = future
@@ -237,7 +237,7 @@ class EdgePort:
             self._controls.pop(number, None)
 
     async def attached(self, timeout_seconds: float) -> bool:
-        """Wait for a worker to send to; False when none came in time."""
+        """Waits for a worker to be attached; returns False after the timeout."""
         if self._send is not None:
             return True
         try:
@@ -247,7 +247,7 @@ class EdgePort:
         return True
 
     async def ready(self, timeout_seconds: float) -> bool:
-        """Wait for a worker that serves; False when none was ready in time."""
+        """Waits for a worker to be ready; returns False after the timeout."""
         if self.info is not None:
             return True
         try:
@@ -257,7 +257,7 @@ class EdgePort:
         return True
 
     def tell(self, kind: str, number: int, what: Data | int) -> None:
-        """Say something of a request that is under way."""
+        """Sends a message about a request that is under way."""
         if number in self._answers and self._send is not None:
             self._put((kind, number, what))
 
@@ -274,14 +274,14 @@ class EdgePort:
     def pending(self) -> int:
         return len(self._answers) + len(self._controls)
 
-    # -- for who carries the frames -------------------------------------------------------------
+    # -- for the link ---------------------------------------------------------------------------
 
     def attach(self, send: Send) -> None:
         self._send = send
         self._attached.set()
 
     def detach(self) -> None:
-        """The worker is gone: nobody who waits for it will be answered."""
+        """Fails everything that waits for the worker, which has ended."""
         self._send = None
         self.info = None
         self._attached.clear()

@@ -1,7 +1,7 @@
-"""What carries the port's frames: a Unix socket pair, or the event loop both sides share.
+"""Transports of the port's frames: a Unix socket pair, or the event loop that both sides share.
 
-The channel layer (many machines) is named here and refused until it exists. Nothing here looks
-into a message but for its length.
+The channel layer (many machines) is refused by name, because it does not exist yet. Of a message
+only its length matters here.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from lifecycle.hosting.port import edgeport, frames
 
 POLL_BYTES = 1 << 18
-PIECE_BYTES = 16 << 20  # a frame is cut after so much, and so is a body by itself
+PIECE_BYTES = 16 << 20  # the size at which frames, and single bodies, are split
 HOSTS = ("socket", "loop", "channels")
 
 
 def check_host(name: str) -> str:
-    """The name of a host of the port that works here. Raises ValueError with one sentence."""
+    """Returns the name if it is a supported transport. Raises ValueError."""
     if name not in HOSTS:
         raise ValueError(f"{name!r} is no host of the port; there are {', '.join(HOSTS)}")
     if name == "channels":
@@ -31,7 +31,7 @@ def check_host(name: str) -> str:
 
 
 def pieces(messages: list[frames.Message]) -> Iterator[list[frames.Message]]:
-    """The messages in lists that fit into frames; a body that is too long goes in parts."""
+    """Splits messages into lists that fit into frames, and long bodies into parts."""
     out: list[frames.Message] = []
     size = 0
     for message in messages:
@@ -60,7 +60,7 @@ def _parts(message: frames.Message) -> Iterator[frames.Message]:
 
 
 class SocketLink(asyncio.Protocol):
-    """One end of the pair. `lost` is called once, when the other end is closed or broke a rule."""
+    """One end of the pair. `lost` is called once, when the other end closes or sends garbage."""
 
     def __init__(
         self, receive: frames.Send, lost: Callable[[], None], end: socket.socket | None = None
@@ -73,14 +73,13 @@ class SocketLink(asyncio.Protocol):
         self._finished = False
 
     def send(self, messages: list[frames.Message]) -> None:
-        """One frame, or more when it is much. Dropped after `finish`, and when the other end is
-        gone: `lost` tells of it."""
+        """Sends one or more frames; drops them after `finish` and when the other end is closed."""
         if self._transport is not None and not self._finished and not self._transport.is_closing():
             for some in pieces(messages):
                 self._transport.write(frames.encode_frame(some))
 
     def poll(self) -> None:
-        """Take in what waits on the socket now, without going back to the loop."""
+        """Receives what waits on the socket, without returning to the loop."""
         assert self._end is not None
         try:
             data = self._end.recv(POLL_BYTES, socket.MSG_DONTWAIT)
@@ -90,7 +89,7 @@ class SocketLink(asyncio.Protocol):
             self.data_received(data)
 
     def finish(self) -> None:
-        """Say that nothing more will be sent; what the other end still has may come."""
+        """Closes this direction; the other end may still send."""
         self._finished = True
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write_eof()

@@ -1,4 +1,4 @@
-"""What the worker drives: the clusters of a data directory, each on its host."""
+"""Builds the clusters of a data directory, each on its host, and the driver that runs them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_SEED = 1
 
 
 def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) -> Driver:
-    """The driver of the one cluster that `demo` serves. ValueError says what cannot be."""
+    """Builds the driver of the cluster that `demo` serves. Raises ValueError for bad options."""
     now = time.time_ns() // 1000 // SECOND * SECOND
     keys = pki.load(options.data_dir, now, [apiserver.service_address(options)])
     given = apiserver.parse(options)
@@ -52,7 +52,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
             },
         },
     )
-    staged: list[Message] = []  # leaves with the next commit
+    staged: list[Message] = []  # sent with the next commit
 
     def report(kind: str, what: Any) -> None:
         staged.append(("ready" if kind == "ready" else "log", what))
@@ -73,7 +73,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
 
 
 def _check_same(cluster: Cluster, options: Options) -> None:
-    """A cluster goes on as what it was; other wishes are refused, not ignored."""
+    """Refuses options that differ from those an existing cluster was made with."""
     state = cluster.state
     if cluster.is_new:
         return
@@ -90,7 +90,7 @@ def _check_same(cluster: Cluster, options: Options) -> None:
 
 
 def _wish(state: ClusterState) -> str:
-    """The option with which a cluster like that is started."""
+    """Returns the option that starts a cluster with this state."""
     if state.profile in profiles() and state.profile != DEFAULT_PROFILE:
         return f"--profile {state.profile}"
     return f"--kubernetes-version {state.version}"

@@ -1,7 +1,7 @@
-"""How wall time becomes a target for virtual time: paused, real time × N, or as fast as it goes.
+"""Maps wall time to a target of virtual time: paused, real time × N, or as fast as possible.
 
-The kernel itself never reads a clock; it is told how far it may go. A paused or frozen cluster's
-time stands still and goes on from where it stood.
+The kernel never reads a clock; it gets the target as a limit. The time of a paused or frozen
+cluster stands still and continues from there.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Clock:
         self.rebase()
 
     def rebase(self) -> None:
-        """From this moment on, virtual time goes on from where it is."""
+        """Continues virtual time from its present value."""
         self._from_wall = self._wall()
         self._from_virtual = self.kernel.now
 
     def target(self) -> int:
-        """How far virtual time may have come by now, in µs."""
+        """Returns the limit of virtual time at present, in µs."""
         speed = 1.0 if self.mode == MAX else self.speed
         target = self._from_virtual + int((self._wall() - self._from_wall) * speed * 1e6)
         if self.mode == MAX and self.kernel.now > target:
@@ -51,7 +51,7 @@ class Clock:
         return target
 
     def wall_seconds_until(self, due: int) -> float:
-        """How long to wait until virtual time `due`."""
+        """Returns the wall time until virtual time `due`."""
         speed = 1.0 if self.mode == MAX else self.speed
         return max(0.0, (due - self.target()) / 1e6 / speed)
 

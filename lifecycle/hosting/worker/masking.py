@@ -1,5 +1,6 @@
-"""What proves who sends a request is not kept: the log of inputs says that it was there, and of
-which sort. Knows nothing of whether it was any good.
+"""Masks credentials in the log of inputs, which keeps only their presence and type.
+
+Masks valid and invalid credentials alike.
 
 Models kubernetes staging/src/k8s.io/client-go/transport/round_trippers.go (maskValue).
 """
@@ -14,16 +15,16 @@ _SCHEMES = frozenset(("authorization", "proxy-authorization"))
 _KNOWN = frozenset(("basic", "bearer", "negotiate"))
 _PROTOCOLS = "sec-websocket-protocol"
 _BEARER = "base64url.bearer.authorization.k8s.io."
-_REVIEWS = "/tokenreviews"  # whoever asks about a token sends it along
+_REVIEWS = "/tokenreviews"  # their bodies hold a token
 
 
 def headers(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The headers as they may be stored."""
+    """Returns the headers with credentials masked."""
     return [(name, _value(name.lower(), value)) for name, value in pairs]
 
 
 def body(path: str, data: bytes) -> bytes:
-    """The body as it may be stored."""
+    """Returns the body with credentials masked."""
     return MASKED.encode() if data and path.rstrip("/").endswith(_REVIEWS) else data
 
 

@@ -38,11 +38,11 @@ from lifecycle.hosting.edge.adapter.channel import Channel, Times
 BODY_BYTES_MAX = 3 << 20
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
 UPLOADS = (b"/viz/v1/traces/import",)
-DRAIN_BYTES_MAX = 32 << 20  # of a body that is too long, read and dropped before the 413
+DRAIN_BYTES_MAX = 32 << 20  # of a too long body, read and dropped before the 413
 # Autobahn has one limit for messages of both directions; only what comes in has a frame limit
 WEBSOCKET_MESSAGE_BYTES_MAX = 64 << 20
 WEBSOCKET_FRAME_BYTES_MAX = 64 << 10
-LINGER_SECONDS = 10  # an application may take this long after its client is gone
+LINGER_SECONDS = 10  # an application may run this long after its client disconnected
 
 Application = Callable[..., Awaitable[None]]
 
@@ -55,7 +55,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 @implementer(IPushProducer)
 class Gate:
-    """Closed while the transport's buffer is full. Whoever sends waits at it."""
+    """Closed while the transport's buffer is full; senders wait for it to open."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -86,7 +86,7 @@ class EdgeRequest(http_protocol.WebRequest):
 
     def __init__(self, channel: Any, queued: object = None) -> None:
         self.gate: Gate | None = None
-        self.stream: Any = None  # what speaks on this transport once it was switched
+        self.stream: Any = None  # the protocol on this transport after an upgrade
         self.head: http_head.Head = channel.head
         self._body_bytes = 0
         self._body_bytes_max = BODY_BYTES_MAX
@@ -133,7 +133,7 @@ class EdgeRequest(http_protocol.WebRequest):
             self._serve()
 
     def _become_websocket(self) -> None:
-        """Daphne's part. It cannot read everything that a header may hold."""
+        """Hands the request to Daphne, which cannot parse every valid header."""
         for name, value in self.head.headers:
             if not value.isascii() or not http_protocol.HEADER_NAME_RE.fullmatch(name):
                 self.answer(errors.bad_request("a header of a WebSocket has to be ASCII"))
@@ -216,16 +216,16 @@ class EdgeRequest(http_protocol.WebRequest):
             self.channel.loseConnection()
 
     def answer(self, error: errors.ApiError) -> None:
-        """End the request with this Status."""
+        """Ends the request with the error's Status."""
         for message in answers.messages_of(error):
             self.handle_reply(message)
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
-        """Daphne's own refusals."""
+        """Answers with an error of Daphne's own."""
         self.answer(errors.ApiError(status, "BadRequest" if status < 500 else "", body))
 
     def refuse_and_close(self, error: errors.ApiError) -> None:
-        """Answer while the client still sends; then the connection is of no use any more."""
+        """Answers while the client still sends, and closes the connection."""
         if not self.finished:
             self.responseHeaders.setRawHeaders(b"connection", [b"close"])
             self.channel.persistent = 0
@@ -254,7 +254,7 @@ class EdgeFactory(http_protocol.HTTPFactory):
         return [tls.PROTOCOL]
 
     def log(self, request: Any) -> None:
-        """No access log: the trace tells more, and a line a request costs time."""
+        """Writes no access log: the trace has more, and a line for each request costs time."""
 
 
 class EdgeServer(daphne_server.Server):
@@ -302,7 +302,7 @@ class EdgeServer(daphne_server.Server):
             port.stopListening()
 
     def busy(self) -> bool:
-        """Whether an application still runs."""
+        """Reports whether an application still runs."""
         return any("application_instance" in entry for entry in self.connections.values())
 
     def date(self) -> bytes:

@@ -1,7 +1,7 @@
-"""TLS of the edge: a client certificate is asked for, never required, and never judged.
+"""TLS of the edge: requests a client certificate, but neither requires nor verifies it.
 
-OpenSSL checks only that the client holds the key. The chain it brought travels with every request,
-and authentication judges it by the cluster's own time, so that a bad one is a 401 as in a real API
+OpenSSL checks only that the client holds the key. The chain travels with every request, and
+authentication verifies it at the cluster's own time, so that a bad one gets 401 as from a real API
 server. There are no session tickets and no session cache, because a resumed session has no chain.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/server/secure_serving.go.
@@ -25,8 +25,8 @@ from zope.interface import implementer
 
 PROTOCOL = b"http/1.1"
 CHAIN_MAX = 8
-RECORDS_BYTES_MAX = 1 << 15  # encrypted at once
-JOINED_BYTES_MAX = 1 << 16  # kept back for the end of the turn
+RECORDS_BYTES_MAX = 1 << 15  # encrypted in one call
+JOINED_BYTES_MAX = 1 << 16  # held back until the end of the loop's turn
 PLAIN = (b"GET /", b"HEAD ", b"POST ", b"PUT /", b"OPTIO")  # how HTTP without TLS begins
 NOT_PLAIN = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 _PEER_ATTRIBUTE = "lifecycle_peer"
@@ -34,8 +34,8 @@ _PEER_ATTRIBUTE = "lifecycle_peer"
 
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContext:
-    """Makes the TLS side of each connection. `client_cas` are PEM texts: whose
-    certificates clients are told to bring."""
+    """Makes the TLS side of each connection. `client_cas` are the authorities (PEM) that clients
+    are told of."""
 
     def __init__(self, certificate: Path, key: Path, client_cas: Sequence[str]) -> None:
         context = SSL.Context(SSL.TLS_SERVER_METHOD)
@@ -62,13 +62,13 @@ class ServerContext:
 
 
 class Transport(tls.TLSMemoryBIOProtocol):
-    """One connection. Who speaks plain HTTP is told so, as by Go's server.
+    """One connection. Answers plain HTTP with an error, as Go's server does.
 
-    What is written in one turn of the loop is one record, and is offered to the socket at once:
-    only what it does not take waits until it can be written to.
+    All writes of one turn of the loop become one TLS record, which is sent at once; only the part
+    that the socket does not accept waits until it is writable.
     """
 
-    joins = True  # what was switched to another protocol writes records of its own
+    joins = True  # False after an upgrade: each write is a record then
     _begun = False
 
     def __init__(self, *arguments: Any) -> None:
@@ -91,7 +91,7 @@ class Transport(tls.TLSMemoryBIOProtocol):
         self.write(b"".join(sequence))
 
     def flush(self) -> None:
-        """Encrypt what was written."""
+        """Encrypts the collected writes."""
         if self._written:
             written, self._written, self._count = self._written, [], 0
             super().write(b"".join(written))
@@ -111,7 +111,7 @@ class Transport(tls.TLSMemoryBIOProtocol):
             return
         wire: Any = self.transport
         if wire.connected and not wire.dataBuffer and not wire._tempDataLen:
-            with contextlib.suppress(OSError):  # it is full, or gone: the reactor will see
+            with contextlib.suppress(OSError):  # full or closed: the reactor will notice
                 data = data[wire.socket.send(data) :]
         if data:
             wire.write(data)
@@ -127,10 +127,10 @@ class Transport(tls.TLSMemoryBIOProtocol):
 
 
 def peer_of(transport: Any) -> list[Any] | None:
-    """Who the client's certificate says it is: [CN, [O], issuer CN, error, SHA-256,
-    chain as DER]. The error is about a certificate that cannot be read.
+    """Describes the client's certificate: [CN, [O], issuer CN, error, SHA-256, chain as DER].
 
-    None without a certificate or without TLS. Worked out once a connection.
+    The error says why a certificate cannot be parsed. None without a certificate or TLS. Computed
+    once for each connection.
     """
     if not hasattr(transport, "getPeerCertificate"):
         return None
@@ -150,12 +150,12 @@ def _read_peer(transport: Any) -> list[Any] | None:
         others = transport.getHandle().get_peer_cert_chain() or []
         chain = [one.to_cryptography() for one in (presented, *others)]
         return describe(list(dict.fromkeys(chain)))
-    except ValueError as error:  # OpenSSL took it, but its names or numbers cannot be read
+    except ValueError as error:  # OpenSSL accepted it, but its names or numbers do not parse
         return ["", [], "", f"x509: malformed certificate: {error}", "", []]
 
 
 def describe(chain: Sequence[x509.Certificate]) -> list[Any]:
-    """A chain as it crosses the port, the client's own certificate first."""
+    """Describes a chain for the port, the client's own certificate first."""
     certificate = chain[0]
     names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     organizations = certificate.subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME)
