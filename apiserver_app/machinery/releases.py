@@ -1,7 +1,7 @@
 """A release of Kubernetes, and the releases that have each behaviour by default.
 
 A release is parsed once, where a cluster is made. Code asks `release.has("WatchList")`; what stands
-here is named after its feature gate where it has one. Kinds have their releases in `kindtable`,
+here is named after its feature gate where it has one. Kinds have their releases in `kinds.builtin`,
 plugins in `admission.plugins`, controllers in `controllers`: each beside what it lists.
 
 Models kubernetes pkg/features/kube_features.go, staging/src/k8s.io/apiserver/pkg/features/
