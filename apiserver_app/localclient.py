@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 
 from apiserver_app.auditing.event import Event
-from apiserver_app.handlers import listoptions
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.input import listoptions
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors, kernel
 from apiserver_app.machinery.client import WatchEvent

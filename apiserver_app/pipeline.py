@@ -15,10 +15,12 @@ from apiserver_app import gates
 from apiserver_app.auditing import auditor
 from apiserver_app.gates import gate
 from apiserver_app.gates.gate import Step
-from apiserver_app.handlers import bodies, decision, deletes
+from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import READS, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.input import bodies
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import deletes
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 

@@ -13,8 +13,9 @@ import urllib.parse
 from apiserver_app.aggregator import identity
 from apiserver_app.egress import outbound as out
 from apiserver_app.egress import serviceroutes
-from apiserver_app.handlers import passing, routes
+from apiserver_app.handlers import routes
 from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.connect import passing
 from apiserver_app.handlers.request import TRACEPARENT, Operation, Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from apiserver_app.handlers import readpath
 from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.input import readpath
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.releases import Release

@@ -12,11 +12,12 @@ from typing import Any
 from apiserver_app.admission.chain import Tell
 from apiserver_app.admission.plugin import Attributes
 from apiserver_app.gates.gate import Gate
-from apiserver_app.handlers import fieldowners, permission, rest
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.handlers.counters import Counters
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.permissions import creating
 from apiserver_app.handlers.request import Request
+from apiserver_app.handlers.server.counters import Counters
+from apiserver_app.handlers.verbs import fieldowners, rest
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
@@ -133,6 +134,6 @@ class Validating(_Phase):
 
     async def _permitted(self, request: Request) -> Decision:
         request.gate = "authorization"
-        await permission.check_may_create(request)
+        await creating.check_may_create(request)
         request.gate = self.name
         return await self._decide(request.attributes, self._chain.validate)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from apiserver_app.gates.gate import Gate
-from apiserver_app.handlers import escalation
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.permissions import escalation
 from apiserver_app.handlers.request import Request
 
 

@@ -10,13 +10,16 @@ from collections.abc import Awaitable
 
 from apiserver_app.aggregator import proxy
 from apiserver_app.gates.gate import Gate
-from apiserver_app.handlers import conversions, deprecations, operations, readpath, routes
+from apiserver_app.handlers import operations, routes
 from apiserver_app.handlers.call import READS
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.input import readpath
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import conversions
 from apiserver_app.machinery import errors
 from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery.kinds import deprecations
 from apiserver_app.machinery.meta import Object
 
 

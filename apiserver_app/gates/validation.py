@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from apiserver_app.gates.gate import Gate
-from apiserver_app.handlers import decision, paramaccess
+from apiserver_app.handlers import decision
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.permissions import paramaccess
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery.errors import FieldError
 

@@ -1,1 +1,1 @@
-"""What happens to a request once it was authorized and routed: writes, subresources, reviews."""
+"""What a request does once it was authorized and routed, a room for each sort of operation."""

@@ -20,8 +20,8 @@ from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.etcd.mvcc import Store
 from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.counters import Counters
-from apiserver_app.handlers.life import Life
+from apiserver_app.handlers.server.counters import Counters
+from apiserver_app.handlers.server.life import Life
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel

@@ -6,19 +6,11 @@ resource) and pkg/registry/core/rest/storage_core.go.
 
 from __future__ import annotations
 
-from apiserver_app.handlers import (
-    deletes,
-    eviction,
-    podlogs,
-    proxy,
-    reads,
-    reviews,
-    scale,
-    streaming,
-    subresources,
-    writes,
-)
+from apiserver_app.handlers import reviews
+from apiserver_app.handlers.connect import podlogs, proxy, streaming
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.subresources import binding, eviction, scale, token
+from apiserver_app.handlers.verbs import deletes, reads, writes
 from apiserver_app.machinery import errors
 
 # subresources that are written like the resource itself, under their own strategy rules
@@ -34,16 +26,16 @@ _VERBS: dict[str, Operation] = {
     "watch": reads.WATCH,
 }
 _SUBRESOURCES: dict[tuple[str, str], Operation] = {
-    ("bindings", ""): subresources.BIND,
+    ("bindings", ""): binding.BIND,
     ("nodes", "proxy"): proxy.NODES,
     ("pods", "attach"): streaming.ATTACH,
-    ("pods", "binding"): subresources.BIND,
+    ("pods", "binding"): binding.BIND,
     ("pods", "eviction"): eviction.EVICT,
     ("pods", "exec"): streaming.EXEC,
     ("pods", "log"): podlogs.LOG,
     ("pods", "portforward"): streaming.PORT_FORWARD,
     ("pods", "proxy"): proxy.PODS,
-    ("serviceaccounts", "token"): subresources.TOKEN,
+    ("serviceaccounts", "token"): token.TOKEN,
     ("services", "proxy"): proxy.SERVICES,
 }
 
@@ -56,7 +48,7 @@ def of(request: Request) -> Operation:
     if verb in ("list", "watch"):
         return _VERBS[verb]
     if subresource == "scale":
-        return reads.GET_SCALE if verb == "get" else scale.UPDATE_SCALE
+        return scale.GET_SCALE if verb == "get" else scale.UPDATE_SCALE
     if subresource not in _VIEWS or info.kind == "Binding":
         return _SUBRESOURCES[info.key, subresource]
     if reviews.is_review(info):

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 
 from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authn import union
-from apiserver_app.handlers import bodies, decision
+from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.decision import WELL_FORMED, Decision
+from apiserver_app.handlers.input import bodies
 from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User

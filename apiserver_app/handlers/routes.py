@@ -14,7 +14,7 @@ import functools
 
 import orjson
 
-from apiserver_app.handlers.readpath import Read
+from apiserver_app.handlers.input.readpath import Read
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
 

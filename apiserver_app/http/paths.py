@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import orjson
 
-from apiserver_app.handlers import life
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.server import life
 from apiserver_app.http import debug, discovery, health, negotiation
 from apiserver_app.http.metrics import exposition, metrics
 from apiserver_app.http.openapi import documents

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from apiserver_app.handlers import conversions, listoptions
+from apiserver_app.handlers.input import listoptions
 from apiserver_app.handlers.request import Request
+from apiserver_app.handlers.verbs import conversions
 from apiserver_app.http import encode, render
 from apiserver_app.http.exchange import Reply
 from apiserver_app.http.negotiation import Accepted

@@ -31,8 +31,9 @@ from apiserver_app.etcd.backend import Backend
 from apiserver_app.etcd.members import Members
 from apiserver_app.flowcontrol import classify, ensurer, statuses, workestimator
 from apiserver_app.flowcontrol import control as flowcontrol
-from apiserver_app.handlers import means, reloading
+from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.server import reloading
 from apiserver_app.http import paths, startup
 from apiserver_app.http import server as http
 from apiserver_app.machinery import conditions, errors

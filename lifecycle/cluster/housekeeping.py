@@ -16,8 +16,8 @@ import hashlib
 from apiserver_app.auth import bootstrap
 from apiserver_app.etcd import lease as leases
 from apiserver_app.etcd.server import Server
-from apiserver_app.handlers import allocations
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.verbs import allocations
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.meta import Object

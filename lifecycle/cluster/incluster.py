@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from apiserver_app.handlers.life import Life
+from apiserver_app.handlers.server.life import Life
 from apiserver_app.http.exchange import Headers, Request
 from apiserver_app.http.server import Server
 from apiserver_app.machinery.kernel import Kernel, Signal

@@ -21,7 +21,7 @@ from typing import Any
 
 from lifecycle.hosting.edge.adapter import server, tls  # isort: skip
 
-from apiserver_app.handlers import life
+from apiserver_app.handlers.server import life
 from lifecycle.hosting import child, memory, preparation, supervision
 from lifecycle.hosting.edge import api, app, fanout, origins, staticfiles
 from lifecycle.hosting.port import edgeport, links

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app import flags
 from apiserver_app.auth import bootstrap
-from apiserver_app.handlers import life as lives
+from apiserver_app.handlers.server import life as lives
 from apiserver_app.registry import masterleases
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
-from apiserver_app.handlers import bodies
 from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.input import bodies
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential
 from lifecycle.hosting.scripted import Session, default_inputs

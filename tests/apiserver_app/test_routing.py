@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.handlers import readpath
 from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.input import readpath
 from apiserver_app.machinery.meta import Credential
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session

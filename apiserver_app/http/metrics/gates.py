@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.handlers.counters import ADMISSION_BUCKETS, Counters
+from apiserver_app.handlers.server.counters import ADMISSION_BUCKETS, Counters
 from apiserver_app.http.metrics.exposition import Page
 from apiserver_app.machinery.histograms import Histogram
 from apiserver_app.machinery.kernel import SECOND

@@ -7,7 +7,7 @@ and pkg/storage/etcd3/metrics.
 from __future__ import annotations
 
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.handlers.counters import Sort
+from apiserver_app.handlers.server.counters import Sort
 from apiserver_app.http.metrics import flowcontrol, gates
 from apiserver_app.http.metrics.exposition import Page
 from apiserver_app.machinery.meta import ResourceInfo

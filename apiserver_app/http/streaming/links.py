@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from apiserver_app.handlers.streaming import Forward
+from apiserver_app.handlers.connect.streaming import Forward
 from apiserver_app.http.streaming.conduit import Gone, pieces
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import meta

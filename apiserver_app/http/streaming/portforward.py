@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import struct
 
-from apiserver_app.handlers import upgrades
-from apiserver_app.handlers.streaming import Forward
+from apiserver_app.handlers.connect import upgrades
+from apiserver_app.handlers.connect.streaming import Forward
 from apiserver_app.http.streaming import channels
 from apiserver_app.http.streaming.conduit import Conduit
 from apiserver_app.http.streaming.links import Link, Send

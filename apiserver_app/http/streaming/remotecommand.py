@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import orjson
 
-from apiserver_app.handlers import upgrades
-from apiserver_app.handlers.streaming import Session
+from apiserver_app.handlers.connect import upgrades
+from apiserver_app.handlers.connect.streaming import Session
 from apiserver_app.http.streaming import channels
 from apiserver_app.http.streaming.conduit import Conduit, Data, Gone, pieces
 from apiserver_app.http.streaming.processes import Sizes, Wire

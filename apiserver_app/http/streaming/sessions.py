@@ -10,9 +10,9 @@ staging/src/k8s.io/apiserver/pkg/util/proxy/websocket.go.
 
 from __future__ import annotations
 
-from apiserver_app.handlers import passing, podlogs, streaming
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.connect import passing, podlogs, streaming
 from apiserver_app.http import statuses
 from apiserver_app.http.exchange import Reply
 from apiserver_app.http.streaming import portforward, remotecommand

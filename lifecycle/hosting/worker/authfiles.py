@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from apiserver_app import flags
-from apiserver_app.handlers import reloading
+from apiserver_app.handlers.server import reloading
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 
 LOOK_SECONDS = 0.5

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver_app.etcd.errors import EtcdError
-from apiserver_app.handlers import life as lives
+from apiserver_app.handlers.server import life as lives
 from apiserver_app.http import startup
 from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import generic, watchcache

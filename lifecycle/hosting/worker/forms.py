@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from apiserver_app.etcd.errors import EtcdError
-from apiserver_app.handlers import bodies, patching
 from apiserver_app.handlers import request as requests
 from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.input import bodies, patching
 from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.meta import Object

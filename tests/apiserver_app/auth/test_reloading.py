@@ -9,8 +9,8 @@ import pytest
 
 from apiserver_app import flags
 from apiserver_app.auth import issuer
-from apiserver_app.handlers import reloading
-from apiserver_app.handlers.reloading import AUTHENTICATION, AUTHORIZATION
+from apiserver_app.handlers.server import reloading
+from apiserver_app.handlers.server.reloading import AUTHENTICATION, AUTHORIZATION
 from apiserver_app.machinery import kernel
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Answer, Session, default_inputs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from apiserver_app.handlers.streaming import Forward
+from apiserver_app.handlers.connect.streaming import Forward
 from apiserver_app.http.streaming.conduit import Conduit
 from apiserver_app.http.streaming.links import PAIRS_MAX, Link
 from apiserver_app.http.streaming.spdy import streams

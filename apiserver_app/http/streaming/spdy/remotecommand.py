@@ -5,7 +5,7 @@ Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/htt
 
 from __future__ import annotations
 
-from apiserver_app.handlers.streaming import Session
+from apiserver_app.handlers.connect.streaming import Session
 from apiserver_app.http.streaming.conduit import Conduit, Gone
 from apiserver_app.http.streaming.processes import Sizes
 from apiserver_app.http.streaming.spdy import streams

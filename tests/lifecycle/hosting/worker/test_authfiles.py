@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from apiserver_app import flags
-from apiserver_app.handlers.reloading import AUTHORIZATION
+from apiserver_app.handlers.server.reloading import AUTHORIZATION
 from lifecycle.hosting import apiserver
 from lifecycle.hosting.scripted import Session, default_inputs
 from lifecycle.hosting.worker import authfiles

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from apiserver_app.handlers import connect, listoptions
 from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.connect import connect
+from apiserver_app.handlers.input import listoptions
 from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError, FieldError

@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from apiserver_app.admission.plugin import DELETE, Attributes
-from apiserver_app.handlers import (
-    allocations,
-    attributes,
-    conversions,
-    decision,
-    listoptions,
-    options,
-    rest,
-)
+from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.input import listoptions, options
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import allocations, attributes, conversions, rest
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND

@@ -13,9 +13,9 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from apiserver_app.handlers import connect, passing
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.connect import connect, passing
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError

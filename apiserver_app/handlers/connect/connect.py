@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from apiserver_app.admission.plugin import CONNECT, Attributes
-from apiserver_app.handlers import attributes
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import attributes
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import NodeError

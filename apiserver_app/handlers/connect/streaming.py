@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from apiserver_app.handlers import connect, permission, upgrades
 from apiserver_app.handlers.call import Call, Outcome
+from apiserver_app.handlers.connect import connect, upgrades
+from apiserver_app.handlers.permissions import creating
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
@@ -65,7 +66,7 @@ class Stream(connect.Connect):
         websocket = upgrades.is_websocket(request.call.headers)
         if request.cluster.version.has(_CHECKS_CREATE) and websocket:
             request.gate = "authorization"
-            return permission.check_may_create(request)
+            return creating.check_may_create(request)
         return None
 
 

@@ -8,11 +8,12 @@ Models kubernetes pkg/registry/core/pod/storage/eviction.go.
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import Attributes
-from apiserver_app.handlers import attributes, bodies, deletes, options, rest
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import WELL_FORMED, Decision
+from apiserver_app.handlers.input import bodies, options
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import attributes, deletes, rest
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels

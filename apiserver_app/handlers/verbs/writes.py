@@ -14,21 +14,19 @@ from __future__ import annotations
 import orjson
 
 from apiserver_app.admission.plugin import CREATE, UPDATE, Attributes
-from apiserver_app.handlers import (
-    allocations,
-    attributes,
-    bodies,
-    conversions,
-    decision,
-    deletes,
-    fieldowners,
-    options,
-    patching,
-    rest,
-)
+from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.input import bodies, options, patching
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import (
+    allocations,
+    attributes,
+    conversions,
+    deletes,
+    fieldowners,
+    rest,
+)
 from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo

@@ -6,7 +6,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/attributes.go.
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import CONNECT, Attributes
-from apiserver_app.handlers import options
+from apiserver_app.handlers.input import options
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object

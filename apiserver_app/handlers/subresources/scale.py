@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.handlers import bodies, decision, fieldowners, patching, writes
+from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.decision import Decision
-from apiserver_app.handlers.request import Request
+from apiserver_app.handlers.input import bodies, patching
+from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import fieldowners, writes
 from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -23,14 +25,14 @@ _ABOUT = ResourceInfo(  # it has no resource of its own: what messages need to k
 )  # fmt: skip
 
 
-def read(request: Request) -> Object:
-    """The scale of the stored object."""
-    info = request.info
-    obj = request.cluster.storage.get(info, request.namespace, request.name)[0]
-    now = _scale_of(info, obj)
-    if info.custom is not None and "replicas" not in now["spec"]:
-        raise errors.internal(f"the spec replicas field {_where(info)} does not exist")
-    return now
+class GetScale(Operation):
+    async def answer(self, request: Request) -> Outcome:
+        info = request.info
+        obj = request.cluster.storage.get(info, request.namespace, request.name)[0]
+        now = _scale_of(info, obj)
+        if info.custom is not None and "replicas" not in now["spec"]:
+            raise errors.internal(f"the spec replicas field {_where(info)} does not exist")
+        return Outcome(200, obj=now)
 
 
 class UpdateScale(writes.Update):
@@ -155,4 +157,4 @@ def _scale_of(info: ResourceInfo, obj: Object) -> Object:
     return scale
 
 
-UPDATE_SCALE = UpdateScale()
+GET_SCALE, UPDATE_SCALE = GetScale(), UpdateScale()

@@ -5,9 +5,10 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go.
 
 from __future__ import annotations
 
-from apiserver_app.handlers import componentstatus, listoptions, readpath, scale
 from apiserver_app.handlers.call import Outcome
+from apiserver_app.handlers.input import listoptions, readpath
 from apiserver_app.handlers.request import Operation, Request
+from apiserver_app.handlers.verbs import componentstatus
 from apiserver_app.registry import generic
 from apiserver_app.registry.generic import Selection
 
@@ -36,11 +37,6 @@ class GetPart(Operation):
         storage = request.cluster.storage
         obj, value = storage.get(request.info, request.namespace, request.name)
         return Outcome(200, obj=obj, value=value)
-
-
-class GetScale(Operation):
-    async def answer(self, request: Request) -> Outcome:
-        return Outcome(200, obj=scale.read(request))
 
 
 class List(Operation):
@@ -87,4 +83,4 @@ def _check_fresh(request: Request, revision: int) -> None:
         raise generic.too_new(revision, current)
 
 
-GET, GET_PART, GET_SCALE, LIST, WATCH = Get(), GetPart(), GetScale(), List(), Watch()
+GET, GET_PART, LIST, WATCH = Get(), GetPart(), List(), Watch()

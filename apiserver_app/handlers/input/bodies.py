@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.handlers import patching
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.input import patching
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.meta import Object, ResourceInfo

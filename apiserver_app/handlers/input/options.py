@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver_app.handlers import bodies, listoptions
 from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.input import bodies, listoptions
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.errors import FieldError

@@ -20,7 +20,7 @@ from apiserver_app.auth import reviewing
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
-from apiserver_app.handlers.counters import Counters
+from apiserver_app.handlers.server.counters import Counters
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND, Kernel, Lock, Task
 from apiserver_app.machinery.meta import Object

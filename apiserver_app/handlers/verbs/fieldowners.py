@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.handlers import patching
+from apiserver_app.handlers.input import patching
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, ResourceInfo

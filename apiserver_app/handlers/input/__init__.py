@@ -1,0 +1,1 @@
+"""What a request carried: its body, its query, and what they ask for."""

@@ -1,0 +1,1 @@
+"""The running API server: its life, its counters, its configuration files."""

@@ -1,0 +1,1 @@
+"""Subresources that are written in a way of their own."""

@@ -1,0 +1,1 @@
+"""Get, list, watch, create, update, patch and delete, of any kind."""
