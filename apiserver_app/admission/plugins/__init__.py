@@ -15,53 +15,69 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from apiserver_app.admission.plugin import Given, Plugin
-from apiserver_app.admission.plugins.always import AlwaysAdmit, AlwaysDeny
-from apiserver_app.admission.plugins.always_pull_images import AlwaysPullImages
-from apiserver_app.admission.plugins.anti_affinity import LimitPodHardAntiAffinityTopology
-from apiserver_app.admission.plugins.certificates import (
+from apiserver_app.admission.plugins.access.certificates import (
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
     ClusterTrustBundleAttest,
 )
-from apiserver_app.admission.plugins.default_ingress_class import DefaultIngressClass
-from apiserver_app.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
-from apiserver_app.admission.plugins.deny_exec import DenyEscalatingExec, DenyExecOnPrivileged
-from apiserver_app.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
-from apiserver_app.admission.plugins.event_rate_limit import EventRateLimit
-from apiserver_app.admission.plugins.extended_resource_toleration import (
+from apiserver_app.admission.plugins.access.node_restriction import NodeRestriction
+from apiserver_app.admission.plugins.access.owner_references import (
+    OwnerReferencesPermissionEnforcement,
+)
+from apiserver_app.admission.plugins.access.service_account import ServiceAccount
+from apiserver_app.admission.plugins.always import AlwaysAdmit, AlwaysDeny
+from apiserver_app.admission.plugins.dynamic.mutating_policy import MutatingAdmissionPolicy
+from apiserver_app.admission.plugins.dynamic.validating_policy import ValidatingAdmissionPolicy
+from apiserver_app.admission.plugins.dynamic.webhooks import (
+    MutatingAdmissionWebhook,
+    ValidatingAdmissionWebhook,
+)
+from apiserver_app.admission.plugins.limits.event_rate_limit import EventRateLimit
+from apiserver_app.admission.plugins.limits.initial_resources import InitialResources
+from apiserver_app.admission.plugins.limits.limit_ranger import LimitRanger
+from apiserver_app.admission.plugins.limits.resource_quota import ResourceQuota
+from apiserver_app.admission.plugins.namespaces.namespace_lifecycle import NamespaceLifecycle
+from apiserver_app.admission.plugins.namespaces.namespaces import (
+    NamespaceAutoProvision,
+    NamespaceExists,
+)
+from apiserver_app.admission.plugins.network.default_ingress_class import DefaultIngressClass
+from apiserver_app.admission.plugins.network.deny_service_external_ips import DenyServiceExternalIPs
+from apiserver_app.admission.plugins.pod_preset import PodPreset
+from apiserver_app.admission.plugins.podsecurity.always_pull_images import AlwaysPullImages
+from apiserver_app.admission.plugins.podsecurity.deny_exec import (
+    DenyEscalatingExec,
+    DenyExecOnPrivileged,
+)
+from apiserver_app.admission.plugins.podsecurity.image_policy import ImagePolicyWebhook
+from apiserver_app.admission.plugins.podsecurity.pod_security import PodSecurity
+from apiserver_app.admission.plugins.podsecurity.pod_security_policy import PodSecurityPolicy
+from apiserver_app.admission.plugins.podsecurity.security_context_deny import SecurityContextDeny
+from apiserver_app.admission.plugins.scheduling.anti_affinity import (
+    LimitPodHardAntiAffinityTopology,
+)
+from apiserver_app.admission.plugins.scheduling.default_toleration_seconds import (
+    DefaultTolerationSeconds,
+)
+from apiserver_app.admission.plugins.scheduling.extended_resource_toleration import (
     ExtendedResourceToleration,
 )
-from apiserver_app.admission.plugins.image_policy import ImagePolicyWebhook
-from apiserver_app.admission.plugins.initial_resources import InitialResources
-from apiserver_app.admission.plugins.limit_ranger import LimitRanger
-from apiserver_app.admission.plugins.mutating_policy import MutatingAdmissionPolicy
-from apiserver_app.admission.plugins.namespace_lifecycle import NamespaceLifecycle
-from apiserver_app.admission.plugins.namespaces import NamespaceAutoProvision, NamespaceExists
-from apiserver_app.admission.plugins.node_restriction import NodeRestriction
-from apiserver_app.admission.plugins.owner_references import OwnerReferencesPermissionEnforcement
-from apiserver_app.admission.plugins.persistent_volume_label import PersistentVolumeLabel
-from apiserver_app.admission.plugins.pod_node_selector import PodNodeSelector
-from apiserver_app.admission.plugins.pod_preset import PodPreset
-from apiserver_app.admission.plugins.pod_security import PodSecurity
-from apiserver_app.admission.plugins.pod_security_policy import PodSecurityPolicy
-from apiserver_app.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
-from apiserver_app.admission.plugins.pod_topology_labels import PodTopologyLabels
-from apiserver_app.admission.plugins.priority import Priority
-from apiserver_app.admission.plugins.resource_quota import ResourceQuota
-from apiserver_app.admission.plugins.runtime_class import RuntimeClass
-from apiserver_app.admission.plugins.security_context_deny import SecurityContextDeny
-from apiserver_app.admission.plugins.service_account import ServiceAccount
-from apiserver_app.admission.plugins.storage import (
+from apiserver_app.admission.plugins.scheduling.pod_node_selector import PodNodeSelector
+from apiserver_app.admission.plugins.scheduling.pod_toleration_restriction import (
+    PodTolerationRestriction,
+)
+from apiserver_app.admission.plugins.scheduling.pod_topology_labels import PodTopologyLabels
+from apiserver_app.admission.plugins.scheduling.priority import Priority
+from apiserver_app.admission.plugins.scheduling.runtime_class import RuntimeClass
+from apiserver_app.admission.plugins.scheduling.taint_nodes_by_condition import (
+    TaintNodesByCondition,
+)
+from apiserver_app.admission.plugins.storage.persistent_volume_label import PersistentVolumeLabel
+from apiserver_app.admission.plugins.storage.storage import (
     DefaultStorageClass,
     PersistentVolumeClaimResize,
     StorageObjectInUseProtection,
-)
-from apiserver_app.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
-from apiserver_app.admission.plugins.validating_policy import ValidatingAdmissionPolicy
-from apiserver_app.admission.plugins.webhooks import (
-    MutatingAdmissionWebhook,
-    ValidatingAdmissionWebhook,
 )
 from apiserver_app.machinery.kinds import features
 from apiserver_app.machinery.releases import ALWAYS, Release

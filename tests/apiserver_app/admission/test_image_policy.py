@@ -10,7 +10,7 @@ import yaml
 
 from apiserver_app.admission import config
 from apiserver_app.admission.plugin import Given
-from apiserver_app.admission.plugins.image_policy import ImagePolicyWebhook
+from apiserver_app.admission.plugins.podsecurity.image_policy import ImagePolicyWebhook
 from apiserver_app.egress.carriers import Arrived, Dial, Done, Opened
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery.meta import Object

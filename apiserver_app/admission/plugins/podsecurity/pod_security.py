@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apiserver_app.admission import standards
 from apiserver_app.admission.config import ConfigurationError
 from apiserver_app.admission.plugin import (
     CREATE,
@@ -24,6 +23,7 @@ from apiserver_app.admission.plugin import (
     Plugin,
     Verdict,
 )
+from apiserver_app.admission.plugins.podsecurity import standards
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 

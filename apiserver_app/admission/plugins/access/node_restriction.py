@@ -18,7 +18,7 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
-from apiserver_app.admission.plugins.certificates import REQUESTS, common_name
+from apiserver_app.admission.plugins.access.certificates import REQUESTS, common_name
 from apiserver_app.apis import podrefs
 from apiserver_app.apis.nodeidentity import node_name
 from apiserver_app.machinery import errors, meta

@@ -13,7 +13,7 @@ from apiserver_app.admission.plugin import (
     Plugin,
     Verdict,
 )
-from apiserver_app.admission.plugins.storage import newest_default
+from apiserver_app.admission.plugins.storage.storage import newest_default
 from apiserver_app.machinery import meta
 
 CLASSES = "ingressclasses.networking.k8s.io"

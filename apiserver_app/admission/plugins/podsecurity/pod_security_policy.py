@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 
-from apiserver_app.admission import pspchecks
 from apiserver_app.admission.plugin import (
     CREATE,
     SECURITY,
@@ -25,6 +24,7 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
+from apiserver_app.admission.plugins.podsecurity import pspchecks
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.patch import jsonpatch

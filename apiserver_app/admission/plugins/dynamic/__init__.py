@@ -1,0 +1,1 @@
+"""Users' own admission: policies in CEL and webhooks."""

@@ -1,0 +1,1 @@
+"""What a namespace must be before something is in it."""

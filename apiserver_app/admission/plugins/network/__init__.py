@@ -1,0 +1,1 @@
+"""Ingress classes and the addresses of services."""

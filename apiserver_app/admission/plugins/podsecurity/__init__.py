@@ -1,0 +1,1 @@
+"""Which privileges pods may have, and which images they run."""

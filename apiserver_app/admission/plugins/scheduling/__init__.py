@@ -1,0 +1,1 @@
+"""What decides or marks where a pod may run, and in which order."""

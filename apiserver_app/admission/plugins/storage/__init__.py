@@ -1,0 +1,1 @@
+"""Claims, volumes and their classes."""
