@@ -161,9 +161,13 @@ class ClusterContext:
         return self.resources.subresource_verbs(info, subresource)
 
     def selection(
-        self, info: ResourceInfo, namespace: str, label_text: str, field_text: str
+        self, info: ResourceInfo, namespace: str, label_text: str, field_text: str, name: str = ""
     ) -> Selection:
-        """Parsed selectors; 400 in upstream's words when they are none."""
+        """Parsed selectors; 400 in upstream's words when they are none.
+
+        A name, which the request was authorized for, selects that object only. Models
+        staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go (ListResource).
+        """
         by_label = labels.parse(label_text) if label_text else None
         by_field = fields.parse(field_text) if field_text else None
         if by_field is not None:
@@ -172,4 +176,8 @@ class ClusterContext:
                 why = strategy.field_refusal(path)
                 if why:
                     raise errors.bad_request(why)
+        if name and (by_field is None or by_field.empty):
+            by_field = fields.exactly("metadata.name", name)
+        elif name and by_field is not None and by_field.exact("metadata.name") != name:
+            raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
         return Selection(namespace if info.namespaced else "", by_label, by_field)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.syntax import goduration
+from apiserver_app.machinery.syntax import fields, goduration
 
 
 class RequestInfo(NamedTuple):
@@ -29,6 +29,7 @@ class RequestInfo(NamedTuple):
     params: dict[str, list[str]]
     path: str
     rest: tuple[str, ...] = ()  # the path below `proxy`
+    in_path: bool = False  # the path names the object; else a field selector may
 
 
 def parse(method: str, path: str, query: str) -> RequestInfo:
@@ -57,6 +58,7 @@ def parse(method: str, path: str, query: str) -> RequestInfo:
             parts = parts[2:]
     plural = parts[0]
     name = parts[1] if len(parts) > 1 else ""
+    in_path = bool(name)
     subresource = parts[2] if len(parts) > 2 and verb != "proxy" else ""
     rest = tuple(parts[3:]) if len(parts) > 3 else ()
     if not name:
@@ -66,8 +68,9 @@ def parse(method: str, path: str, query: str) -> RequestInfo:
         elif verb == "delete":
             verb = "deletecollection"
     return RequestInfo(
-        verb, True, group, version, plural, subresource, namespace, name, params, path, rest
-    )
+        verb, True, group, version, plural, subresource, namespace, name, params, path, rest,
+        in_path,
+    )  # fmt: skip
 
 
 def check_timeout(parsed: RequestInfo) -> None:
@@ -114,7 +117,6 @@ _VERBS = {
 _SPECIAL_VERBS = frozenset(("proxy", "watch"))
 _NAMESPACE_SUBRESOURCES = frozenset(("status", "finalize"))
 _NO = frozenset(("false", "0"))
-_NAME_FIELDS = ("metadata.name==", "metadata.name=")
 
 
 def _is_set(params: dict[str, list[str]], name: str) -> bool:
@@ -127,9 +129,8 @@ def _selected_name(params: dict[str, list[str]]) -> str:
     values = params.get("fieldSelector")
     if values is None:
         return ""
-    for term in values[0].split(","):
-        for prefix in _NAME_FIELDS:
-            if term.startswith(prefix):
-                name = term[len(prefix) :]
-                return "" if name in (".", "..") or "/" in name or "%" in name else name
-    return ""
+    try:
+        name = fields.parse(values[0]).exact("metadata.name") or ""
+    except errors.ApiError:  # the handler refuses it
+        return ""
+    return "" if name in (".", "..") or "/" in name or "%" in name else name

@@ -123,7 +123,6 @@ class Server:
 
 
 _NOTHING = ("", "", "")
-_COLLECTION = ("list", "watch", "deletecollection")
 
 
 def _routed(method: str, parsed: requestinfo.RequestInfo, info: ResourceInfo) -> int:
@@ -132,15 +131,19 @@ def _routed(method: str, parsed: requestinfo.RequestInfo, info: ResourceInfo) ->
     Models staging/src/k8s.io/apiserver/pkg/endpoints/installer.go, which registers the routes.
     """
     verb = parsed.verb
-    named = bool(parsed.name) and verb not in _COLLECTION
+    named, watches = parsed.in_path, verb == "watch"
     everywhere = info.namespaced and not parsed.namespace
     if (parsed.rest and parsed.subresource != "proxy") or (everywhere and named):
+        return 404
+    if watches and parsed.subresource:
         return 404
     if not info.namespaced and parsed.namespace and info.plural != "namespaces":
         return 404
     if parsed.subresource == "proxy":
         return 405 if everywhere else 200
-    if method == "HEAD" or (everywhere and verb not in ("list", "watch")):
+    if method == "HEAD" or (watches and method != "GET"):
+        return 405
+    if everywhere and verb not in ("list", "watch"):
         return 405
     if verb == "create":
         return 405 if named and not parsed.subresource else 200

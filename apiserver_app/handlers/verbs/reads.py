@@ -72,8 +72,9 @@ class Watch(Operation):
 def _selection(request: Request) -> Selection:
     call = request.call
     return request.cluster.selection(
-        request.info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
-    )
+        request.info, call.namespace, call.param("labelSelector"), call.param("fieldSelector"),
+        request.name,
+    )  # fmt: skip
 
 
 def _check_fresh(request: Request, revision: int) -> None:

@@ -89,6 +89,11 @@ def parse(text: str) -> FieldSelector:
     return FieldSelector(requirements)
 
 
+def exactly(field: str, value: str) -> FieldSelector:
+    """A selector of one value of one field."""
+    return FieldSelector((Requirement(field, EQUALS, value),))
+
+
 def escape(value: str) -> str:
     """A literal value as it is written in a selector."""
     return value.translate(_ESCAPES)

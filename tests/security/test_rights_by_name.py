@@ -1,0 +1,138 @@
+"""Rights to one object by its name reach that object only, on every route there is.
+
+Of each kind there are two objects, `mine` and `other`; the user has every verb on every resource
+and subresource, but for the name `mine` alone. The objects have only metadata, so that there may be
+some of every kind; a request that stumbles over that counts as one that gives nothing away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from apiserver_app.etcd import mvcc
+from apiserver_app.machinery.meta import ResourceInfo
+from lifecycle.hosting.scripted import Answer, Session, default_inputs
+from tests.apiserver_app.cluster import told
+
+MINE, OTHER = "mine", "other"
+USER = "student"
+GRANT = {
+    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+    "metadata": {"name": "by-name"},
+    "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"], "resourceNames": [MINE]}],
+}  # fmt: skip
+BOUND = {
+    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+    "metadata": {"name": "by-name"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "by-name"},
+    "subjects": [{"kind": "User", "name": USER}],
+}  # fmt: skip
+# kinds that the API server itself reads
+SPECS: dict[str, Any] = {
+    "apiservices.apiregistration.k8s.io": {"group": "planted.io", "version": "v1"},
+    "customresourcedefinitions.apiextensions.k8s.io": {
+        "group": "planted.io", "versions": [], "scope": "Cluster",
+        "names": {"plural": "plants", "kind": "Plant"},
+    },
+}  # fmt: skip
+SELECTED = "fieldSelector=metadata.name"
+QUERIES = (
+    "", "watch=1", f"{SELECTED}={MINE}", f"{SELECTED}={OTHER}", f"{SELECTED}={MINE}&watch=1",
+    f"{SELECTED}={OTHER}&watch=1", f"{SELECTED}%21={MINE}", f"{SELECTED}={MINE},metadata.name!=x",
+    f"{SELECTED}={OTHER},metadata.name={MINE}", f"{SELECTED}={MINE}&{SELECTED}={OTHER}",
+    f"{SELECTED}={MINE}%5C,", f"{SELECTED}=={MINE}&watch=1", "labelSelector=planted", "limit=1",
+)  # fmt: skip
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    session = Session(default_inputs(nodes=0), report=lambda kind, what: None)
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    assert session.request("POST", f"{rbac}/clusterroles", GRANT).status == 201
+    assert session.request("POST", f"{rbac}/clusterrolebindings", BOUND).status == 201
+    for role in session.cluster.roles:
+        session.cluster.role(role, "stop")
+    session.settle()
+    for info in session.cluster.resources.built_in:
+        if info.storage and info == session.cluster.resources.by_storage(info.storage):
+            for name in (MINE, OTHER):
+                session.cluster.context.storage.create(info, planted(info, name))
+    return session
+
+
+def planted(info: ResourceInfo, name: str, mark: str = "") -> dict[str, Any]:
+    """An object with nothing but metadata. Who reads its label has read the object."""
+    labels = {"planted": mark or name}
+    metadata: dict[str, Any] = {"name": name, "uid": f"uid-{info.key}-{name}", "labels": labels}
+    if info.namespaced:
+        metadata["namespace"] = "default"
+    obj = {"apiVersion": info.api_version, "kind": info.kind, "metadata": metadata}
+    return {**obj, "spec": SPECS[info.key]} if info.key in SPECS else obj
+
+
+def routes(info: ResourceInfo, queries: tuple[str, ...] = QUERIES) -> Iterator[str]:
+    """Every form of path on which a resource may be asked for."""
+    root = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
+    for before in ("", "watch/"):
+        for place in ("", "namespaces/default/"):
+            whole = f"{root}/{before}{place}{info.plural}"
+            yield from (f"{whole}?{query}" for query in queries)
+            for name in (MINE, OTHER):
+                yield f"{whole}/{name}"
+                yield from (f"{whole}/{name}?{query}" for query in queries if SELECTED in query)
+                yield from (f"{whole}/{name}/{part}" for part in ("status", "proxy/x"))
+                yield from (f"{whole}/{name}/{part}" for part in info.subresources)
+
+
+def others(session: Session) -> dict[str, mvcc.Entry]:
+    entries = session.cluster.store.range("/registry/").entries
+    return {one.key: one for one in entries if one.key.endswith(f"/{OTHER}")}
+
+
+def read(answer: Answer) -> bool:
+    return b'"planted":"other"' in answer.text
+
+
+def test_reads_with_rights_by_name_tell_of_that_object_only(session: Session) -> None:
+    leaks, seen = [], 0
+    for info in session.cluster.resources.built_in:
+        for path in routes(info):
+            answer = session.request("GET", path, user=USER, settle=False)
+            if read(answer):
+                leaks.append((path, answer.status))
+            seen += b'"planted":"mine"' in answer.text
+            answer.cancel()
+    assert not leaks and seen > 500
+
+
+def test_writes_with_rights_by_name_change_that_object_only(session: Session) -> None:
+    before, table = others(session), session.cluster.resources
+    for info in table.built_in:
+        body = planted(info, OTHER, "sent")
+        for path in routes(info, QUERIES[2:3]):
+            for method in WRITES:
+                answer = session.request(
+                    method, path, body, user=USER, settle=False,
+                    headers={"content-type": "application/merge-patch+json"}
+                    if method == "PATCH" else None,
+                )  # fmt: skip
+                assert not read(answer), (method, path)
+                answer.cancel()
+    session.settle()
+    assert others(session) == before
+
+
+def test_the_old_watch_path_of_one_object_gives_that_object_only(session: Session) -> None:
+    path = "/api/v1/watch/namespaces/default/secrets"
+    answer = session.request("GET", f"{path}/{MINE}", user=USER)
+    assert (answer.status, told(answer)) == (200, [("ADDED", MINE)])
+    answer.cancel()
+    assert session.request("GET", f"{path}/{OTHER}", user=USER).status == 403
+    assert session.request("GET", f"/api/v1/watch/secrets/{MINE}", user=USER).status == 404
+    refused = session.request("GET", f"{path}/{MINE}?{SELECTED}={OTHER}")
+    assert refused.status == 400
+    assert refused.json()["message"] == "fieldSelector metadata.name doesn't match requested name"
