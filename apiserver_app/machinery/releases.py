@@ -143,6 +143,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "DRAPrioritizedList": Span(34),
     "EndpointsDeprecation": Span(33),
     "HeadlessServiceWarnings": Span(34),
+    "MatchLabelKeysInPodAffinity": Span(31),
     "MutableCSINodeAllocatableCount": Span(35),
     "PodGeneration": Span(33),  # metadata.generation follows the pod's spec
     "PodSecurityPolicyRefusalReworded": Span(20),
@@ -150,11 +151,14 @@ BEHAVIOURS: Mapping[str, Span] = {
     "VolumeAttributesClass": Span(34),
     # controllers, scheduler, kubelet
     "EndpointsManagedByLabel": Span(33),
+    "InPlacePodVerticalScaling": Span(33),  # requests in a pod's status count
     "NodeMonitorGracePeriod50s": Span(32),
     "PodReadyToStartContainersCondition": Span(29),
     "PortworxMigration": Span(31),
     "RetroactiveDefaultStorageClass": Span(26),
     "SchedulerPopFromBackoffQ": Span(33),
+    "SidecarHostPorts": Span(34),  # the scheduler counts host ports of sidecars
+    "UnresolvableWithoutCapacity": Span(34),  # what a node lacks when empty rules preemption out
     "VolumeAffinityReworded": Span(33),
     # kubeadm
     "ControlPlaneRoleOnly": Span(25),  # CoreDNS does not tolerate the taint of role master

@@ -87,6 +87,7 @@ class Scheduler:
         self._recorder = Recorder(kernel, client, PROFILE, modern=True)
         self._election = Recorder(kernel, client, PROFILE)
         self._informers = InformerFactory(kernel, client, probe, NAME, group)
+        self._version = version
         self.cache = Cache()
         self.plugins: tuple[Plugin, ...] = tuple(kind() for kind in PLUGINS)
         self._filters = tuple(one for one in self.plugins if one.filters)
@@ -97,16 +98,17 @@ class Scheduler:
         )
         volumes = Volumes(kernel, client, self._informers, self.cache.nodes)
         self._handlers = eventhandlers.EventHandlers(
-            self._informers, self.cache, self.queue, volumes
+            self._informers, self.cache, self.queue, volumes, version
         )
         selectors = SelectorCaches(self._informers)
         for plugin in self.plugins:
+            plugin.version = version
             if isinstance(plugin, PodTopologySpread):
                 plugin.owner_selector = selectors.default
             elif isinstance(plugin, InterPodAffinity):
                 plugin.namespace_labels = selectors.namespace_labels
             elif isinstance(plugin, VolumePlugin):
-                plugin.volumes, plugin.version = volumes, version
+                plugin.volumes = volumes
         self.metrics = Metrics()
         self._began: dict[
             str, tuple[int, int]
@@ -149,7 +151,7 @@ class Scheduler:
         for name in queued.blockers:
             plugin = self._by_name[name]
             if event.what in plugin.wakes_on:
-                info = info or PodInfo(queued.pod)
+                info = info or PodInfo(queued.pod, self._version)
                 if plugin.hint(event, info):
                     return True
         return not queued.blockers
@@ -183,7 +185,7 @@ class Scheduler:
         if pod is None or pod["spec"].get("nodeName") or meta.is_deleting(pod):
             self.queue.remove(key)
             return "ok", "gone, or placed already"
-        info = PodInfo(pod)
+        info = PodInfo(pod, self._version)
         cache = self.cache
         filtered = framework.run_filters(self._filters, info, cache, self._start)
         if filtered.total:
@@ -195,7 +197,10 @@ class Scheduler:
             chosen = filtered.feasible[0].name
             detail: Object = {"node": chosen, "why": "the only node that passed the filters"}
         else:
-            scored = framework.run_scores(self._scorers, info, filtered.feasible, cache)
+            try:
+                scored = framework.run_scores(self._scorers, info, filtered.feasible, cache)
+            except framework.PreScoreFailed as error:
+                return await self._unbound(key, info, str(error))
             await self._probe.hop("schedule", "score", key, scored.detail())
             chosen, detail = self._select(scored)
         await self._probe.hop("schedule", "select", key, detail)

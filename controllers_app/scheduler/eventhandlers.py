@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from controllers_app.runtime.informer import Informer, InformerFactory
-from controllers_app.scheduler import framework
+from controllers_app.scheduler import framework, nodeinfo
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import ClusterEvent
 from controllers_app.scheduler.nodeinfo import PodInfo
@@ -24,8 +25,10 @@ class EventHandlers:
     """Keeps the scheduler's cache and queue up to date with its informers."""
 
     def __init__(
-        self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue, volumes: Volumes
-    ) -> None:
+        self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue, volumes: Volumes,
+        version: Release,
+    ) -> None:  # fmt: skip
+        self._version = version
         self._volumes = volumes
         self._cache = cache
         self._queue = queue
@@ -106,7 +109,7 @@ class EventHandlers:
 
     def _assigned(self, pod: Object, node: str, revision: int) -> None:
         self._queue.remove(meta.key_of(pod))
-        info = PodInfo(pod)
+        info = PodInfo(pod, self._version)
         self._cache.place(info, node)
         self._queue.happened(ClusterEvent(framework.POD_ADDED, revision, pod=info))
 
@@ -114,9 +117,10 @@ class EventHandlers:
         same_spec = old["spec"] is pod["spec"] or old["spec"] == pod["spec"]
         same_labels = meta.labels_of(old) == meta.labels_of(pod)
         if same_spec and same_labels and meta.is_deleting(old) == meta.is_deleting(pod):
-            return  # only its status changed
+            if not nodeinfo.is_resizing(old) and not nodeinfo.is_resizing(pod):
+                return  # only its status changed
         before = self._cache.info(meta.key_of(pod))
-        info = PodInfo(pod)
+        info = PodInfo(pod, self._version)
         self._cache.place(info, node)
         freed = before is not None and any(
             info.requests.get(name, 0) < amount for name, amount in before.requests.items()

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from apiserver_app.machinery import releases
 from apiserver_app.machinery.meta import Object
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
@@ -64,6 +65,10 @@ class PreBindFailed(Exception):
     """What a pod needs on its node could not be had after all."""
 
 
+class PreScoreFailed(Exception):
+    """Preferences of the pod cannot be read."""
+
+
 class Plugin:
     """One plugin. `state` is what its `prepare` computed for this pod; None means it has nothing
     to do for the pod in that phase and is skipped."""
@@ -74,6 +79,7 @@ class Plugin:
     scores = False
     reserves = False
     source = ""
+    version = releases.DEFAULT
     remedy = ""  # a command, or a part of a manifest, that helps a pod the plugin keeps from {node}
     wakes_on: tuple[str, ...] = NODE_EVENTS
 
@@ -109,7 +115,7 @@ class Plugin:
         return {}
 
     def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
-        """PreScore: None to skip. Default: always run."""
+        """PreScore: None to skip. Default: always run. Raises PreScoreFailed."""
         return ()
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
@@ -308,7 +314,10 @@ def run_scores(
     total = [0] * len(nodes)
     out = Scored(nodes, total)
     for plugin in plugins:
-        state = plugin.prepare_score(pod, nodes, cache)
+        try:
+            state = plugin.prepare_score(pod, nodes, cache)
+        except PreScoreFailed as error:
+            raise PreScoreFailed(f'running PreScore plugin "{plugin.name}": {error}') from None
         if state is None:
             out.skipped.append(plugin.name)
             continue

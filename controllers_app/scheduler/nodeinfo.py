@@ -6,12 +6,13 @@ staging/src/k8s.io/component-helpers/resource/helpers.go (PodRequests).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import meta, releases
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import quantity
 from controllers_app.runtime import persistentvolumes
 from controllers_app.scheduler import affinity as affinities
@@ -46,14 +47,15 @@ class PodInfo:
         "spec",
     )  # fmt: skip
 
-    def __init__(self, pod: Object) -> None:
+    def __init__(self, pod: Object, version: Release = releases.DEFAULT) -> None:
         self.pod = pod
         self.key = meta.key_of(pod)
         self.namespace = meta.namespace_of(pod)
         self.spec: Mapping[str, Any] = pod["spec"]
-        self.requests = _shared(pod_requests(pod))
-        self.nonzero = _shared(pod_requests(pod, nonzero=True))
-        self.ports = host_ports(pod)
+        given = _given(pod) if version.has("InPlacePodVerticalScaling") else {}
+        self.requests = _shared(pod_requests(pod, given))
+        self.nonzero = _shared(pod_requests(pod, given, nonzero=True))
+        self.ports = host_ports(pod, sidecars=version.has("SidecarHostPorts"))
         self.claims = persistentvolumes.claims_of_pod(pod)
         self.affinity = affinities.parse(pod) if self.spec.get("affinity") else None
         pairs = tuple(sorted(meta.labels_of(pod).items()))
@@ -137,18 +139,22 @@ def amounts(resources: Mapping[str, Any]) -> Amounts:
     }
 
 
-def pod_requests(pod: Object, *, nonzero: bool = False) -> Amounts:
+def pod_requests(
+    pod: Object, given: Mapping[str, Amounts] | None = None, *, nonzero: bool = False
+) -> Amounts:
     """Containers add up; init containers run one after another, so the largest counts; sidecars
-    (init containers that restart always) stay beside what comes after them."""
+    (init containers that restart always) stay beside what comes after them. `given` is what
+    containers count as while they are resized, by their names."""
     spec = pod["spec"]
     total: Amounts = {}
     for container in spec.get("containers") or ():
-        _add(total, _requests(container, nonzero))
+        _add(total, _requests(container, given or {}, nonzero))
     peak: Amounts = {}
     sidecars: Amounts = {}
     for container in spec.get("initContainers") or ():
-        asked = _requests(container, nonzero)
-        if container.get("restartPolicy") == "Always":
+        beside = container.get("restartPolicy") == "Always"
+        asked = _requests(container, given if given and beside else {}, nonzero)
+        if beside:
             _add(total, asked)
             _add(sidecars, asked)
             _raise(peak, sidecars)
@@ -162,13 +168,60 @@ def pod_requests(pod: Object, *, nonzero: bool = False) -> Amounts:
     return total
 
 
-def _requests(container: Object, nonzero: bool) -> Amounts:
+def _requests(container: Object, given: Mapping[str, Amounts], nonzero: bool) -> Amounts:
     asked = (container.get("resources") or {}).get("requests")
     out = amounts(asked) if asked else {}
+    if given:
+        out = dict(given.get(container["name"], out))
     if nonzero:
         out.setdefault(CPU, DEFAULT_MILLI_CPU)
         out.setdefault(MEMORY, DEFAULT_MEMORY)
     return out
+
+
+def is_resizing(pod: Object) -> bool:
+    """Whether what a container has, or was promised, is not what the pod asks for."""
+    return any(True for _ in _differing(pod))
+
+
+def _differing(pod: Object) -> Iterator[tuple[Object, Object]]:
+    """Containers, and their statuses that tell of other requests."""
+    status = pod.get("status") or {}
+    for field in ("containerStatuses", "initContainerStatuses"):
+        for said in status.get(field) or ():
+            if said.get("resources") is None:
+                continue
+            held = said["resources"].get("requests") or {}
+            promised = said.get("allocatedResources") or {}
+            if not held and not promised:
+                continue
+            group = "containers" if field == "containerStatuses" else "initContainers"
+            for container in pod["spec"].get(group) or ():
+                if container["name"] == said["name"]:
+                    asked = (container.get("resources") or {}).get("requests") or {}
+                    if asked != held or (promised and asked != promised):
+                        yield container, said
+
+
+def _given(pod: Object) -> dict[str, Amounts]:
+    """The requests of containers that are being resized: the largest of what is asked for, held
+    and promised; without what is asked for when the node can never give it."""
+    out: dict[str, Amounts] = {}
+    for container, said in _differing(pod):
+        total: Amounts = {}
+        sources = [said["resources"].get("requests"), said.get("allocatedResources")]
+        if not _is_infeasible(pod):
+            sources.append((container.get("resources") or {}).get("requests"))
+        for source in sources:
+            _raise(total, amounts(source or {}))
+        out[container["name"]] = total
+    return out
+
+
+def _is_infeasible(pod: Object) -> bool:
+    conditions = pod["status"].get("conditions") or ()
+    pending = [one for one in conditions if one["type"] == "PodResizePending"]
+    return bool(pending) and pending[0].get("reason") == "Infeasible"
 
 
 def _add(into: Amounts, more: Amounts) -> None:
@@ -182,12 +235,14 @@ def _raise(into: Amounts, other: Amounts) -> None:
             into[name] = amount
 
 
-def host_ports(pod: Object) -> tuple[tuple[str, str, int], ...]:
+def host_ports(pod: Object, *, sidecars: bool) -> tuple[tuple[str, str, int], ...]:
     """(address, protocol, port) of every host port the pod claims."""
     found = []
     spec = pod["spec"]
-    beside = [one for one in spec.get("initContainers") or () if one.get("restartPolicy")]
-    for container in (*(spec.get("containers") or ()), *beside):
+    containers = list(spec.get("containers") or ())
+    if sidecars:
+        containers += [one for one in spec.get("initContainers") or () if one.get("restartPolicy")]
+    for container in containers:
         for port in container.get("ports") or ():
             if port.get("hostPort"):
                 address = port.get("hostIP") or "0.0.0.0"

@@ -23,6 +23,7 @@ from controllers_app.scheduler.framework import ClusterEvent
 BACKOFF_SECONDS = 1
 BACKOFF_SECONDS_MAX = 10
 UNSCHEDULABLE_SECONDS_MAX = 300
+ERRED_FOREGROUND = 8  # attempts that may all go wrong before nobody waits for the next one
 REVS_MAX = 8
 EVENTS_MAX = 1000
 
@@ -217,7 +218,10 @@ class SchedulingQueue:
         queued.turn = self._turn
         heapq.heappush(self._backoff, (ready_at, queued.turn, key))
         self._tell("retry", key, revision, (ready_at - self._kernel.now) / SECOND)
-        queued.timer = self._kernel.call_at(ready_at, self._backed_off, (key, queued.turn))
+        hopeless = queued.erred and queued.attempts > ERRED_FOREGROUND
+        queued.timer = self._kernel.call_at(
+            ready_at, self._backed_off, (key, queued.turn), background=hopeless
+        )
         if self._pops_backoff and not queued.erred:
             self._called.set()
 

@@ -5,7 +5,8 @@ Models kubernetes pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from apiserver_app.machinery import meta
@@ -17,11 +18,13 @@ from controllers_app.scheduler.framework import (
     ClusterEvent,
     No,
     Plugin,
+    PreScoreFailed,
     normalize_to_max,
 )
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
 _NO = No(("node(s) didn't match Pod's node affinity/selector",), UNRESOLVABLE)
+_CONFLICT = No(("pod affinity terms conflict",), UNRESOLVABLE)
 
 
 class NodeAffinity(Plugin):
@@ -32,31 +35,25 @@ class NodeAffinity(Plugin):
     source = "pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go"
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
-        return nodeaffinity.required_of(pod.spec)
-
-    def narrow(self, state: Any, pod: PodInfo) -> Iterable[str] | None:
-        """The only possible nodes, if every term requires node names, as DaemonSet pods do."""
-        required = state[1]
+        required = nodeaffinity.required_of(pod.spec)
         if required is None:
             return None
-        names: set[str] = set()
-        for term in required.get("nodeSelectorTerms") or ():
-            term_names: set[str] | None = None
-            for requirement in term.get("matchFields") or ():
-                if requirement["key"] == "metadata.name" and requirement["operator"] == "In":
-                    values = set(requirement.get("values") or ())
-                    term_names = values if term_names is None else term_names & values
-            if term_names is None:
-                return None
-            names |= term_names
-        return names
+        names = _named(required)
+        return _CONFLICT if names is not None and not names else required
+
+    def narrow(self, state: Any, pod: PodInfo) -> Iterable[str] | None:
+        return _named(state)
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None if nodeaffinity.selects(state, node.name, node.labels) else _NO
 
     def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
         affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
-        return affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or None
+        terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        wrong = [text for index, term in enumerate(terms) for text in _unreadable(index, term)]
+        if wrong:
+            raise PreScoreFailed(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
+        return terms or None
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         return sum(
@@ -74,6 +71,36 @@ class NodeAffinity(Plugin):
         if required is None or event.new is None:
             return True
         return not _selects(required, event.old) and _selects(required, event.new)
+
+
+def _unreadable(index: int, preferred: Object) -> Iterator[str]:
+    """What is compared with something that is no number."""
+    expressions = (preferred.get("preference") or {}).get("matchExpressions") or ()
+    for number, one in enumerate(expressions):
+        if one["operator"] in ("Gt", "Lt") and nodeaffinity.parse_int64(one["values"][0]) is None:
+            yield (
+                f"[{index}].matchExpressions[{number}].values[0]: Invalid value: "
+                f"{json.dumps(one['values'][0])}: for 'Gt', 'Lt' operators, the value must be an "
+                "integer"
+            )
+
+
+def _named(required: nodeaffinity.Required) -> set[str] | None:
+    """The only possible nodes, if every term requires node names, as DaemonSet pods do."""
+    selector = required[1]
+    if selector is None or not selector.get("nodeSelectorTerms"):
+        return None
+    names: set[str] = set()
+    for term in selector["nodeSelectorTerms"]:
+        term_names: set[str] | None = None
+        for requirement in term.get("matchFields") or ():
+            if requirement["key"] == "metadata.name" and requirement["operator"] == "In":
+                values = set(requirement.get("values") or ())
+                term_names = values if term_names is None else term_names & values
+        if term_names is None:
+            return None
+        names |= term_names
+    return names
 
 
 def _selects(required: nodeaffinity.Required, node: Object | None) -> bool:

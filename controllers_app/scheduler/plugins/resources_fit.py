@@ -44,11 +44,12 @@ class NodeResourcesFit(Plugin):
             return None
         reasons = ["Too many pods"] if full else []
         never = False
+        judges = self.version.has("UnresolvableWithoutCapacity")
         for name in sorted(pod.requests, key=_rank):
             asked, total = pod.requests[name], have.get(name, 0)
             if asked and asked > total - used.get(name, 0):
                 reasons.append(f"Insufficient {name}")
-                never = never or asked > total
+                never = never or (judges and asked > total)
         return No(tuple(reasons), UNRESOLVABLE if never else UNSCHEDULABLE)
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver_app.machinery import meta, releases
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import quantity
 from controllers_app.runtime import persistentvolumes
@@ -35,7 +35,6 @@ class VolumePlugin(Plugin):
     """One that looks at claims, volumes and storage classes."""
 
     volumes: Volumes
-    version = releases.DEFAULT
 
 
 @dataclass(slots=True)

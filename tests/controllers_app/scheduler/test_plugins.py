@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import labels
 from controllers_app.scheduler import framework
 from controllers_app.scheduler.cache import Cache
@@ -54,13 +56,17 @@ def cache(*nodes: Any, **placed: list[PodInfo]) -> Cache:
     return out
 
 
-def filtered(which: Cache, info: PodInfo, start: int = 0) -> framework.Filtered:
+def filtered(
+    which: Cache, info: PodInfo, start: int = 0, version: Release = releases.DEFAULT
+) -> framework.Filtered:
     plugins = [kind() for kind in PLUGINS]
+    for plugin in plugins:
+        plugin.version = version
     return framework.run_filters([one for one in plugins if one.filters], info, which, start)
 
 
-def said(which: Cache, info: PodInfo) -> str:
-    return framework.fit_error(filtered(which, info), info)
+def said(which: Cache, info: PodInfo, version: Release = releases.DEFAULT) -> str:
+    return framework.fit_error(filtered(which, info, version=version), info)
 
 
 def scores(plugin: Plugin, which: Cache, info: PodInfo) -> list[int] | None:
@@ -88,13 +94,17 @@ def test_reasons_are_counted_and_sorted_as_upstream_does() -> None:
     assert said(which, pod("p", cpu="1500m")) == (
         "0/4 nodes are available: 1 node(s) had untolerated taint {gpu: yes}, 1 node(s) were "
         "unschedulable, 2 Insufficient cpu. preemption: 0/4 nodes are available: "
-        "4 Preemption is not helpful for scheduling."
+        "2 No preemption victims found for incoming pod, 2 Preemption is not helpful for "
+        "scheduling."
     )
 
 
-def test_what_others_use_may_be_preempted_what_the_node_lacks_may_not() -> None:
+def test_what_a_node_lacks_counts_as_beyond_preemption_from_1_34_on() -> None:
     which = cache(node("a", cpu="2"), node("b", cpu="1"), a=[pod("x", cpu="1500m")])
     assert said(which, pod("p", cpu="2")).endswith(
+        "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
+    )
+    assert said(which, pod("p", cpu="2"), Release(34)).endswith(
         "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, "
         "1 Preemption is not helpful for scheduling."
     )
@@ -118,6 +128,46 @@ def test_a_host_port_is_taken_once_on_each_node() -> None:
     )
     which.forget("d/x")
     assert len(filtered(which, pod("p", port=80)).feasible) == 2
+
+
+def test_ports_of_sidecars_count_from_1_34_on() -> None:
+    def sidecar(name: str, port: int, version: Release) -> PodInfo:
+        ports = [{"hostPort": port, "protocol": "TCP"}]
+        beside = {"name": "s", "image": "x", "restartPolicy": "Always", "ports": ports}
+        return PodInfo(pod(name, initContainers=[beside]).pod, version)
+
+    for release, free in ((33, 2), (34, 1)):
+        version = Release(release)
+        which = cache(node("a"), node("b"), a=[sidecar("x", 8111, version)])
+        for info in (pod("p", port=8111), sidecar("q", 8111, version)):
+            assert len(filtered(which, info, version=version).feasible) == free
+
+
+def test_numbers_are_compared_as_go_reads_them() -> None:
+    ranks = ("1_0", "9223372036854775808", "010", "+11", " 12", "x")
+    which = cache(*(node(f"n{i}", labels={"rank": rank}) for i, rank in enumerate(ranks)))
+
+    def passed(operator: str, value: str) -> list[str]:
+        rank = {"key": "rank", "operator": operator, "values": [value]}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [rank]}]}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        info = pod("p", affinity={"nodeAffinity": required})
+        return [one.name for one in filtered(which, info).feasible]
+
+    assert passed("Gt", "9") == ["n2", "n3"]
+    assert passed("Gt", "1_0") == passed("Lt", "99999999999999999999") == []
+    assert passed("Lt", "9223372036854775807") == ["n2", "n3"]
+
+
+def test_terms_that_name_different_nodes_conflict() -> None:
+    names = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in ("a", "b")]
+    terms = {"nodeSelectorTerms": [{"matchFields": names}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    which = cache(node("a"), node("b"), node("c"))
+    assert said(which, pod("p", affinity={"nodeAffinity": required})) == (
+        "0/3 nodes are available: pod affinity terms conflict. preemption: 0/3 nodes are "
+        "available: 3 Preemption is not helpful for scheduling."
+    )
 
 
 def test_a_pod_that_names_its_node_by_affinity_looks_at_that_one_only() -> None:
@@ -189,6 +239,27 @@ def test_anti_affinity_holds_in_both_directions() -> None:
     assert len(filtered(which, pod("p", labels=mine)).feasible) == 2
 
 
+def test_what_a_resized_pod_has_counts_until_it_has_what_it_asks_for() -> None:
+    def resized(reason: str = "") -> PodInfo:
+        body = pod("x", cpu="1").pod
+        held = {"requests": {"cpu": "2"}}
+        said = {"name": "c", "allocatedResources": {"cpu": "3500m"}, "resources": held}
+        body["status"] = {"containerStatuses": [said]}
+        if reason:
+            pending = {"type": "PodResizePending", "status": "True", "reason": reason}
+            body["status"]["conditions"] = [pending]
+        return PodInfo(body)
+
+    assert resized().requests == {"cpu": 3500}
+    assert not filtered(cache(node("a"), a=[resized()]), pod("p", cpu="1")).feasible
+    held = pod("x", cpu="4").pod
+    held["status"] = resized("Infeasible").pod["status"]
+    assert PodInfo(held).requests == {"cpu": 3500}  # what it asks for will not come
+    held["status"] = resized("Deferred").pod["status"]
+    assert PodInfo(held).requests == {"cpu": 4000}
+    assert PodInfo(resized().pod, Release(32)).requests == {"cpu": 1000}
+
+
 # -- scores ---------------------------------------------------------------------------------------
 
 
@@ -230,6 +301,20 @@ def test_preferred_node_affinity_adds_weights_and_scales_to_100() -> None:
     )
     assert scores(NodeAffinity(), which, pod("p", affinity=wanted)) == [75, 100, 0]
     assert scores(NodeAffinity(), which, pod("p")) is None
+
+
+def test_a_preference_for_what_is_no_number_is_an_error() -> None:
+    rank = {"key": "rank", "operator": "Gt", "values": ["x"]}
+    preferred = [{"weight": 1, "preference": {"matchExpressions": [rank]}}]
+    terms = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+    which = cache(node("a"), node("b"))
+    info = pod("p", affinity={"nodeAffinity": terms})
+    with pytest.raises(framework.PreScoreFailed) as failed:
+        framework.run_scores([NodeAffinity()], info, which.order(), which)
+    assert str(failed.value) == (
+        'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0]: Invalid '
+        "value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer"
+    )
 
 
 def test_an_image_counts_by_its_size_and_by_how_many_nodes_have_it() -> None:

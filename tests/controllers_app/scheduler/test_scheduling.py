@@ -79,6 +79,18 @@ def test_what_cannot_help_causes_no_attempt() -> None:
     assert get(session)["spec"]["nodeName"] == "node-1"
 
 
+def test_a_preference_that_cannot_be_read_is_the_schedulers_error() -> None:
+    session = cluster(nodes=2)
+    rank = {"key": "rank", "operator": "Lt", "values": ["1_0"]}
+    preferred = [{"weight": 1, "preference": {"matchExpressions": [rank]}}]
+    terms = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+    create(session, pod(affinity={"nodeAffinity": terms}), settle=False)
+    session.wait(1)
+    said = condition(session, "PodScheduled")
+    assert said["reason"] == "SchedulerError"
+    assert said["message"].startswith('running PreScore plugin "NodeAffinity": [0].match')
+
+
 def test_a_cordoned_cluster_is_waited_for() -> None:
     session = cluster(nodes=1)
     patch(session, "/api/v1/nodes/node-1", {"spec": {"unschedulable": True}})
