@@ -11,6 +11,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.validation import checks, selectors
 
@@ -220,6 +221,7 @@ def _pod_term(term: Term, path: str, errs: list[FieldError]) -> None:
             continue
         for index, key in enumerate(keys):
             checks.named(key, f"{path}.{field}[{index}]", names.qualified_name_errors, errs)
+    _repeated_label_keys(term, path, errs)
     for index, key in enumerate(term.get("matchLabelKeys") or ()):
         if key in (term.get("mismatchLabelKeys") or ()):
             text = "exists in both matchLabelKeys and mismatchLabelKeys"
@@ -228,6 +230,53 @@ def _pod_term(term: Term, path: str, errs: list[FieldError]) -> None:
     if not key:
         errs.append(errors.required(f"{path}.topologyKey", "can not be empty"))
     checks.named(key, f"{path}.topologyKey", names.qualified_name_errors, errs)
+
+
+def _repeated_label_keys(term: Term, path: str, errs: list[FieldError]) -> None:
+    """Keys that a pod's selector names beside the requirement made of them."""
+    keys = term.get("matchLabelKeys") or []
+    selector = term.get("labelSelector") or {}
+    used = set(selector.get("matchLabels") or ())
+    for rule in selector.get("matchExpressions") or ():
+        key = rule.get("key")
+        if key in keys and key in used:
+            text = "exists in both matchLabelKeys and labelSelector"
+            errs.append(errors.invalid_value(f"{path}[{keys.index(key)}]", key, text))
+        used.add(key)
+
+
+def with_label_keys(affinity: Object, labels: Mapping[str, str]) -> Object:
+    """A new pod's affinity with matchLabelKeys and mismatchLabelKeys as requirements of the
+    selectors they stand beside."""
+    out = dict(affinity)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        if not affinity.get(kind):
+            continue
+        terms = out[kind] = dict(affinity[kind])
+        if terms.get(_REQUIRED):
+            terms[_REQUIRED] = [_with_label_keys(one, labels) for one in terms[_REQUIRED]]
+        if terms.get(_PREFERRED):
+            terms[_PREFERRED] = [
+                {**one, "podAffinityTerm": _with_label_keys(one["podAffinityTerm"], labels)}
+                for one in terms[_PREFERRED]
+            ]
+    return out
+
+
+def _with_label_keys(term: Object, labels: Mapping[str, str]) -> Object:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return term
+    made = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+        for key in term.get(field) or ()
+        if key in labels
+    ]
+    if not made:
+        return term
+    expressions = [*(selector.get("matchExpressions") or ()), *made]
+    return {**term, "labelSelector": {**selector, "matchExpressions": expressions}}
 
 
 def _min_domains(item: Term, action: str, path: str, errs: list[FieldError]) -> None:

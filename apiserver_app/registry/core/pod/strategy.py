@@ -17,7 +17,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
-from apiserver_app.registry.core.pod import defaults, update, validation
+from apiserver_app.registry.core.pod import defaults, scheduling, update, validation
 from apiserver_app.registry.core.pod import status as podstatus
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
@@ -62,6 +62,8 @@ class PodStrategy(Strategy):
         account = spec.get("serviceAccountName")
         if account:
             spec["serviceAccount"] = account
+        if spec.get("affinity") and ctx.version.has("MatchLabelKeysInPodAffinity"):
+            spec["affinity"] = scheduling.with_label_keys(spec["affinity"], meta.labels_of(obj))
         gofields.arrange(spec, "core.v1.PodSpec")
         status: dict[str, Any] = {"phase": "Pending"}
         if spec.get("schedulingGates"):

@@ -55,6 +55,51 @@ def test_what_a_client_left_out_of_the_golden_pod_is_defaulted_back() -> None:
     assert stored["spec"] == golden["spec"]
 
 
+def test_label_keys_become_requirements_of_the_selector_beside_them() -> None:
+    def term(**more: Any) -> dict[str, Any]:
+        return {"topologyKey": "zone", **more}
+
+    selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    keys = {"matchLabelKeys": ["rev", "absent"], "mismatchLabelKeys": ["team"]}
+    affinity = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                term(labelSelector=selector, **keys), term(labelSelector={}), term(**keys),
+            ]
+        },
+        "podAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": term(labelSelector={}, matchLabelKeys=["rev"])}
+            ]
+        },
+    }  # fmt: skip
+    given = strategies.pod(affinity=affinity)
+    given["metadata"]["labels"] = {"rev": "2", "team": "a"}
+    stored = strategies.created("pods", given)["spec"]["affinity"]
+    rev = {"key": "rev", "operator": "In", "values": ["2"]}
+    team = {"key": "team", "operator": "NotIn", "values": ["a"]}
+    apart = stored["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert apart[0]["labelSelector"]["matchExpressions"] == [
+        {"key": "app", "operator": "Exists"}, rev, team,
+    ]  # fmt: skip
+    assert apart[0]["matchLabelKeys"] == keys["matchLabelKeys"]
+    assert apart[1]["labelSelector"] == {} and "labelSelector" not in apart[2]
+    near = stored["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert near[0]["podAffinityTerm"]["labelSelector"] == {"matchExpressions": [rev]}
+
+
+def test_a_selector_that_names_a_match_label_key_itself_is_refused() -> None:
+    selector = {"matchLabels": {"rev": "1"}}
+    term = {"topologyKey": "zone", "labelSelector": selector, "matchLabelKeys": ["x", "rev"]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    given = strategies.pod(affinity={"podAffinity": required})
+    given["metadata"]["labels"] = {"rev": "1"}
+    at = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0][1]"
+    assert strategies.create_errors("pods", given) == [
+        f'{at}: Invalid value: "rev": exists in both matchLabelKeys and labelSelector'
+    ]
+
+
 def test_a_new_pod_is_pending_with_its_class_and_generation() -> None:
     stored = strategies.created("pods", strategies.pod())
 
