@@ -30,7 +30,7 @@ from apiserver_app.auth.authn.token_file import TokenFile
 from apiserver_app.auth.authn.union import Union
 from apiserver_app.auth.authn.webhook import Webhook
 from apiserver_app.auth.authn.x509 import X509
-from apiserver_app.auth.protocols import Authenticator, TokenAuthenticator
+from apiserver_app.authprotocols import Authenticator, TokenAuthenticator
 from apiserver_app.egress import kubeconfigs
 from apiserver_app.flags import CLUSTERS, FlagError, Flags
 from apiserver_app.machinery import releases

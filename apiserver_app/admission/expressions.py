@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from apiserver_app import authprotocols as auth
 from apiserver_app import cel
 from apiserver_app.admission.plugin import Attributes
-from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.cel.environment import Compiled, Environment
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
@@ -37,8 +37,8 @@ class OutOfBudget(Exception):
 class _Pending(Exception):
     """The authorizers have to be asked first."""
 
-    def __init__(self, check: Check) -> None:
-        self.check = check
+    def __init__(self, asked: auth.Attributes) -> None:
+        self.asked = asked
 
 
 class Outcome(NamedTuple):
@@ -79,7 +79,7 @@ class Activation:
         self.budget = budget
         self._attributes = attributes
         self._environment = environment
-        self._decisions: dict[Check, Decision] = attributes.run.decisions
+        self._decisions = attributes.run.decisions
         self._spent = 0
         authorizer = Authorizer(attributes.user, self._ask)
         requested = attributes.info
@@ -107,7 +107,8 @@ class Activation:
                 value, cost = compiled.program.run(self.bindings)
                 outcome = Outcome(value)
             except _Pending as pending:
-                self._decisions[pending.check] = await self._decide(pending.check)
+                authorization = self._attributes.authorization
+                self._decisions[pending.asked] = await authorization.authorize(pending.asked)
                 continue
             except cel.EvaluationError as error:
                 cost = error.cost
@@ -135,17 +136,11 @@ class Activation:
         self._spent += cost
         return value
 
-    def _ask(self, check: Check) -> Decision:
-        decision = self._decisions.get(check)
+    def _ask(self, asked: auth.Attributes) -> auth.Decision:
+        decision = self._decisions.get(asked)
         if decision is None:
-            raise _Pending(check)
+            raise _Pending(asked)
         return decision
-
-    async def _decide(self, check: Check) -> Decision:
-        decide = self._attributes.decide
-        if decide is None:
-            return Decision(False, "", "no authorizer")
-        return await decide(check)
 
     def read(self) -> Object:
         """Returns the evaluated variables as plain data."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from apiserver_app import authprotocols as auth
 from apiserver_app.admission.config import Configuration
-from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.machinery import errors, releases
 from apiserver_app.machinery.errors import ApiError
@@ -33,7 +33,6 @@ RESOURCES, SECURITY = "resource management", "security"
 DEFAULTING, CONSISTENCY = "defaulting", "referential consistency"
 EXTENSION = "extension"  # what users hook in themselves
 
-Decide = Callable[[Check], Awaitable[Decision]]
 Ops = list[dict[str, Any]]  # RFC 6902: {"op": "add", "path": "/spec/tolerations", "value": [...]}
 
 
@@ -64,7 +63,8 @@ class Run:
     round: int = 0
     # what a plugin remembers from its first round for its second, by its name
     remembered: dict[str, Any] = field(default_factory=dict)
-    decisions: dict[Check, Decision] = field(default_factory=dict)  # of the authorizers, so far
+    # what expressions asked the authorizers so far
+    decisions: dict[auth.Attributes, auth.Decision] = field(default_factory=dict)
     # for the trace: calls to others that the plugin being asked made, and what it evaluated, one
     # entry a policy, binding and parameter
     calls: list[Object] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Attributes:
     means: Means | None = None
     # for the audit log: key -> value
     annotations: dict[str, str] = field(default_factory=dict)
-    decide: Decide | None = None  # asks the authorizers
+    authorization: auth.Authorization = field(kw_only=True)
     run: Run = field(default_factory=Run)
 
     @property
@@ -137,35 +137,6 @@ def forbidden(attributes: Attributes, why: str) -> ApiError:
     return errors.forbidden(attributes.info.group, attributes.info.plural, name, why)
 
 
-# (user, verb, group, resource, name): the authorizers' word
-Allows = Callable[[User, str, str, str, str], Awaitable[bool]]
-
-
-class Question(NamedTuple):
-    """A request that somebody might make."""
-
-    user: User
-    verb: str
-    group: str
-    version: str
-    resource: str
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-
-
-# whether a request would be allowed, and the authorizers' reason
-Permits = Callable[[Question], Awaitable[tuple[bool, str]]]
-
-
-async def _allows_nothing(user: User, verb: str, group: str, resource: str, name: str) -> bool:
-    return False
-
-
-async def _permits_nothing(asked: Question) -> tuple[bool, str]:
-    return False, ""
-
-
 async def _makes_nothing(name: str) -> None:
     raise errors.internal(f"nobody can make the namespace {name} here")
 
@@ -176,8 +147,6 @@ class Given:
 
     version: Release = releases.DEFAULT
     config: Configuration = field(default_factory=Configuration)
-    allows: Allows = _allows_nothing
-    permits: Permits = _permits_nothing
     # the resource of an apiVersion and kind, if there is one
     resource_of: Callable[[str, str], ResourceInfo | None] = lambda version, kind: None
     make_namespace: Callable[[str], Awaitable[None]] = _makes_nothing

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from apiserver_app.auditing.backends import Backend
 from apiserver_app.auditing.event import Event, source_addresses
 from apiserver_app.auditing.policy import Finding, Policy
-from apiserver_app.auth.protocols import Attributes
+from apiserver_app.authprotocols import Attributes
 from apiserver_app.machinery.meta import Object
 
 

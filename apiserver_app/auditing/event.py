@@ -20,7 +20,7 @@ from apiserver_app.auditing.policy import (
     STARTED,
     Finding,
 )
-from apiserver_app.auth.protocols import Attributes
+from apiserver_app.authprotocols import Attributes
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, User

@@ -9,17 +9,15 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonati
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from apiserver_app.auth.authn.union import AUTHENTICATED, UNAUTHENTICATED
 from apiserver_app.auth.authz import forbidden
-from apiserver_app.auth.protocols import Attributes, Decision
+from apiserver_app.authprotocols import Attributes, Authorization
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import User
 
 Headers = Mapping[str, tuple[str, ...]]
-Authorize = Callable[[Attributes], Awaitable[Decision]]
 
 PREFIX = "impersonate-"
 _WITHOUT_USER = "requested groups, uid or extra without impersonating a user"
@@ -27,18 +25,6 @@ _USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
 _EXTRA = "impersonate-extra-"
 _ANONYMOUS = "system:anonymous"
 _ACCOUNT = "system:serviceaccount:"
-_AUTHENTICATION = "authentication.k8s.io"
-
-
-class _Part(NamedTuple):
-    """One requested attribute of the impersonated user, as the authorizer sees it."""
-
-    resource: str
-    name: str
-    group: str = ""
-    version: str = ""
-    namespace: str = ""
-    subresource: str = ""
 
 
 def is_requested(headers: Headers) -> bool:
@@ -46,38 +32,37 @@ def is_requested(headers: Headers) -> bool:
     return any(name.startswith(PREFIX) for name in headers)
 
 
-async def impersonate(user: User, headers: Headers, authorize: Authorize) -> User:
+async def impersonate(user: User, headers: Headers, authorization: Authorization) -> User:
     """Returns the user the request continues as; 403 at the first part `user` may not
     impersonate."""
-    parts = _parts(headers)
+    parts = list(_parts(user, headers))
     if parts and not _first(headers, _USER):
         raise errors.unclassified(_WITHOUT_USER)
-    for part in parts:
-        attributes = Attributes(
-            user, "impersonate", group=part.group, version=part.version, resource=part.resource,
-            subresource=part.subresource, namespace=part.namespace, name=part.name,
-        )  # fmt: skip
-        decision = await authorize(attributes)
+    for attributes in parts:
+        decision = await authorization.authorize(attributes)
         if not decision.allowed:
             raise forbidden.forbidden_error(attributes, decision.reason)
     return _impersonated_user(headers) if parts else user
 
 
-def _parts(headers: Headers) -> list[_Part]:
-    parts: list[_Part] = []
+def _parts(user: User, headers: Headers) -> Iterator[Attributes]:
+    """Yields each requested attribute of the impersonated user, as the authorizers see it."""
+    core = Attributes(user, "impersonate")
+    own = core._replace(group="authentication.k8s.io", version="v1")
     name = _first(headers, _USER)
     account = _account(name)
     if account is not None:
-        parts.append(_Part("serviceaccounts", account[1], namespace=account[0]))
+        yield core._replace(resource="serviceaccounts", namespace=account[0], name=account[1])
     elif name:
-        parts.append(_Part("users", name))
-    parts += [_Part("groups", group) for group in headers.get(_GROUP, ())]
+        yield core._replace(resource="users", name=name)
+    for group in headers.get(_GROUP, ()):
+        yield core._replace(resource="groups", name=group)
     for key, values in _extra(headers).items():
-        parts += [_Part("userextras", value, _AUTHENTICATION, "v1", "", key) for value in values]
+        for value in values:
+            yield own._replace(resource="userextras", subresource=key, name=value)
     uid = _first(headers, _UID)
     if uid:
-        parts.append(_Part("uids", uid, _AUTHENTICATION, "v1"))
-    return parts
+        yield own._replace(resource="uids", name=uid)
 
 
 def _impersonated_user(headers: Headers) -> User:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from apiserver_app.auth.protocols import Decision, Try
+from apiserver_app.authprotocols import Decision, Try
 from apiserver_app.machinery.meta import Object, User
 
 KEPT_MAX = 2048

@@ -13,10 +13,8 @@ from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import Means
 from apiserver_app.apis import servicenet
 from apiserver_app.auditing.auditor import Auditor
-from apiserver_app.auth import protocols as auth
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
-from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.etcd.mvcc import Store
 from apiserver_app.handlers.call import Call, Outcome
@@ -143,16 +141,6 @@ class ClusterContext:
             self.kernel.now, self.version, self.rand, self.cache, user, namespace, subresource,
             self.net,
         )  # fmt: skip
-
-    async def decide(self, check: Check) -> Decision:
-        """What the authorizers say to an expression that asks them."""
-        asked = auth.Attributes(
-            check.user, check.verb, check.path, check.group, "*" if check.resource else "",
-            check.resource, check.subresource, check.namespace, check.name, check.fields,
-            check.labels,
-        )  # fmt: skip
-        decision = await self.authorization.authorize(asked)
-        return Decision(decision.allowed, decision.reason, decision.error)
 
     def verbs_of(self, info: ResourceInfo, subresource: str) -> tuple[str, ...]:
         """What may be done; nothing for a subresource that is not served."""

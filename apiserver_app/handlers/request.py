@@ -13,9 +13,9 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from apiserver_app import authprotocols as auth
 from apiserver_app.admission.plugin import CREATE, Attributes
 from apiserver_app.auditing.event import Event
-from apiserver_app.auth import protocols as auth
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext, Place
 from apiserver_app.handlers.decision import Decision

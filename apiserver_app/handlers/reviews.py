@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from apiserver_app.auth import protocols as auth
+from apiserver_app import authprotocols as auth
 from apiserver_app.auth.authn import union
 from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import Outcome

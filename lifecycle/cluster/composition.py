@@ -15,11 +15,11 @@ from typing import Any
 
 from apiserver_app import authenticators, bootstrap, flags
 from apiserver_app.admission import chain, config, plugins
-from apiserver_app.admission.plugin import Given, Plugin, Question
+from apiserver_app.admission.plugin import Given, Plugin
 from apiserver_app.aggregator import availability, registration
 from apiserver_app.auditing import auditor, policy
 from apiserver_app.auditing import backends as auditing
-from apiserver_app.auth import issuer, protocols, reviewing, tokenrequests
+from apiserver_app.auth import issuer, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
@@ -244,7 +244,7 @@ class Cluster:
             strategies=strategies.strategies(self.resources.all),
             authentication=authentication,
             authorization=authorization,
-            chain=chain.Chain(self._admission(authorization), self.kernel.sleep),
+            chain=chain.Chain(self._admission(), self.kernel.sleep),
             flow=flowcontrol.build(
                 inputs.flags,
                 self.cache,
@@ -381,7 +381,7 @@ class Cluster:
         with contextlib.suppress(errors.ApiError):
             await self.clients.loopback().patch("secrets", namespace, secret, patch)
 
-    def _admission(self, authorization: authz_union.Union) -> tuple[Plugin, ...]:
+    def _admission(self) -> tuple[Plugin, ...]:
         """The admission plugins that the version and the flags ask for."""
         given, version = self.inputs.flags, self.version
         only = given.admission_control or None
@@ -389,11 +389,6 @@ class Cluster:
         names = plugins.enabled(
             version, enable, given.disable_admission_plugins, only, self.features
         )
-
-        async def permits(asked: Question) -> tuple[bool, str]:
-            user, verb, *rest = asked
-            decision = await authorization.authorize(protocols.Attributes(user, verb, "", *rest))
-            return decision.allowed, decision.reason
 
         async def make_namespace(name: str) -> None:
             await self.clients.loopback().create("namespaces", "", {"metadata": {"name": name}})
@@ -405,8 +400,6 @@ class Cluster:
             Given(
                 version=version,
                 config=config.read(given.admission_control_config_file),
-                allows=authorization.allows,
-                permits=permits,
                 resource_of=resource_of,
                 make_namespace=make_namespace,
             ),

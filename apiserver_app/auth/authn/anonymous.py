@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/anonymous/anonymous.go"

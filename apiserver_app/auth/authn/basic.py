@@ -14,7 +14,7 @@ import csv
 import hmac
 import io
 
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import Credential, User
 
 SOURCE = (

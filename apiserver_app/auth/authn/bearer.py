@@ -14,7 +14,7 @@ import binascii
 import dataclasses
 from collections.abc import Sequence
 
-from apiserver_app.auth.protocols import TokenAuthenticator, Try
+from apiserver_app.authprotocols import TokenAuthenticator, Try
 from apiserver_app.machinery.meta import User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go"

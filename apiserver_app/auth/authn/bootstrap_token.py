@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 
 from apiserver_app.apis import bootstraptokens
-from apiserver_app.auth.protocols import Answer, Try
+from apiserver_app.authprotocols import Answer, Try
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import User
 from apiserver_app.machinery.reader import Reader

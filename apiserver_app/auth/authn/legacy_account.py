@@ -15,7 +15,7 @@ from typing import Any
 
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.auth.authn import service_account
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader

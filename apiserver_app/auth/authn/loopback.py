@@ -8,7 +8,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go
 
 from __future__ import annotations
 
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/authenticatorfactory/loopback.go"

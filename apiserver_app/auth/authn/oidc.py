@@ -18,7 +18,7 @@ from typing import Any
 
 from apiserver_app.auth import jws
 from apiserver_app.auth.authn.claims import ClaimMappings, OidcError, user_of
-from apiserver_app.auth.protocols import Answer, Try
+from apiserver_app.authprotocols import Answer, Try
 from apiserver_app.egress import outbound
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.kernel import Kernel

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from apiserver_app.auth import chains
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import Credential, User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest/requestheader.go"

@@ -10,7 +10,7 @@ from typing import Any
 
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.auth.authn.x509 import CREDENTIAL_ID
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.meta import Object, User

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenfile.go"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from apiserver_app.auth.authn.anonymous import Anonymous
 from apiserver_app.auth.authn.bearer import INVALID, BearerTokens, websocket_token
 from apiserver_app.auth.authn.loopback import Loopback
-from apiserver_app.auth.protocols import Authenticator, Try
+from apiserver_app.authprotocols import Authenticator, Try
 from apiserver_app.machinery.meta import Credential, User
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"

@@ -11,7 +11,7 @@ from typing import Any
 
 from apiserver_app.auth import reviewing
 from apiserver_app.auth.authn.bearer import TokenCache
-from apiserver_app.auth.protocols import Answer, Try
+from apiserver_app.authprotocols import Answer, Try
 from apiserver_app.egress import outbound
 from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.machinery.meta import User

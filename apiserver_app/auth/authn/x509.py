@@ -9,7 +9,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x
 from __future__ import annotations
 
 from apiserver_app.auth import chains
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import Credential, TlsPeer, User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go"

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver_app.auth.protocols import Attributes, Rules, Try
+from apiserver_app.authprotocols import Attributes, Rules, Try
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.meta import Object, User
 

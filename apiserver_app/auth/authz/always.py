@@ -5,7 +5,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/authorization/authorizerfacto
 
 from __future__ import annotations
 
-from apiserver_app.auth.protocols import Attributes, Rules, Try
+from apiserver_app.authprotocols import Attributes, Rules, Try
 from apiserver_app.machinery.meta import Object, User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go"

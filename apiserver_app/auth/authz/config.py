@@ -16,7 +16,7 @@ from apiserver_app import cel
 from apiserver_app.auth import reviewing
 from apiserver_app.auth.authz import union, webhook
 from apiserver_app.auth.authz.abac import Abac
-from apiserver_app.auth.protocols import Authorizer
+from apiserver_app.authprotocols import Authorizer
 from apiserver_app.egress import kubeconfigs
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError, go_value

@@ -6,7 +6,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewr
 from __future__ import annotations
 
 from apiserver_app.auth.authz.rules import combined
-from apiserver_app.auth.protocols import Attributes, Decision
+from apiserver_app.authprotocols import Attributes, Decision
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import go_value
 

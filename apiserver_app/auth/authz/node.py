@@ -16,7 +16,7 @@ from apiserver_app.apis.nodeidentity import node_name
 from apiserver_app.apis.podrefs import Ref, pod_refs, volume_secrets
 from apiserver_app.auth.authz.rules import combined, compile_rules
 from apiserver_app.auth.data import cluster_roles
-from apiserver_app.auth.protocols import Attributes, Rules, Try
+from apiserver_app.authprotocols import Attributes, Rules, Try
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.meta import Object, User

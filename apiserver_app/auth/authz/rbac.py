@@ -18,7 +18,7 @@ from apiserver_app.auth.authz.rules import (
     smallest_role,
     smallest_rule,
 )
-from apiserver_app.auth.protocols import Attributes, Rules, Try
+from apiserver_app.authprotocols import Attributes, Rules, Try
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import aggregate, go_value
 from apiserver_app.machinery.meta import Object, User

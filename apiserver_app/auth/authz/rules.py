@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from apiserver_app.auth.protocols import Attributes
+from apiserver_app.authprotocols import Attributes
 from apiserver_app.machinery.meta import Object
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from apiserver_app.auth.authz.always import AlwaysAllow, AlwaysDeny, PrivilegedGroup
 from apiserver_app.auth.authz.node import NodeAuthorizer
 from apiserver_app.auth.authz.rbac import Rbac
-from apiserver_app.auth.protocols import Attributes, Authorizer, Decision, Rules, Try
+from apiserver_app.authprotocols import Attributes, Authorizer, Decision, Rules, Try
 from apiserver_app.machinery.errors import aggregate
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
@@ -72,11 +72,6 @@ class Union:
         reasons = "\n".join(answer.reason for answer in tries if answer.reason)
         failed = [answer.error for answer in tries if answer.error]
         return Decision("noop", reasons, tuple(tries), aggregate(failed))
-
-    async def allows(self, user: User, verb: str, group: str, resource: str, name: str) -> bool:
-        """Reports whether the user may do this to a cluster-scoped, possibly virtual resource."""
-        attributes = Attributes(user, verb, "", group, "*", resource, name=name)
-        return (await self.authorize(attributes)).allowed
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """Concatenates the rules of all authorizers."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import orjson
 
 from apiserver_app.auth import reviewing
-from apiserver_app.auth.protocols import Attributes, Rules, Try
+from apiserver_app.authprotocols import Attributes, Rules, Try
 from apiserver_app.egress import outbound
 from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.machinery.errors import ApiError

@@ -6,17 +6,19 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/cel/library/authz.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from apiserver_app.cel.authorizer import Ask, Check, Decision
+from apiserver_app.authprotocols import Attributes, Decision
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare
 from apiserver_app.machinery.meta import User
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 
+Ask = Callable[[Attributes], Decision]  # answers at once
+
 CHECK_COST = 350_000
+_ANY_VERSION = "*"  # expressions name a group and a resource
 
 
 class Authorizer:
@@ -29,13 +31,15 @@ class Authorizer:
     def resource(self, group: str, resource: str, subresource: str, namespace: str,
                  name: str) -> ResourceCheck:  # fmt: skip
         """`authorizer.requestResource`: what the request itself is about."""
-        check = Check(self.user, "", "", group, resource, subresource, namespace, name)
-        return ResourceCheck(check, self.ask)
+        asked = Attributes(
+            self.user, "", "", group, _ANY_VERSION, resource, subresource, namespace, name
+        )
+        return ResourceCheck(asked, self.ask)
 
 
 class _Checking:
-    def __init__(self, check: Check, ask: Ask) -> None:
-        self.check = check
+    def __init__(self, asked: Attributes, ask: Ask) -> None:
+        self.asked = asked
         self.ask = ask
 
 
@@ -61,11 +65,11 @@ class DecisionValue:
 def _path(authorizer: Authorizer, path: str) -> PathCheck:
     if not path.strip():
         raise EvaluationError("path must not be empty")
-    return PathCheck(Check(authorizer.user, path=path), authorizer.ask)
+    return PathCheck(Attributes(authorizer.user, "", path), authorizer.ask)
 
 
 def _group(authorizer: Authorizer, group: str) -> GroupCheck:
-    return GroupCheck(Check(authorizer.user, group=group), authorizer.ask)
+    return GroupCheck(Attributes(authorizer.user, "", group=group), authorizer.ask)
 
 
 def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
@@ -81,19 +85,20 @@ def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Autho
 def _resource(group: GroupCheck, resource: str) -> ResourceCheck:
     if not resource.strip():
         raise EvaluationError("resource must not be empty")
-    return ResourceCheck(replace(group.check, resource=resource), group.ask)
+    asked = group.asked._replace(resource=resource, version=_ANY_VERSION)
+    return ResourceCheck(asked, group.ask)
 
 
 def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
     def narrow(check: ResourceCheck, value: str) -> ResourceCheck:
         given: dict[str, Any] = {field: value}
-        return ResourceCheck(replace(check.check, **given), check.ask)
+        return ResourceCheck(check.asked._replace(**given), check.ask)
 
     return narrow
 
 
 def _check(checking: _Checking, verb: str) -> DecisionValue:
-    return DecisionValue(checking.ask(replace(checking.check, verb=verb)))
+    return DecisionValue(checking.ask(checking.asked._replace(verb=verb)))
 
 
 def _check_cost(*given: object) -> int:

@@ -6,7 +6,7 @@ and pkg/registry/core/pod/rest/subresources.go.
 
 from __future__ import annotations
 
-from apiserver_app.auth import protocols as auth
+from apiserver_app import authprotocols as auth
 from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers.request import Request
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from apiserver_app.auth import protocols as auth
+from apiserver_app import authprotocols as auth
 from apiserver_app.auth.authz.always import MASTERS
 from apiserver_app.auth.authz.rules import Rule
 from apiserver_app.handlers.request import Request

@@ -11,7 +11,7 @@ pkg/registry/admissionregistration/resolver/resolver.go.
 
 from __future__ import annotations
 
-from apiserver_app.auth import protocols as auth
+from apiserver_app import authprotocols as auth
 from apiserver_app.auth.authz.always import MASTERS
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.request import Request
@@ -49,7 +49,7 @@ async def _policy(
     kind = spec.get("paramKind")
     if kind is None or kind == before.get("paramKind"):
         return []
-    asked = _attributes(user, "get", _resource(cluster, kind)[0], "*", "*")
+    asked = auth.Attributes(user, "get", "", *_resource(cluster, kind)[0], "", "*", "*")
     if (await cluster.authorization.authorize(asked)).allowed:
         return []
     why = (
@@ -71,7 +71,9 @@ async def _binding(
     if kind is not None:
         resource, unclear = _resource(cluster, kind)
     verb = "get" if ref.get("name") else "list"
-    asked = _attributes(user, verb, resource, ref.get("namespace", ""), ref.get("name", ""))
+    asked = auth.Attributes(
+        user, verb, "", *resource, "", ref.get("namespace", ""), ref.get("name", "")
+    )
     if (await cluster.authorization.authorize(asked)).allowed:
         return []
     who = _shown(user)
@@ -94,15 +96,6 @@ def _resource(cluster: ClusterContext, kind: Object) -> tuple[tuple[str, str, st
         return (group, version, found.plural), ""
     shown = f"&{{{kind.get('apiVersion', '')} {kind.get('kind', '')}}}"
     return (group, version, "*"), f"resolve paramKind {shown}"
-
-
-def _attributes(
-    user: User, verb: str, resource: tuple[str, str, str], namespace: str, name: str
-) -> auth.Attributes:
-    group, version, plural = resource
-    return auth.Attributes(
-        user, verb, group=group, version=version, resource=plural, namespace=namespace, name=name
-    )
 
 
 def _shown(user: User) -> str:

@@ -22,5 +22,5 @@ def of(request: Request, obj: Object | None) -> Attributes:
         reader=cluster.cache, rand=cluster.rand, now=cluster.kernel.now, version=cluster.version,
         dry_run=request.dry_run, warnings=request.warnings,
         options=options.of_operation(request.call, operation), means=cluster.means,
-        annotations=request.annotations, decide=cluster.decide,
+        annotations=request.annotations, authorization=cluster.authorization,
     )  # fmt: skip

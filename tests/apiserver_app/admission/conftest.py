@@ -10,10 +10,8 @@ import pytest
 from apiserver_app.admission import plugins
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.config import Configuration
-from apiserver_app.admission.plugin import CREATE, Attributes, Given, Ops, Question
-from apiserver_app.auth import protocols
+from apiserver_app.admission.plugin import CREATE, Attributes, Given, Ops
 from apiserver_app.auth.authz import union
-from apiserver_app.cel.authorizer import Check, Decision
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand
@@ -53,8 +51,6 @@ class Cluster:
         all_given = Given(
             version=Release.parse(version),
             config=Configuration(config),
-            allows=self.authorization.allows,
-            permits=self._permits,
             resource_of=lambda version, kind: RESOURCES.by_gvk(*version.rpartition("/")[::2], kind),
             make_namespace=self._make_namespace,
             **given,
@@ -66,17 +62,6 @@ class Cluster:
         self.annotations: dict[str, str] = {}
         self.appears: dict[str, Object] = {}  # what a controller makes during the next wait
         self.account("default", "default")
-
-    async def _permits(self, asked: Question) -> tuple[bool, str]:
-        user, verb, *rest = asked
-        decision = await self.authorization.authorize(protocols.Attributes(user, verb, "", *rest))
-        return decision.allowed, decision.reason
-
-    async def _decide(self, check: Check) -> Decision:
-        allowed = await self.authorization.allows(
-            check.user, check.verb, check.group, check.resource, check.name
-        )
-        return Decision(allowed)
 
     async def _make_namespace(self, name: str) -> None:
         self.made.append(name)
@@ -110,7 +95,7 @@ class Cluster:
             operation, info, subresource, namespace, name or metadata.get("name", ""),
             copy.deepcopy(obj), old, user, self.reader, Rand(7), self.now,
             Release.parse(self.version), dry_run=dry_run, warnings=self.warnings,
-            annotations=self.annotations, decide=self._decide,
+            annotations=self.annotations, authorization=self.authorization,
         )  # fmt: skip
         self.told.clear()
         self.annotations.clear()

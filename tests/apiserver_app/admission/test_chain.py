@@ -6,6 +6,7 @@ import pytest
 
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import CREATE, DELETE, Attributes, Plugin, Verdict
+from apiserver_app.auth.authz import union
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.patch import jsonpatch
 from apiserver_app.machinery.rand import Rand
@@ -117,7 +118,7 @@ def test_a_refusal_ends_the_chain_and_is_told_with_its_message() -> None:
 
     attributes = Attributes(
         CREATE, RESOURCES.by_key["pods"], "", "default", "web", pod(), None, ADMIN,
-        MemoryReader(), Rand(1), NOW,
+        MemoryReader(), Rand(1), NOW, authorization=union.build(["AlwaysDeny"], MemoryReader()),
     )  # fmt: skip
     with pytest.raises(errors.ApiError) as caught:
         run(Chain([_Refuses(), _Never()]).validate(attributes, tell))

@@ -10,7 +10,7 @@ import pytest
 
 from apiserver_app.auth import pki
 from apiserver_app.auth.authn.union import Union
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import Credential, User
 from tests.apiserver_app.memory import MemoryReader, bootstrapped
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.auth.authz import abac
-from apiserver_app.auth.protocols import Attributes
+from apiserver_app.authprotocols import Attributes
 from apiserver_app.machinery.meta import User
 
 ALICE = User("alice", ("system:authenticated",))

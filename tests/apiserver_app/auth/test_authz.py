@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.auth.authz import union as unions
 from apiserver_app.auth.authz.forbidden import forbidden_error
-from apiserver_app.auth.protocols import Attributes, Decision
+from apiserver_app.authprotocols import Attributes, Decision
 from apiserver_app.machinery.meta import User
 from tests.apiserver_app.memory import MemoryReader, run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver_app.auth import impersonation
-from apiserver_app.auth.protocols import Attributes, Decision
+from apiserver_app.authprotocols import Attributes, Decision
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import User
 from tests.apiserver_app.memory import run
@@ -20,7 +20,7 @@ class Asked:
         self.refused = refused
         self.asked: list[tuple[str, str, str, str, str]] = []
 
-    async def __call__(self, attributes: Attributes) -> Decision:
+    async def authorize(self, attributes: Attributes) -> Decision:
         self.asked.append((
             attributes.group, attributes.resource, attributes.subresource, attributes.namespace,
             attributes.name,

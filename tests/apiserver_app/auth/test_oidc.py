@@ -15,7 +15,7 @@ from apiserver_app.auth import issuer, jws
 from apiserver_app.auth.authn import oidc
 from apiserver_app.auth.authn.claims import ClaimMappings
 from apiserver_app.auth.data import cast
-from apiserver_app.auth.protocols import Try
+from apiserver_app.authprotocols import Try
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery import kernel
 from apiserver_app.machinery.releases import Release

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from apiserver_app.auth.authn.webhook import Webhook
-from apiserver_app.auth.protocols import Try
 from apiserver_app.auth.reviewing import Transport
+from apiserver_app.authprotocols import Try
 from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from tests.apiserver_app.auth.conftest import NOW, result_of

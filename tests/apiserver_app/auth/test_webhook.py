@@ -9,7 +9,7 @@ import pytest
 
 from apiserver_app.auth import reviewing
 from apiserver_app.auth.authz import config, union, webhook
-from apiserver_app.auth.protocols import Attributes, Decision
+from apiserver_app.authprotocols import Attributes, Decision
 from apiserver_app.egress import outbound
 from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.machinery.kernel import SECOND

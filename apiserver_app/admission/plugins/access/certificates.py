@@ -12,19 +12,18 @@ import base64
 import binascii
 from typing import Any
 
+from apiserver_app import authprotocols as auth
 from apiserver_app.admission.plugin import (
     CREATE,
     SECURITY,
     SKIP,
     UPDATE,
-    Allows,
     Attributes,
-    Given,
     Plugin,
     Verdict,
     forbidden,
 )
-from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.meta import Object
 
 REQUESTS = "certificatesigningrequests.certificates.k8s.io"
 BUNDLES = "clustertrustbundles.certificates.k8s.io"
@@ -37,17 +36,13 @@ class SignerPlugin(Plugin):
 
     validates = True
 
-    def __init__(self, allows: Allows) -> None:
-        self._allows = allows
-
-    @classmethod
-    def make(cls, given: Given) -> Plugin:
-        return cls(given.allows)
-
-    async def may(self, user: User, verb: str, signer: str) -> bool:
+    async def may(self, attributes: Attributes, verb: str, signer: str) -> bool:
         domain = signer.partition("/")[0]
         for name in (signer, f"{domain}/*"):
-            if await self._allows(user, verb, "certificates.k8s.io", "signers", name):
+            asked = auth.Attributes(
+                attributes.user, verb, "", "certificates.k8s.io", "*", "signers", name=name
+            )
+            if (await attributes.authorization.authorize(asked)).allowed:
                 return True
         return False
 
@@ -61,7 +56,7 @@ class CertificateApproval(SignerPlugin):
 
     async def validate(self, attributes: Attributes) -> Verdict:
         signer = _signer(attributes.old)
-        if not await self.may(attributes.user, "approve", signer):
+        if not await self.may(attributes, "approve", signer):
             raise forbidden(
                 attributes, f'user not permitted to approve requests with signerName "{signer}"'
             )
@@ -81,7 +76,7 @@ class CertificateSigning(SignerPlugin):
         if all(old.get(field) == new.get(field) for field in ("certificate", "conditions")):
             return Verdict("allow", "neither certificate nor conditions change")
         signer = _signer(attributes.old)
-        if not await self.may(attributes.user, "sign", signer):
+        if not await self.may(attributes, "sign", signer):
             raise forbidden(
                 attributes, f'user not permitted to sign requests with signerName "{signer}"'
             )
@@ -98,7 +93,7 @@ class ClusterTrustBundleAttest(SignerPlugin):
         signer = _signer(attributes.obj)
         if not signer:
             return Verdict("allow", "the bundle names no signer")
-        if not await self.may(attributes.user, "attest", signer):
+        if not await self.may(attributes, "attest", signer):
             raise forbidden(attributes, f'user not permitted to attest for signerName "{signer}"')
         return Verdict("allow", f"may attest for {signer}")
 

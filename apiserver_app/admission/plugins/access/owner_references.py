@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from apiserver_app import authprotocols as auth
 from apiserver_app.admission.plugin import (
     CONSISTENCY,
     SKIP,
     Attributes,
     Given,
-    Permits,
     Plugin,
-    Question,
     Verdict,
     forbidden,
 )
@@ -29,7 +28,6 @@ class OwnerReferencesPermissionEnforcement(Plugin):
     source = "plugin/pkg/admission/gc/gc_admission.go"
 
     def __init__(self, given: Given) -> None:
-        self._permits: Permits = given.permits
         self._resource_of = given.resource_of
 
     @classmethod
@@ -45,16 +43,15 @@ class OwnerReferencesPermissionEnforcement(Plugin):
         if new == old:
             return Verdict("allow", "owners stay as they are")
         info = attributes.info
-        allowed, reason = await self._permits(
-            Question(
-                attributes.user, "delete", info.group, info.version, info.plural,
-                attributes.subresource, attributes.namespace, attributes.name,
-            )
+        deletion = auth.Attributes(
+            attributes.user, "delete", "", info.group, info.version, info.plural,
+            attributes.subresource, attributes.namespace, attributes.name,
         )  # fmt: skip
-        if not allowed:
+        decision = await attributes.authorization.authorize(deletion)
+        if not decision.allowed:
             raise forbidden(
                 attributes,
-                f"cannot set an ownerRef on a resource you can't delete: {reason}, <nil>",
+                f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>",
             )
         for owner in _newly_blocking(new, old):
             await self._check_blocking(attributes, owner)
@@ -72,17 +69,16 @@ class OwnerReferencesPermissionEnforcement(Plugin):
                 f'"{f"{group}/" if group else ""}{number}"',
             )
         namespace = attributes.namespace if info.namespaced else ""
-        allowed, reason = await self._permits(
-            Question(
-                attributes.user, "update", info.group, info.version, info.plural,
-                "finalizers", namespace, str(owner.get("name", "")),
-            )
+        update = auth.Attributes(
+            attributes.user, "update", "", info.group, info.version, info.plural, "finalizers",
+            namespace, str(owner.get("name", "")),
         )  # fmt: skip
-        if not allowed:
+        decision = await attributes.authorization.authorize(update)
+        if not decision.allowed:
             raise forbidden(
                 attributes,
                 "cannot set blockOwnerDeletion if an ownerReference refers to a resource you "
-                f"can't set finalizers on: {reason}, <nil>",
+                f"can't set finalizers on: {decision.reason}, <nil>",
             )
 
 

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import copy
 
+from apiserver_app import authprotocols as auth
 from apiserver_app.admission.plugin import (
     CREATE,
     SECURITY,
     SKIP,
     UPDATE,
     Attributes,
-    Given,
-    Permits,
     Plugin,
-    Question,
     Verdict,
     forbidden,
 )
@@ -41,13 +39,6 @@ class PodSecurityPolicy(Plugin):
     validates = True
     reads = (POLICIES,)
     source = "plugin/pkg/admission/security/podsecuritypolicy/admission.go"
-
-    def __init__(self, permits: Permits) -> None:
-        self._permits = permits
-
-    @classmethod
-    def make(cls, given: Given) -> Plugin:
-        return cls(given.permits)
 
     async def admit(self, attributes: Attributes) -> Verdict:
         pod = attributes.obj
@@ -103,10 +94,10 @@ class PodSecurityPolicy(Plugin):
             groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
             users.insert(0, User(f"system:serviceaccount:{namespace}:{account}", groups))
         for user in users:
-            question = Question(
-                user, "use", "policy", "*", "podsecuritypolicies", "", namespace, policy
+            asked = auth.Attributes(
+                user, "use", "", "policy", "*", "podsecuritypolicies", "", namespace, policy
             )
-            if (await self._permits(question))[0]:
+            if (await attributes.authorization.authorize(asked)).allowed:
                 return True
         return False
 

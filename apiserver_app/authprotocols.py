@@ -1,4 +1,7 @@
-"""The interfaces of authenticators and authorizers, and the answers they give.
+"""The interfaces of authenticators and authorizers, what they are asked and what they answer.
+
+Whoever wants to know whether something is allowed (the authorization gate, admission plugins,
+expressions, impersonation) asks one `Authorization` about one `Attributes`.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/authenticator/interfaces.go and
 pkg/authorization/authorizer/interfaces.go.
@@ -114,3 +117,9 @@ class Authorizer(Protocol):
     def rules_for(self, user: User, namespace: str) -> Rules:
         """Returns the user's rules for SelfSubjectRulesReview."""
         ...
+
+
+class Authorization(Protocol):
+    """All authorizers of an API server together."""
+
+    async def authorize(self, attributes: Attributes) -> Decision: ...
