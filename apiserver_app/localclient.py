@@ -135,6 +135,12 @@ class LocalClient:
     ) -> Object:
         return await self._object("delete", resource, namespace, name, "", options)
 
+    async def delete_collection(
+        self, resource: str, namespace: str, *, options: Object | None = None
+    ) -> None:
+        call = self._call("deletecollection", resource, namespace, body=options)
+        await self._handle(Request(self._cluster, call))
+
     async def watch(
         self,
         resource: str,
@@ -181,7 +187,7 @@ class LocalClient:
         verb: str,
         resource: str,
         namespace: str,
-        name: str,
+        name: str = "",
         subresource: str = "",
         params: Params = _NONE,
         body: Any = None,
@@ -190,7 +196,7 @@ class LocalClient:
         info = self._cluster.resources.by_key.get(resource)
         if info is None:  # a custom resource whose definition is gone
             raise errors.path_not_found()
-        in_path = "" if verb in ("list", "watch") else name
+        in_path = "" if verb in ("list", "watch", "deletecollection") else name
         path = path_of(info, namespace, in_path, subresource)
         return Call(
             verb, path, self._credential, self._agent, info, subresource, namespace, name,

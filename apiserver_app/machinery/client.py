@@ -88,6 +88,10 @@ class Client(Protocol):
         self, resource: str, namespace: str, name: str, *, options: Object | None = None
     ) -> Object: ...
 
+    async def delete_collection(
+        self, resource: str, namespace: str, *, options: Object | None = None
+    ) -> None: ...
+
     async def watch(
         self,
         resource: str,

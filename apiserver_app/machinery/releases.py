@@ -150,9 +150,11 @@ BEHAVIOURS: Mapping[str, Span] = {
     "ServiceAccountNodeAudienceRestriction": Span(32),
     "VolumeAttributesClass": Span(34),
     # controllers, scheduler, kubelet
+    "CollectsAtResourceVersion": Span(34),  # what the garbage collector deletes is as it was read
     "EndpointsManagedByLabel": Span(33),
     "InPlacePodVerticalScaling": Span(33),  # requests in a pod's status count
     "NodeMonitorGracePeriod50s": Span(32),
+    "OrderedNamespaceDeletion": Span(33),
     "PodReadyToStartContainersCondition": Span(29),
     "PortworxMigration": Span(31),
     "RetroactiveDefaultStorageClass": Span(26),

@@ -3,7 +3,8 @@
 Background: the owner is deleted at once and its dependents afterwards. Foreground: an owner with
 the finalizer `foregroundDeletion` waits until the dependents that block it are gone. Orphan: with
 the finalizer `orphan` the dependents lose the reference and stay. Owners that never existed, or
-exist with another uid, count as gone, after asking the API server past the cache.
+exist with another uid, count as gone. What is decided about is read from the API server first; its
+owners are, too, unless their end was seen.
 
 There is no graph of its own: each shared cache files its objects under their owners' uids.
 
@@ -13,7 +14,7 @@ Models kubernetes pkg/controller/garbagecollector/garbagecollector.go and graph_
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import MERGE_PATCH, STRATEGIC_PATCH
@@ -23,12 +24,15 @@ from controllers_app.runtime.watches import Every
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
+OWNER = "owner/"  # prefix of the key of an owner that no cache has
 ABSENT_MAX = 500
+CONFLICTS_MAX = 4
 IGNORED = ("events", "events.events.k8s.io")
 
 
 class GarbageCollectorController(Controller):
-    """Reconciles objects of every kind; a key is `resource/namespace/name`."""
+    """Reconciles objects of every kind; a key is `resource/namespace/name`, or that of an owner
+    that no cache has, with its uid."""
 
     source = "pkg/controller/garbagecollector/garbagecollector.go"
     watches = (
@@ -47,22 +51,28 @@ class GarbageCollectorController(Controller):
         self._absent: OrderedDict[str, None] = OrderedDict()
 
     async def reconcile(self, key: str) -> Result | None:
+        if key.startswith(OWNER):
+            return await self._look_for_owner(*key.removeprefix(OWNER).split("/"))
         resource, namespace, name = key.split("/")
         cache = self.every.get(resource)
         obj = cache.get(f"{namespace}/{name}" if namespace else name) if cache else None
         if obj is None:
             return Result("is gone")
+        finalizers = obj["metadata"].get("finalizers") or ()
         if meta.is_deleting(obj):
-            finalizers = obj["metadata"].get("finalizers") or ()
             if ORPHAN in finalizers:
                 return await self._orphan_dependents(resource, obj)
-            if FOREGROUND in finalizers:
-                return await self._wait_for_dependents(resource, obj)
-            return Result("is being deleted already: does nothing")
-        owners = obj["metadata"].get("ownerReferences") or ()
+            if FOREGROUND not in finalizers:
+                return Result("is being deleted already: does nothing")
+        latest = await self.live(resource, namespace, name)
+        if latest is None or meta.uid_of(latest) != meta.uid_of(obj):
+            return Result("is gone")
+        if meta.is_deleting(obj):
+            return await self._wait_for_dependents(resource, obj)
+        owners = latest["metadata"].get("ownerReferences") or ()
         if not owners:
             return Result("has no owner: does nothing")
-        return await self._judge(resource, obj, owners)
+        return await self._judge(resource, latest, owners)
 
     # -- a dependent ----------------------------------------------------------------------------
 
@@ -73,7 +83,10 @@ class GarbageCollectorController(Controller):
         waiting: list[Object] = []
         by_state = {"solid": solid, "gone": dangling, "waiting": waiting}
         for owner in owners:
-            by_state[await self._owner_state(obj, owner)].append(owner)
+            state = await self._owner_state(obj, owner)
+            if state == "impossible":
+                return Result("is in no namespace, but an owner of it would be: does nothing")
+            by_state[state].append(owner)
         if solid:
             if not dangling and not waiting:
                 return Result("its owner is there: nothing to do")
@@ -93,10 +106,8 @@ class GarbageCollectorController(Controller):
         return Result(f"{why}: deletes it")
 
     async def _owner_state(self, obj: Object, owner: Object) -> str:
-        """solid: there and staying; waiting: there until its dependents are gone; gone."""
-        known = self._known_owner(obj, owner)
-        if known is not None:
-            return "waiting" if _waits_for_dependents(known) else "solid"
+        """solid: there and staying; waiting: there until its dependents are gone; gone; or
+        impossible: what is in no namespace cannot be owned by what is in one."""
         if owner["uid"] in self._absent:
             return "gone"
         info = self._info(owner)
@@ -106,12 +117,29 @@ class GarbageCollectorController(Controller):
             )
         namespace = meta.namespace_of(obj) if info.namespaced else ""
         if info.namespaced and not namespace:
-            return "gone"  # a cluster-wide object cannot be owned by one in a namespace
+            return "impossible"
         found = await self.live(info.key, namespace, owner["name"])
         if found is None or meta.uid_of(found) != owner["uid"]:
             self._remember_absent(owner["uid"])
             return "gone"
         return "waiting" if _waits_for_dependents(found) else "solid"
+
+    async def _look_for_owner(
+        self, resource: str, namespace: str, name: str, uid: str
+    ) -> Result | None:
+        """An owner that no cache has: its dependents are looked at when it is not there."""
+        cache = self.every.get(resource)
+        known = cache.get(f"{namespace}/{name}" if namespace else name) if cache else None
+        if known is not None and meta.uid_of(known) == uid:
+            return Result("is there")
+        found = await self.live(resource, namespace, name)
+        if found is not None and meta.uid_of(found) == uid:
+            return Result("is there, a cache will show it")
+        self._remember_absent(uid)
+        dependents = list(self._dependents(uid))
+        for kind, item in dependents:
+            self.queue.add(_key(kind, item))
+        return Result(f"is not there: {len(dependents)} dependents may go")
 
     def _known_owner(self, obj: Object, owner: Object) -> Object | None:
         """The owner as the cache has it; None when it has none, or another with that name."""
@@ -164,16 +192,15 @@ class GarbageCollectorController(Controller):
 
     async def _delete(self, resource: str, obj: Object, policy: str) -> None:
         metadata = obj["metadata"]
-        options = {
-            "preconditions": {
-                "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"],
-            },
-            "propagationPolicy": policy,
-        }  # fmt: skip
+        preconditions = {"uid": metadata["uid"]}
+        options = {"preconditions": preconditions, "propagationPolicy": policy}
+        if self.ctx.version.has("CollectsAtResourceVersion"):
+            preconditions["resourceVersion"] = metadata["resourceVersion"]
         with errors.ignoring("NotFound"):
             await self.client.delete(
                 resource, meta.namespace_of(obj), meta.name_of(obj), options=options
             )
+        await self.kernel.pause()  # the cache shows it before the object's key comes again
 
     async def _drop_references(self, resource: str, obj: Object, owners: list[Object]) -> None:
         gone = [owner["uid"] for owner in owners]
@@ -191,45 +218,68 @@ class GarbageCollectorController(Controller):
             await self.client.patch(
                 resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=kind
             )
+        await self.kernel.pause()
 
     async def _remove_finalizer(self, resource: str, obj: Object, finalizer: str) -> None:
-        metadata = obj["metadata"]
-        left = [item for item in metadata.get("finalizers") or () if item != finalizer]
-        patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": left}}
-        with errors.ignoring("NotFound"):
-            await self.client.patch(
-                resource, meta.namespace_of(obj), meta.name_of(obj), patch, kind=MERGE_PATCH
-            )
+        """Reads the object first; again when somebody else was faster."""
+        namespace, name = meta.namespace_of(obj), meta.name_of(obj)
+        for left in reversed(range(CONFLICTS_MAX)):
+            latest = await self.live(resource, namespace, name)
+            finalizers = latest["metadata"].get("finalizers") or () if latest else ()
+            if latest is None or finalizer not in finalizers:
+                return
+            metadata = {
+                "resourceVersion": latest["metadata"]["resourceVersion"],
+                "finalizers": [item for item in finalizers if item != finalizer],
+            }
+            try:
+                await self.client.patch(
+                    resource, namespace, name, {"metadata": metadata}, kind=MERGE_PATCH
+                )
+                return
+            except errors.ApiError as error:
+                if error.reason != "Conflict" or not left:
+                    raise
 
     # -- keys -----------------------------------------------------------------------------------
 
-    def _added(self, resource: str, obj: Object) -> Iterable[str]:
-        """The object, if it may be waiting for dependents, or an owner of it may be gone."""
-        metadata = obj["metadata"]
-        if metadata.get("deletionTimestamp"):
-            finalizers = metadata.get("finalizers") or ()
-            waits = FOREGROUND in finalizers or ORPHAN in finalizers
-            return (_key(resource, obj),) if waits else ()
-        for owner in metadata.get("ownerReferences") or ():
-            known = self._known_owner(obj, owner)
-            if known is None or _waits_for_dependents(known):
-                return (_key(resource, obj),)
-        return ()
+    def _added(self, resource: str, obj: Object) -> Iterator[str]:
+        """Its owners that no cache has, and the object itself if it waits for dependents."""
+        yield from self._unknown_owners(resource, obj)
+        if _starts_waiting(None, obj):
+            yield from self._waits(resource, obj)
 
-    def _updated(self, resource: str, old: Object, obj: Object) -> Iterable[str]:
-        before, now = old["metadata"], obj["metadata"]
-        owned = before.get("ownerReferences")
-        if owned != now.get("ownerReferences"):
-            return [*self._added(resource, obj), *self._waiting_owners(old)]
-        if before.get("deletionTimestamp") == now.get("deletionTimestamp") and before.get(
-            "finalizers"
-        ) == now.get("finalizers"):
-            return ()
-        return self._added(resource, obj)
+    def _unknown_owners(self, resource: str, obj: Object) -> Iterator[str]:
+        namespace = meta.namespace_of(obj)
+        for owner in obj["metadata"].get("ownerReferences") or ():
+            if self._known_owner(obj, owner) is not None:
+                continue
+            info = self._info(owner)
+            if info is None:
+                yield _key(resource, obj)
+            elif namespace or not info.namespaced:
+                where = namespace if info.namespaced else ""
+                yield f"{OWNER}{info.key}/{where}/{owner['name']}/{owner['uid']}"
+
+    def _waits(self, resource: str, obj: Object) -> Iterator[str]:
+        """The dependents go first, unless they are to stay."""
+        if ORPHAN not in (obj["metadata"].get("finalizers") or ()):
+            for kind, item in self._dependents(meta.uid_of(obj)):
+                yield _key(kind, item)
+        yield _key(resource, obj)
+
+    def _updated(self, resource: str, old: Object, obj: Object) -> Iterator[str]:
+        if old["metadata"].get("ownerReferences") != obj["metadata"].get("ownerReferences"):
+            yield from self._waiting_owners(old)
+            yield from self._unknown_owners(resource, obj)
+        if _starts_waiting(old, obj):
+            yield from self._waits(resource, obj)
 
     def _deleted(self, resource: str, obj: Object) -> Iterator[str]:
         """Its dependents may have to go, and an owner may have waited for this."""
-        for kind, item in self._dependents(meta.uid_of(obj)):
+        uid = meta.uid_of(obj)
+        for kind, item in self._dependents(uid):
+            self._remember_absent(uid)
             yield _key(kind, item)
         yield from self._waiting_owners(obj)
 
@@ -251,10 +301,20 @@ def _owner_uids(obj: Object) -> tuple[str, ...]:
 
 
 def _waits_for_dependents(obj: Object) -> bool:
-    metadata = obj["metadata"]
-    return bool(metadata.get("deletionTimestamp")) and FOREGROUND in (
-        metadata.get("finalizers") or ()
+    return _is_held_by(obj, FOREGROUND)
+
+
+def _starts_waiting(old: Object | None, obj: Object) -> bool:
+    """Whether it is from now on that it is deleted only after something is done about its
+    dependents."""
+    return any(
+        _is_held_by(obj, finalizer) and (old is None or not _is_held_by(old, finalizer))
+        for finalizer in (ORPHAN, FOREGROUND)
     )
+
+
+def _is_held_by(obj: Object, finalizer: str) -> bool:
+    return meta.is_deleting(obj) and finalizer in (obj["metadata"].get("finalizers") or ())
 
 
 def _blocks(obj: Object, uid: str) -> bool:

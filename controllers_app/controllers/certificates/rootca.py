@@ -36,13 +36,9 @@ class RootCaController(Controller):
 
     async def reconcile(self, key: str) -> Result | None:
         data = {"ca.crt": self.ctx.root_ca}
-        namespace = self.caches["namespaces"].get(key)
-        if namespace is None or meta.is_deleting(namespace):
-            return Result("is gone or going: does nothing")
         known = self.caches["configmaps"].get(f"{key}/{NAME}")
         if known is None:
-            await self._create(key, data)
-            return Result(f"creates {NAME}")
+            return await self._create(key, data)
         annotations = meta.annotations_of(known)
         if known.get("data") == data and annotations.get(DESCRIPTION):
             return Result(f"has {NAME}")
@@ -50,7 +46,7 @@ class RootCaController(Controller):
         await self.client.update("configmaps", key, NAME, {**changed, "data": data})
         return Result(f"corrects {NAME}")
 
-    async def _create(self, namespace: str, data: dict[str, str]) -> None:
+    async def _create(self, namespace: str, data: dict[str, str]) -> Result:
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -64,8 +60,10 @@ class RootCaController(Controller):
         try:
             await self.client.create("configmaps", namespace, body)
         except errors.ApiError as error:
-            if not podcontrol.is_namespace_terminating(error):
+            if error.code != 404 and not podcontrol.is_namespace_terminating(error):
                 raise
+            return Result("its namespace is gone or going")
+        return Result(f"creates {NAME}")
 
 
 def _is_active(namespace: Object) -> bool:

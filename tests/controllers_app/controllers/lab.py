@@ -1,4 +1,5 @@
-"""A real cluster in memory in which only the controllers run: the tests play the kubelets.
+"""A real cluster in memory in which the controllers run, and the scheduler if asked for: the tests
+play the kubelets.
 
 Everything goes through the API server's gates; nothing is mocked. `Lab` calls as an administrator
 and moves virtual time.
@@ -24,11 +25,11 @@ LEASES = "leases.coordination.k8s.io"
 class Lab:
     """The cluster and the hands of the one who tests it."""
 
-    def __init__(self, inputs: Inputs, backend: MemoryBackend) -> None:
+    def __init__(self, inputs: Inputs, backend: MemoryBackend, *, scheduler: bool = False) -> None:
         self.cluster = composition.Cluster(inputs, backend)
         self.kernel = self.cluster.kernel
         self._addresses = 0
-        for name in ("scheduler", "kubelet"):
+        for name in ("kubelet",) if scheduler else ("scheduler", "kubelet"):
             self.cluster.roles[name].ask = lambda _name: None
         self.admin = self.cluster.clients.client("kubernetes-admin", "kubectl", ("system:masters",))
         self.cluster.start()

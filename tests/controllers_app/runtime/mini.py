@@ -144,6 +144,11 @@ class MiniApi:
         self._enter("delete", resource, name)
         return self._store(resource, self.objects[resource, namespace, name], "DELETED")
 
+    async def delete_collection(
+        self, resource: str, namespace: str, *, options: Object | None = None
+    ) -> None:
+        raise NotImplementedError
+
     async def watch(
         self,
         resource: str,

@@ -1,0 +1,154 @@
+"""Where stories are told: a whole cluster in memory, and what each component asks of it.
+
+A story's steps are words of `Stage.STEPS` with their argument. `Stage.sent` are the requests of all
+components in the order of their answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver_app.etcd.backend import MemoryBackend
+from apiserver_app.handlers.call import Outcome
+from apiserver_app.handlers.request import Request
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object
+from lifecycle.cluster.inputs import Inputs
+from tests.controllers_app.controllers import lab as labs
+
+ACCOUNTS = "system:serviceaccount:kube-system:"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request of a component: `line` is verb, resource with subresource, and code."""
+
+    who: str
+    line: str
+    namespace: str
+    name: str
+    body: Any
+    query: dict[str, str]
+    agent: str
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """The object it is about."""
+        return self.line.split()[1].partition("/")[0], self.name
+
+
+class Stage(labs.Lab):
+    """A lab that keeps what was sent, and knows the steps of stories."""
+
+    def __init__(self, inputs: Inputs, backend: MemoryBackend, *, scheduler: bool = False) -> None:
+        self.sent: list[Sent] = []
+        super().__init__(inputs, backend, scheduler=scheduler)
+        self._handle = self.cluster.pipeline.handle
+        self.cluster.pipeline.handle = self._kept  # type: ignore[method-assign]
+
+    async def _kept(self, request: Request) -> Outcome:
+        code = 500
+        try:
+            outcome = await self._handle(request)
+            code = outcome.code
+        except errors.ApiError as error:
+            code = error.code
+            raise
+        finally:
+            self._keep(request, code)
+        return outcome
+
+    def _keep(self, request: Request, code: int) -> None:
+        call = request.call
+        if call.info is None or call.verb == "watch":
+            return
+        resource = call.info.key if call.info.storage == "events" else call.info.plural
+        resource += f"/{call.subresource}" if call.subresource else ""
+        name = call.name
+        if not name and isinstance(call.body, dict):
+            metadata = call.body.get("metadata") or {}
+            name = metadata.get("name") or metadata.get("generateName") or ""
+        query = {key: values[0] for key, values in call.params.items()}
+        who = request.user.name.removeprefix(ACCOUNTS)
+        line = f"{call.verb} {resource} {code}"
+        self.sent.append(Sent(who, line, call.namespace, name, call.body, query, call.agent))
+
+    # -- steps ----------------------------------------------------------------------------------
+
+    def tell(self, steps: list[dict[str, Any]]) -> None:
+        for step in steps:
+            for word, argument in step.items():
+                self.STEPS[word](self, argument)
+
+    def _create(self, obj: Object) -> None:
+        group, _, version = obj["apiVersion"].rpartition("/")
+        info = self.cluster.resources.by_gvk(group, version, obj["kind"])
+        assert info is not None, obj["kind"]
+        namespace = obj["metadata"].get("namespace", "default") if info.namespaced else ""
+        self.create(info.key, namespace=namespace, obj=obj)
+
+    def _delete(self, what: str | dict[str, Any]) -> None:
+        options = dict(what) if isinstance(what, dict) else {"what": what}
+        resource, name, namespace = self._place(options.pop("what"))
+        self.delete(resource, name, namespace, **options)
+
+    def _patch(self, what: dict[str, Any]) -> None:
+        resource, name, namespace = self._place(what["what"])
+        more = {"subresource": what["subresource"]} if "subresource" in what else {}
+        self.patch(resource, name, what["with"], namespace, **more)
+
+    def _place(self, what: str) -> tuple[str, str, str]:
+        """`resource/name` or `resource/name/namespace`."""
+        resource, name, *namespace = what.split("/")
+        if not self.cluster.resources.by_key[resource].namespaced:
+            return resource, name, ""
+        return resource, name, namespace[0] if namespace else "default"
+
+    def _start_pods(self, namespace: str) -> None:
+        self.start_pods(namespace=namespace)
+
+    def _finish_pods(self, phase: str) -> None:
+        """Every pod that runs ends so, one after the other."""
+        for name in self.names("pods"):
+            pod = self.find("pods", name)
+            if pod is not None and pod["status"].get("phase") == "Running":
+                if not meta.is_deleting(pod):
+                    self.set_pod(name, phase)
+                    self.run(2)
+
+    def _reap_pods(self, namespace: str) -> None:
+        self.finish_deletes(namespace)
+
+    def _beat(self, what: dict[str, Any]) -> None:
+        self.beat(what["node"], what.get("ready", True))
+
+    def _forget(self, _: Any) -> None:
+        """What was sent so far is not part of the story."""
+        self.sent.clear()
+
+    STEPS: dict[str, Callable[..., None]] = {
+        "create": _create, "delete": _delete, "patch": _patch, "run": labs.Lab.run,
+        "node": labs.Lab.add_node, "start pods": _start_pods, "finish pods": _finish_pods,
+        "reap pods": _reap_pods, "beat": _beat, "forget": _forget,
+    }  # fmt: skip
+
+
+def missing(wanted: Any, body: Any, path: str = "") -> Iterator[str]:
+    """Where the body is not as wanted: a null means that the field is absent, `...` that it is
+    there; of mappings only the named fields matter, lists are the same length."""
+    if wanted is None:
+        if body is not None:
+            yield f"{path}: {body!r} is there"
+    elif wanted == "...":
+        if body is None:
+            yield f"{path}: nothing is there"
+    elif isinstance(wanted, dict) and isinstance(body, dict):
+        for key, value in wanted.items():
+            yield from missing(value, body.get(key), f"{path}.{key}")
+    elif isinstance(wanted, list) and isinstance(body, list) and len(wanted) == len(body):
+        for number, (one, other) in enumerate(zip(wanted, body, strict=True)):
+            yield from missing(one, other, f"{path}[{number}]")
+    elif wanted != body:
+        yield f"{path}: {body!r}, the real one {wanted!r}"

@@ -1,0 +1,81 @@
+"""Stories: each component sends what its real counterpart sent, in the same order."""
+
+from __future__ import annotations
+
+import copy
+import pathlib
+from typing import Any
+
+import pytest
+import yaml
+
+from apiserver_app.etcd.backend import MemoryBackend
+from lifecycle.cluster.inputs import Inputs
+from tests.likeness.stage import Sent, Stage, missing
+
+STORIES = sorted((pathlib.Path(__file__).parent / "stories").glob("*.yaml"))
+# of requests about events, another task's, only the ones that a story names are compared
+EVENTS = ("events", "events.events.k8s.io")
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_each_component_sends_what_the_real_one_sent(
+    path: pathlib.Path, inputs: Inputs, booted: MemoryBackend
+) -> None:
+    story = yaml.safe_load(path.read_text())
+    stage = restored(inputs, booted, scheduler="system:kube-scheduler" in story["sent"])
+    stage.tell(story["steps"])
+    for who, wanted in story["sent"].items():
+        component = who.removesuffix(" by object").removesuffix(" among others")
+        lines = [_line(one) for one in wanted]
+        sent = [
+            one for one in stage.sent
+            if one.who == component and (_resource(one) not in EVENTS or _names_events(lines))
+        ]  # fmt: skip
+        if who.endswith(" by object"):
+            _compare_by_object(component, wanted, sent)
+        elif who.endswith(" among others"):
+            rest = iter(one.line for one in sent)
+            assert all(line in rest for line in lines), (component, sent)
+        else:
+            assert [one.line for one in sent] == lines, component
+            _compare_bodies(component, wanted, sent)
+    stage.assert_no_slips()
+
+
+def restored(inputs: Inputs, booted: MemoryBackend, *, scheduler: bool) -> Stage:
+    copied = MemoryBackend()
+    copied.state = copy.copy(booted.state)
+    copied.rows = list(booted.rows)
+    stage = Stage(inputs, copied, scheduler=scheduler)
+    stage.sent.clear()
+    return stage
+
+
+def _line(wanted: str | dict[str, Any]) -> str:
+    return wanted if isinstance(wanted, str) else str(next(iter(wanted)))
+
+
+def _resource(sent: Sent) -> str:
+    return sent.line.split()[1]
+
+
+def _names_events(lines: list[str]) -> bool:
+    return any(line.split()[1] in EVENTS for line in lines)
+
+
+def _compare_bodies(who: str, wanted: list[Any], sent: list[Sent]) -> None:
+    for one, request in zip(wanted, sent, strict=True):
+        if isinstance(one, dict):
+            found = list(missing(next(iter(one.values())), request.body))
+            assert not found, f"{who}: {request.line} {request.name}: {found}"
+
+
+def _compare_by_object(who: str, wanted: list[Any], sent: list[Sent]) -> None:
+    """Where many workers act at once, only the order of requests about one object is certain; what
+    is wanted are then sequences, separated by commas, one for each object."""
+    by_object: dict[tuple[str, str], list[str]] = {}
+    for one in sent:
+        by_object.setdefault(one.about, []).append(one.line)
+    got = sorted(", ".join(lines) for lines in by_object.values())
+    assert got == sorted(wanted), who
