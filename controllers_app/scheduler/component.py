@@ -293,8 +293,10 @@ class Scheduler:
         blockers = filtered.blockers()
         detail = {"message": message, "unschedulable": list(blockers)}
         await self._probe.hop("schedule", "fail", key, detail)
-        # a pod that no node was there for waits for nodes, as if every filter had refused
-        self.queue.failed(key, blockers or tuple(one.name for one in self._filters))
+        if blockers:
+            self.queue.failed(key, blockers)
+        else:  # no node is there at all
+            self.queue.retry(key)
         self._recorder.event(info.pod, "Warning", "FailedScheduling", message, action="Scheduling")
         await self._note(info.pod, "Unschedulable", message)
         return "requeue", message

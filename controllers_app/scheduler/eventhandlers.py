@@ -89,7 +89,7 @@ class EventHandlers:
         if node:
             self._assigned(pod, node, revision)
         else:
-            self._unassigned(pod, revision)
+            self._unassigned(pod, None, revision)
 
     def _pod_updated(self, old: Object, pod: Object, revision: int) -> None:
         if _finished(pod):
@@ -98,7 +98,7 @@ class EventHandlers:
             return
         node = pod["spec"].get("nodeName")
         if not node:
-            self._unassigned(pod, revision)
+            self._unassigned(pod, old, revision)
         elif not old["spec"].get("nodeName"):
             self._assigned(pod, node, revision)
         else:
@@ -122,21 +122,31 @@ class EventHandlers:
         before = self._cache.info(meta.key_of(pod))
         info = PodInfo(pod, self._version)
         self._cache.place(info, node)
-        freed = before is not None and any(
-            info.requests.get(name, 0) < amount for name, amount in before.requests.items()
-        )
-        if freed or not same_labels:
-            event = ClusterEvent(framework.POD_UPDATED, revision, pod=info, freed=freed)
+        if before is None:
+            return
+        event = ClusterEvent(framework.POD_UPDATED, revision, pod=info, was=before)
+        if not same_labels or event.shrunk():
             self._queue.happened(event)
 
-    def _unassigned(self, pod: Object, revision: int) -> None:
+    def _unassigned(self, pod: Object, old: Object | None, revision: int) -> None:
         spec = pod["spec"]
         if spec.get("schedulerName", PROFILE) != PROFILE:
             return  # another scheduler's
         if meta.is_deleting(pod):
             self._queue.remove(meta.key_of(pod))
-        elif not spec.get("schedulingGates"):
+        elif spec.get("schedulingGates"):
+            return
+        elif old is None:
             self._queue.add(pod, revision)
+        else:
+            self._queue.update(pod, self._own_change(pod, old, revision))
+
+    def _own_change(self, pod: Object, old: Object, revision: int) -> ClusterEvent | None:
+        """What changed of a pod that waits for a node, if a plugin may have waited for it."""
+        if meta.labels_of(old) == meta.labels_of(pod) and old["spec"] == pod["spec"]:
+            return None
+        before, now = PodInfo(old, self._version), PodInfo(pod, self._version)
+        return ClusterEvent(framework.POD_UPDATED, revision, pod=now, was=before, assigned=False)
 
     def _gone(self, pod: Object, revision: int) -> None:
         key = meta.key_of(pod)

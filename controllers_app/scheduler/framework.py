@@ -42,15 +42,31 @@ NODE_EVENTS = (NODE_ADDED, NODE_UPDATED)
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """Something happened to a node, to what volumes come from, or to a pod on a node (`pod` is the
-    pod then)."""
+    """Something happened to a node, to what volumes come from, or to a pod (`pod` then, and what
+    it `was` before). A pod that is not `assigned` has no node: its own update, or the end of one
+    that was nominated."""
 
     what: str
     revision: int
     old: Object | None = None
     new: Object | None = None
     pod: PodInfo | None = None
-    freed: bool = True  # a pod left, or asks for less than before
+    was: PodInfo | None = None
+    assigned: bool = True
+
+    def shrunk(self) -> set[str]:
+        """The resources of which the pod asks for less than before."""
+        if self.pod is None or self.was is None:
+            return set()
+        asked = self.pod.requests
+        return {name for name, amount in self.was.requests.items() if asked.get(name, 0) < amount}
+
+    def tolerates_more(self, pod: PodInfo) -> bool:
+        """Whether the pod itself got a toleration."""
+        if self.pod is None or self.was is None or self.pod.key != pod.key:
+            return False
+        now, before = (one.spec.get("tolerations") or () for one in (self.pod, self.was))
+        return len(now) != len(before)
 
 
 @dataclass(frozen=True, slots=True)

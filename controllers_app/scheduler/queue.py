@@ -46,7 +46,6 @@ class Queued:
     turn: int = 0
     timer: int = 0
     erred: bool = False  # the last attempt went wrong, rather than finding no node
-    changed: bool = False  # during its turn
 
 
 class SchedulingQueue:
@@ -86,7 +85,7 @@ class SchedulingQueue:
     # -- pods come and go -----------------------------------------------------------------------
 
     def add(self, pod: Object, revision: int) -> None:
-        """A pod that needs a node, or a newer version of one."""
+        """A pod that needs a node."""
         key = meta.key_of(pod)
         queued = self._pods.get(key)
         if queued is not None and meta.uid_of(queued.pod) != meta.uid_of(pod):
@@ -97,16 +96,24 @@ class SchedulingQueue:
             queued.revs.append(revision)
             self._activate(key, queued, revision)
             return
-        changed = queued.pod["spec"] != pod["spec"] or (
-            meta.labels_of(queued.pod) != meta.labels_of(pod)
-        )
         queued.pod = pod
-        if changed and queued.place == WAITING:
-            _remember(queued, revision)
-            self._release(key, queued, revision)
-        elif changed and queued.place == TAKEN:
-            queued.changed = True
-            _remember(queued, revision)
+
+    def update(self, pod: Object, event: ClusterEvent | None) -> None:
+        """A newer version of a pod. `event`: what of it changed that a plugin may have waited
+        for."""
+        key = meta.key_of(pod)
+        queued = self._pods.get(key)
+        if queued is None or meta.uid_of(queued.pod) != meta.uid_of(pod):
+            self.add(pod, event.revision if event is not None else 0)
+            return
+        queued.pod = pod
+        if event is None:
+            return
+        if self._taken == key:
+            self._meanwhile.append(event)
+        elif queued.place == WAITING and self._hint(event, queued):
+            _remember(queued, event.revision)
+            self._release(key, queued, event.revision)
 
     def remove(self, key: str) -> None:
         """It needs no node any more."""
@@ -125,7 +132,6 @@ class SchedulingQueue:
                 key, queued = found
                 queued.place = TAKEN
                 queued.attempts += 1
-                queued.changed = False
                 self._taken, self._meanwhile = key, []
                 self._tell("get", key, queued.revs[-1] if queued.revs else 0, 0)
                 return found
@@ -163,7 +169,7 @@ class SchedulingQueue:
             return
         self._wait(key, queued, blockers, erred=False)
         helped = [one for one in self._meanwhile if self._hint(one, queued)]
-        if helped or queued.changed or len(self._meanwhile) >= EVENTS_MAX:
+        if helped or len(self._meanwhile) >= EVENTS_MAX:
             for event in helped:
                 _remember(queued, event.revision)
             self._release(key, queued, helped[-1].revision if helped else 0)
@@ -182,8 +188,7 @@ class SchedulingQueue:
         queued.blockers = blockers
         queued.erred = erred
         queued.since = self._kernel.now
-        if not queued.changed:
-            queued.revs = []
+        queued.revs = []
         self._waiting[key] = queued
         if self._taken == key:  # not one that was still being bound while others had their turn
             self._taken = ""

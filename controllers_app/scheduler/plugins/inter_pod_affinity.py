@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apiserver_app.machinery import meta
 from controllers_app.scheduler.affinity import NamespaceLabels, Term
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
@@ -112,21 +113,22 @@ class InterPodAffinity(Plugin):
         return out
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """A pod that one of the terms means came, left or changed; or a node that has a label."""
-        mine = pod.affinity
+        """A pod came, or changed, that all terms of affinity select; one left, or changed, that all
+        terms of anti-affinity selected; or a node's domain changed."""
         if event.pod is None:
-            return True
-        other = event.pod
+            return _may_change_domains(event, pod)
+        if not event.assigned:
+            return False
+        terms = pod.affinity
+        near = terms.required if terms is not None else ()
+        far = terms.anti_required if terms is not None else ()
         if event.what == POD_UPDATED:
-            return True
-        if mine is not None:
-            wanted = mine.required if event.what == POD_ADDED else mine.anti_required
-            if any(self._selects(one, other.namespace, other.labels) for one in wanted):
-                return True
-        if event.what == POD_DELETED and other.affinity is not None:
-            terms = other.affinity.anti_required
-            return any(self._selects(one, pod.namespace, pod.labels) for one in terms)
-        return False
+            was = event.was
+            assert was is not None
+            return (not _selected(near, was) and _selected(near, event.pod)) or (
+                _selected(far, was) and not _selected(far, event.pod)
+            )
+        return _selected(near if event.what == POD_ADDED else far, event.pod)
 
     # -- score ----------------------------------------------------------------------------------
 
@@ -165,6 +167,27 @@ class InterPodAffinity(Plugin):
 
     def _selects(self, term: Term, namespace: str, have: Mapping[str, str]) -> bool:
         return term.matches(namespace, have, self.namespace_labels)
+
+
+def _selected(terms: Sequence[Term], pod: PodInfo) -> bool:
+    """Whether all of the terms select the pod. As upstream's hint, without namespaces' labels."""
+    return bool(terms) and all(
+        one.matches(pod.namespace, pod.labels, lambda namespace: {}) for one in terms
+    )
+
+
+def _may_change_domains(event: ClusterEvent, pod: PodInfo) -> bool:
+    """Whether a node that came or was labelled brings a domain nearer to what the pod wants."""
+    terms = pod.affinity
+    if terms is None or event.new is None:
+        return False
+    have = meta.labels_of(event.new)
+    if event.old is None:
+        return bool(terms.anti_required) or any(one.key in have for one in terms.required)
+    had = meta.labels_of(event.old)
+    return any(one.key in have and have[one.key] != had.get(one.key) for one in terms.required) or (
+        any(one.key in had and had[one.key] != have.get(one.key) for one in terms.anti_required)
+    )
 
 
 def _add(

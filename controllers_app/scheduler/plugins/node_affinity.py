@@ -66,11 +66,17 @@ class NodeAffinity(Plugin):
         return normalize_to_max(scores)
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """Wakes for a node that matches now and did not before."""
+        """Wakes for a node that matches now and did not before. A term that compares with what
+        is no number may match anything new."""
         required = nodeaffinity.required_of(pod.spec)
         if required is None or event.new is None:
             return True
-        return not _selects(required, event.old) and _selects(required, event.new)
+        if event.old is not None and meta.labels_of(event.old) == meta.labels_of(event.new):
+            return False
+        if not _selects(required, event.new):
+            terms = (required[1] or {}).get("nodeSelectorTerms") or ()
+            return any(True for term in terms for _ in _unreadable(0, {"preference": term}))
+        return not _selects(required, event.old)
 
 
 def _unreadable(index: int, preferred: Object) -> Iterator[str]:

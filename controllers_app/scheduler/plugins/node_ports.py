@@ -10,7 +10,7 @@ from typing import Any
 
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
-    NODE_EVENTS,
+    NODE_ADDED,
     POD_DELETED,
     ClusterEvent,
     No,
@@ -27,7 +27,7 @@ _NO = No(("node(s) didn't have free ports for the requested pod ports",))
 class NodePorts(Plugin):
     name = "NodePorts"
     filters = True
-    wakes_on = (*NODE_EVENTS, POD_DELETED)
+    wakes_on = (NODE_ADDED, POD_DELETED)
     source = "pkg/scheduler/framework/plugins/nodeports/node_ports.go"
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
@@ -37,7 +37,7 @@ class NodePorts(Plugin):
         return _NO if node.ports and _collide(state, node.ports) else None
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """A pod left that had one of the ports, or a node came or changed."""
+        """A pod left that had one of the ports, or a node came."""
         return event.pod is None or _collide(pod.ports, event.pod.ports)
 
 

@@ -9,7 +9,14 @@ from typing import Any
 
 from controllers_app.runtime import nodeaffinity
 from controllers_app.scheduler.cache import Cache
-from controllers_app.scheduler.framework import UNRESOLVABLE, ClusterEvent, No, Plugin
+from controllers_app.scheduler.framework import (
+    NODE_EVENTS,
+    POD_UPDATED,
+    UNRESOLVABLE,
+    ClusterEvent,
+    No,
+    Plugin,
+)
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
 _TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -19,6 +26,7 @@ _NO = No(("node(s) were unschedulable",), UNRESOLVABLE)
 class NodeUnschedulable(Plugin):
     name = "NodeUnschedulable"
     filters = True
+    wakes_on = (*NODE_EVENTS, POD_UPDATED)
     source = "pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go"
     remedy = "kubectl uncordon {node}"
 
@@ -32,7 +40,10 @@ class NodeUnschedulable(Plugin):
         return None if nodeaffinity.is_tolerated(_TAINT, tolerations) else _NO
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """Wakes for a node that was uncordoned or added."""
+        """Wakes for a node that was uncordoned or added, and for the toleration of cordons."""
+        if event.what == POD_UPDATED:
+            tolerations = pod.spec.get("tolerations") or ()
+            return event.tolerates_more(pod) and nodeaffinity.is_tolerated(_TAINT, tolerations)
         if event.new is None:
             return True
         was_schedulable = event.old is not None and not event.old.get("spec", {}).get(

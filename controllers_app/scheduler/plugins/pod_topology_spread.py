@@ -121,15 +121,17 @@ class PodTopologySpread(Plugin):
         return None
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """A pod that counts came, left or changed its labels; or a node with the labels did."""
+        """A pod that counts came or left, or began or ceased to count; a node with the labels came,
+        left or changed; or the pod got a toleration that a constraint asks about."""
         constraints = _own(pod, "DoNotSchedule")
         if event.pod is not None:
-            return event.pod.namespace == pod.namespace and (
-                event.what == POD_UPDATED
-                or any(one.selector.matches(event.pod.labels) for one in constraints)
+            if not event.assigned and event.pod.key != pod.key:
+                return False
+            return event.pod.namespace == pod.namespace and _counts_otherwise(
+                constraints, event, pod
             )
         nodes = [NodeInfo(one) for one in (event.old, event.new) if one is not None]
-        if len(nodes) == 2 and nodes[0].hard_taints == nodes[1].hard_taints:
+        if len(nodes) == 2 and _taints(event.old) == _taints(event.new):
             if all(nodes[0].labels.get(c.key) == nodes[1].labels.get(c.key) for c in constraints):
                 return False
         return any(all(one.key in node.labels for one in constraints) for node in nodes)
@@ -233,6 +235,22 @@ def _counts(cache: Cache, pod: PodInfo, constraint: Constraint) -> Mapping[str, 
     if constraint.selector.empty:
         return {}
     return cache.counts(pod.namespace, constraint.selector)
+
+
+def _counts_otherwise(constraints: list[Constraint], event: ClusterEvent, pod: PodInfo) -> bool:
+    """Whether what happened to a pod changes what one of the constraints counts."""
+    assert event.pod is not None
+    now = event.pod.labels
+    if event.what != POD_UPDATED or event.was is None:
+        return any(one.selector.matches(now) for one in constraints)
+    if event.tolerates_more(pod) and any(one.honor_taints for one in constraints):
+        return True
+    before = event.was.labels
+    return any(one.selector.matches(before) != one.selector.matches(now) for one in constraints)
+
+
+def _taints(node: Object | None) -> object:
+    return ((node or {}).get("spec") or {}).get("taints")
 
 
 def _turned(scores: list[int], low: int, high: int) -> list[int]:

@@ -54,8 +54,13 @@ class NodeResourcesFit(Plugin):
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
         """A pod left room of what is asked for, or a node came or grew that has it all."""
+        if event.what == POD_UPDATED and event.pod is not None:
+            shrunk = event.shrunk()
+            if event.pod.key == pod.key:
+                return bool(shrunk)
+            return any(asked and name in shrunk for name, asked in pod.requests.items())
         if event.pod is not None:
-            return event.freed
+            return True
         if event.new is None:
             return True
         have = amounts((event.new.get("status") or {}).get("allocatable") or {})

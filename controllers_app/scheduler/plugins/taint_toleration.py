@@ -11,6 +11,8 @@ from typing import Any
 from controllers_app.runtime import nodeaffinity
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
+    NODE_EVENTS,
+    POD_UPDATED,
     UNRESOLVABLE,
     ClusterEvent,
     No,
@@ -25,6 +27,7 @@ class TaintToleration(Plugin):
     weight = 3
     filters = True
     scores = True
+    wakes_on = (*NODE_EVENTS, POD_UPDATED)
     source = "pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go"
 
     def can_refuse(self, state: Any, pod: PodInfo, cache: Cache) -> bool:
@@ -58,7 +61,10 @@ class TaintToleration(Plugin):
         return normalize_to_max(scores, reverse=True)
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """Wakes for a node whose taints the pod tolerates now and did not before."""
+        """Wakes for a node whose taints the pod tolerates now and did not before, and for a new
+        toleration of the pod."""
+        if event.what == POD_UPDATED:
+            return event.tolerates_more(pod)
         if event.new is None:
             return True
         if self.filter((), pod, NodeInfo(event.new)) is not None:

@@ -29,10 +29,7 @@ State = tuple[bool, list[Object]]  # whether a claim is taken, volumes that are 
 class VolumeRestrictions(VolumePlugin):
     name = "VolumeRestrictions"
     filters = True
-    wakes_on = (
-        framework.NODE_ADDED, framework.POD_DELETED, framework.CLAIM_ADDED,
-        framework.CLAIM_UPDATED,
-    )  # fmt: skip
+    wakes_on = (framework.NODE_ADDED, framework.POD_DELETED, framework.CLAIM_ADDED)
     source = "pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go"
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
@@ -55,14 +52,23 @@ class VolumeRestrictions(VolumePlugin):
         return _TAKEN if taken else None
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
-        """A pod left that used a claim or a disk of this one, or a claim came or changed."""
+        """A pod of the namespace left that used a claim or a disk of this one, or a claim came."""
         if event.pod is not None:
-            if not set(event.pod.claims).isdisjoint(pod.claims):
+            if event.pod.namespace != pod.namespace:
+                return False
+            if not _named_claims(event.pod).isdisjoint(_named_claims(pod)):
                 return True
             return any(_conflict(one, two) for one in _disks(pod) for two in _disks(event.pod))
         if event.what == framework.NODE_ADDED:
             return True
-        return event.new is not None and meta.key_of(event.new) in pod.claims
+        return event.new is not None and meta.key_of(event.new) in _named_claims(pod)
+
+
+def _named_claims(pod: PodInfo) -> set[str]:
+    """The claims that the pod names itself."""
+    if not pod.claims:
+        return set()
+    return {key for key, said in mounted(pod) if "persistentVolumeClaim" in said}
 
 
 def _disks(pod: PodInfo) -> list[Object]:

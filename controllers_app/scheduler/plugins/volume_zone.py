@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.machinery import meta
+from apiserver_app.machinery.meta import Object
 from controllers_app.runtime import persistentvolumes
 from controllers_app.scheduler import framework
 from controllers_app.scheduler.cache import Cache
@@ -55,9 +56,7 @@ class VolumeZone(VolumePlugin):
             volume = self.volumes.volume(name)
             if volume is None:
                 return No((f'persistentvolume "{name}" not found',), UNRESOLVABLE)
-            for label, value in sorted(meta.labels_of(volume).items()):
-                if label in LABELS:
-                    places.append((label, frozenset(value.split(_SEPARATOR))))
+            places += _places(volume)
         return places or None
 
     def filter(self, state: Places, pod: PodInfo, node: NodeInfo) -> No | None:
@@ -74,4 +73,18 @@ class VolumeZone(VolumePlugin):
         if event.what in (framework.CLAIM_ADDED, framework.CLAIM_UPDATED):
             assert event.new is not None
             return meta.key_of(event.new) in pod.claims
-        return True
+        if event.what == framework.CLASS_ADDED:
+            return persistentvolumes.waits_for_consumer(event.new)
+        if event.old is None or event.new is None:
+            return True
+        if event.what == framework.VOLUME_UPDATED:
+            return _places(event.old) != _places(event.new)
+        return meta.labels_of(event.old) != meta.labels_of(event.new)
+
+
+def _places(volume: Object) -> Places:
+    return [
+        (label, frozenset(value.split(_SEPARATOR)))
+        for label, value in sorted(meta.labels_of(volume).items())
+        if label in LABELS
+    ]

@@ -45,6 +45,11 @@ class Desk:
             revision,
         )
 
+    def change(self, name: str, revision: int) -> None:
+        pod = {"metadata": {"name": name, "namespace": "d", "uid": name}, "spec": {}}
+        event = ClusterEvent(framework.POD_UPDATED, revision, assigned=False)
+        self.queue.update(pod, event)
+
     def take(self) -> str:
         async def one() -> None:
             key, _ = await self.queue.take()
@@ -141,18 +146,28 @@ def test_what_does_not_help_leaves_the_pod_waiting() -> None:
     assert desk.queue.place_of("d/a") == WAITING
 
 
-def test_a_changed_pod_is_tried_again_also_when_it_changed_during_its_turn() -> None:
-    desk = Desk(helps=False)
+def test_a_change_of_its_own_that_helps_brings_a_pod_back_also_during_its_turn() -> None:
+    desk = Desk()
     desk.add("a")
     desk.take()
-    desk.add("a", revision=2, app="x")
+    desk.change("a", revision=2)
     desk.fail("a")
     assert desk.queue.place_of("d/a") == BACKING_OFF
     desk.pass_seconds(2)
     desk.take()
     desk.fail("a")
-    desk.add("a", revision=3, app="y")
+    desk.change("a", revision=3)
     assert desk.queue.place_of("d/a") == BACKING_OFF
+
+
+def test_a_change_of_its_own_that_does_not_help_leaves_a_pod_waiting() -> None:
+    desk = Desk(helps=False)
+    desk.add("a")
+    desk.take()
+    desk.change("a", revision=2)
+    desk.fail("a")
+    desk.change("a", revision=3)
+    assert desk.queue.place_of("d/a") == WAITING
 
 
 def test_a_new_status_alone_does_not_bring_a_pod_back() -> None:
