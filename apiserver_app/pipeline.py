@@ -96,7 +96,10 @@ class Pipeline:
         except errors.ApiError as error:
             if not error.gate:  # it was raised between or behind the gates
                 error.gate = request.gate
-                await self.probe.hop("gate", error.gate, "deny", decision.refused(error).detail)
+                call = request.operation.call if request.gate == "etcd" else ""
+                await self.probe.hop(
+                    "gate", error.gate, "deny", decision.refused(error, call).detail
+                )
             raise
 
     async def write(self, request: Request) -> None:

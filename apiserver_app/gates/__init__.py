@@ -51,4 +51,6 @@ def _described(gate: type[Gate]) -> Object:
         told["reads"] = True
     if gate.plugins:
         told["plugins"] = True
+    if gate.asks_of_new:
+        told["asks"] = [gate.asks_of_new, gate.asks_of_old]
     return told

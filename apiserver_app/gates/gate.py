@@ -25,6 +25,9 @@ class Gate:
     source = ""  # the upstream file it models
     reads = False  # whether requests that change nothing pass it, too
     plugins = False  # whether it is a phase of admission
+    # what the kind's strategy is asked there about an object that is new, and about another
+    asks_of_new: tuple[str, ...] = ()
+    asks_of_old: tuple[str, ...] = ()
     inside = True  # whether requests of components inside the cluster pass it, too
     # the gate whose refusals its own are; a step that is told of only when it refuses
     # has the name of another one here
@@ -68,7 +71,8 @@ async def run(request: Request, steps: Iterable[Step]) -> None:
                 if decision is None:
                     continue
         except ApiError as error:
-            decision = refused(error)
+            call = request.operation.call if request.gate == "etcd" else ""
+            decision = refused(error, call)
         decided = kernel.now
         await hop("gate", request.gate, decision.verdict, decision.detail)
         if decision.result:

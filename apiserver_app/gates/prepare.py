@@ -19,6 +19,8 @@ class Prepare(Gate):
     name = refuses_as = "prepare"
     cost = 30
     source = "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go BeforeCreate"
+    asks_of_new = ("ObjectTyper", "NamespaceScoped", "GenerateName", "PrepareForCreate")
+    asks_of_old = ("ObjectTyper", "NamespaceScoped", "PrepareForUpdate")
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
         if request.info.group == escalation.GROUP:

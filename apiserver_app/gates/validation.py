@@ -20,6 +20,8 @@ class Validation(Gate):
     name = refuses_as = "validation"
     cost = 80
     source = "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go Validate"
+    asks_of_new = ("Validate",)
+    asks_of_old = ("ValidateUpdate",)
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
         found = request.operation.findings(request)

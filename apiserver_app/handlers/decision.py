@@ -9,7 +9,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import generic
+from apiserver_app.registry import storagecalls
 
 
 @dataclass(slots=True)
@@ -27,9 +27,11 @@ LEGAL = Decision("allow", {"word": "legal"})
 WELL_FORMED = Decision("allow", {"word": "well formed"})
 
 
-def refused(error: ApiError) -> Decision:
-    """A refusal that was raised."""
+def refused(error: ApiError, call: str = "") -> Decision:
+    """A refusal that was raised; inside a call of the storage interface if one is given."""
     detail = {**error.about, "word": str(error.code), "message": error.message}
+    if call:
+        detail.setdefault("call", call)
     return Decision("deny", detail, refusal=error)
 
 
@@ -48,7 +50,7 @@ def legal(info: ResourceInfo, name: str, found: Sequence[FieldError]) -> Decisio
 
 def stored(op: str, key: str, revision: int, *, dry_run: bool, unchanged: bool = False) -> Decision:
     """What a call of the storage interface did, which was carried out before this."""
-    detail: Object = {"word": str(revision), "call": generic.CALLS[op], "key": key}
+    detail: Object = {"word": str(revision), "call": storagecalls.OF_WRITE[op], "key": key}
     if dry_run:
         detail.update(word="dry run", why=DRY_RUN)
     elif unchanged:
@@ -62,7 +64,7 @@ def stored(op: str, key: str, revision: int, *, dry_run: bool, unchanged: bool =
 def not_stored(op: str, key: str, error: ApiError) -> Decision:
     """The storage interface refused."""
     detail = {
-        "word": error.reason or str(error.code), "call": generic.CALLS[op], "key": key,
+        "word": error.reason or str(error.code), "call": storagecalls.OF_WRITE[op], "key": key,
         **error.about, "message": error.message,
     }  # fmt: skip
     return Decision("deny", detail, refusal=error)

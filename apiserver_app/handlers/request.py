@@ -22,6 +22,7 @@ from apiserver_app.handlers.decision import Decision
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
+from apiserver_app.registry import storagecalls
 from apiserver_app.registry.strategy import Context, Strategy
 
 NOBODY = User("")
@@ -114,6 +115,7 @@ class Operation:
     passes: tuple[str, ...] = ()
     refuses_as = "decode"  # the gate of what is refused outside of them
     admits = CREATE  # the operation as admission calls it
+    call = storagecalls.UPDATE  # of the storage interface, which refuses what etcd refuses
     # whether its object is stored as admission leaves it
     stores_object = False
     # whether its sender must be allowed to create the object, too

@@ -22,7 +22,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
 from apiserver_app.machinery import probe
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import strategynames
+from apiserver_app.registry import storagecalls, strategynames
 
 # (name, its group, the first minor version that has it), in the order of installation
 PROVIDERS: tuple[tuple[str, str, int], ...] = (
@@ -87,6 +87,7 @@ def summary(cluster: ClusterContext, options: flags.Flags) -> Object:
             [provider["name"], len(provider["resources"])] for provider in _providers(cluster)
         ],
         "install": _install(cluster),
+        "storage": storagecalls.described(),
         "strategies": strategynames.described(cluster.resources.built_in, cluster.strategies),
     }
 

@@ -28,13 +28,10 @@ from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.serializer import gojson
 from apiserver_app.machinery.syntax import fields, labels
+from apiserver_app.registry import storagecalls
 from apiserver_app.registry.conversion import convert, protobuflists
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
-
-# the methods of upstream's storage.Interface that write
-CALLS = {"create": "Create", "update": "GuaranteedUpdate", "delete": "Delete"}
-
 
 # the fields of ObjectMeta in the order in which upstream writes them
 _METADATA = (
@@ -126,7 +123,7 @@ class Storage:
         """The object and its bytes. Raises 404 if it does not exist."""
         entry = self.store.get(info.etcd_key(namespace, name))
         if entry is None:
-            raise errors.not_found(info.group, info.plural, name)
+            raise not_found(info, name)
         return self.object(info, entry), entry.value
 
     def find(self, info: ResourceInfo, namespace: str, name: str) -> Object | None:
@@ -297,7 +294,8 @@ class Storage:
         current = entry.mod_revision if entry is not None else 0
         if current != prev:
             error = errors.conflict(info.group, info.plural, name, errors.MODIFIED)
-            error.about = {"expected": prev, "found": current}
+            end = "stale" if current else "gone"
+            error.about = {"end": end, "expected": prev, "found": current}
             raise error
 
     def _already_exists(
@@ -307,7 +305,7 @@ class Storage:
         error = errors.already_exists(info.group, info.plural, name)
         if meta.is_deleting(self.cache.decoded(existing)):
             error.message = f"object is being deleted: {error.message}"
-        error.about = {"expected": 0, "found": existing.mod_revision}
+        error.about = {"end": "exists", "expected": 0, "found": existing.mod_revision}
         return error
 
     def _inject_fault(self, info: ResourceInfo, key: str, op: str) -> None:
@@ -318,7 +316,7 @@ class Storage:
                 if not fault.times:
                     self.faults.remove(fault)
                 error = errors.ApiError(500, "", fault.message)
-                error.about = {"call": CALLS[op], "key": key, "injected": True}
+                error.about = {"call": storagecalls.OF_WRITE[op], "key": key, "end": "injected"}
                 raise error
 
     def _record_write(
@@ -332,6 +330,13 @@ class Storage:
         subresource: str,
     ) -> None:
         self.probe.tell("write", revision, op, info.hub, namespace, name, prev, subresource)
+
+
+def not_found(info: ResourceInfo, name: str) -> errors.ApiError:
+    """The 404 for a key that is not there."""
+    error = errors.not_found(info.group, info.plural, name)
+    error.about = {"end": "absent"}
+    return error
 
 
 def encode(obj: Any) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.registry.apiextensions.customresource import CustomResourceStrategy
 from apiserver_app.registry.strategy import Strategy
 
 CUSTOM = "customResourceStrategy"
@@ -79,18 +80,18 @@ _STEPS = (
 def described(
     resources: Iterable[ResourceInfo], strategies: dict[tuple[str, str, str], Strategy]
 ) -> list[list[object]]:
-    """[resource, upstream's name, overridden steps] of every stored resource."""
+    """[resource, upstream's name, overridden steps] of each stored resource; "" are custom ones."""
     out: dict[str, list[object]] = {}
     for info in resources:
         if info.storage and info.key not in out:
             strategy = strategies[info.group, info.version, info.plural]
-            out[info.key] = [info.key, NAMES.get(info.key, PLAIN), overridden_steps(strategy)]
-    return list(out.values())
+            out[info.key] = [info.key, NAMES.get(info.key, PLAIN), _own(type(strategy))]
+    custom: list[object] = ["", CUSTOM, _own(CustomResourceStrategy)]
+    return [*out.values(), custom]
 
 
-def overridden_steps(strategy: Strategy) -> list[str]:
+def _own(kind: type[Strategy]) -> list[str]:
     """Upstream's names of the steps that the kind overrides."""
-    kind = type(strategy)
     return [
         name for name, method in _STEPS if getattr(kind, method) is not getattr(Strategy, method)
     ]

@@ -95,6 +95,7 @@ def test_each_stored_kind_has_its_strategy_by_upstreams_name(told: dict[str, Any
     }  # fmt: skip
     assert strategies["configmaps"] == ("strategy", ["Validate", "ValidateUpdate"])
     assert strategies["replicasets.apps"][0] == "rsStrategy"
+    assert strategies[""][0] == "customResourceStrategy"
     assert "bindings" not in strategies  # which is never stored
     served = {
         one.key

@@ -5,11 +5,13 @@ import { test } from 'node:test';
 import { History } from '../../static/js/core/history.js';
 import { hexdump } from '../../static/js/core/hexdump.js';
 import { storageSteps, strategySteps } from '../../static/js/core/steps.js';
-import { must } from './traces.mjs';
+import { must, recorded } from './traces.mjs';
 
 const KEY = '/registry/pods/default/a';
 const PATH = '/api/v1/namespaces/default/pods';
-const BUILT = { strategies: [['pods', 'podStrategy', ['PrepareForCreate', 'Validate']]] };
+const starts = (/** @type {any} */ one) => one.name === 'apiserver' && one.state === 'starting';
+/** what the API server told of its make-up when it started */
+const BUILT = /** @type {any} */ (must(recorded('full').find(starts))).detail;
 const ROUTED = { word: 'kube-apiserver' };
 /** @typedef {import('../../static/js/types.js').Detail} Detail */
 
@@ -55,10 +57,10 @@ function told(verb, records, ask = {}) {
 
 /** @param {string} verb @param {Detail[]} records @param {Detail} [ask] */
 const calls = (verb, records, ask) => {
-  const { span, seq } = told(verb, records, ask);
+  const { index, span, seq } = told(verb, records, ask);
   const line = (/** @type {import('../../static/js/core/steps.js').Step} */ one) =>
     `${'.'.repeat(one.depth)}${one.call} ${one.verdict} ${one.key}`;
-  return storageSteps(span, seq).map(line);
+  return storageSteps(index, span, seq).map(line);
 };
 
 test('a create is encoded and put once, and its answer is not read again', () => {
@@ -77,16 +79,17 @@ test('a create is encoded and put once, and its answer is not read again', () =>
 });
 
 test('a create of a taken name asks whether that object is about to go', () => {
-  const taken = { call: 'Create', word: 'AlreadyExists', expected: 0, found: 7, message: 'exists' };
+  const about = { end: 'exists', expected: 0, found: 7, message: 'exists' };
+  const taken = { call: 'Create', word: 'AlreadyExists', ...about };
   const said = calls('create', [etcd(taken, 'deny'), answer(409)]);
   assert.deepEqual(said.slice(3, 5), ['.put deny putStale', '.Get allow deleting']);
   assert.equal(said.at(-1), 'respond deny respond');
 });
 
 test('an injected error leaves the transaction undone', () => {
-  const failed = { call: 'Create', word: '500', injected: true, message: 'etcdserver: timed out' };
-  const { span, seq } = told('create', [etcd(failed, 'deny'), answer(500)]);
-  const put = must(storageSteps(span, seq).find((one) => one.call === 'put'));
+  const failed = { call: 'Create', word: '500', end: 'injected', message: 'etcdserver: timed out' };
+  const { index, span, seq } = told('create', [etcd(failed, 'deny'), answer(500)]);
+  const put = must(storageSteps(index, span, seq).find((one) => one.call === 'put'));
   assert.deepEqual(
     [put.verdict, put.key, put.said],
     ['deny', 'putInjected', 'etcdserver: timed out'],
@@ -104,14 +107,14 @@ test('a dry run goes no further than its wrapper', () => {
 });
 
 test('whoever was too slow reads again inside the same GuaranteedUpdate', () => {
-  const slow = { call: 'GuaranteedUpdate', word: 'Conflict', expected: 4, found: 6 };
-  const { span, seq } = told('patch', [
+  const slow = { call: 'GuaranteedUpdate', word: 'Conflict', end: 'stale', expected: 4, found: 6 };
+  const { index, span, seq } = told('patch', [
     etcd(slow, 'deny'),
     write('update', 8, 6),
     etcd({ call: 'GuaranteedUpdate', rev: 8 }),
     answer(200),
   ]);
-  const steps = storageSteps(span, seq);
+  const steps = storageSteps(index, span, seq);
   assert.equal(steps.filter((one) => one.call === 'GuaranteedUpdate').length, 1);
   assert.equal(steps[0].verdict, 'allow');
   const puts = steps.filter((one) => one.call === 'put');
@@ -131,7 +134,8 @@ test('an update that changes nothing is not put', () => {
 });
 
 test('a delete with a grace period is an update, and the delete is left to another', () => {
-  const marked = [write('update', 8, 5), etcd({ call: 'GuaranteedUpdate', rev: 8 }), answer(200)];
+  const marks = etcd({ call: 'GuaranteedUpdate', end: 'marked', rev: 8 });
+  const marked = [write('update', 8, 5), marks, answer(200)];
   const said = calls('delete', marked);
   assert.equal(said[0], 'GuaranteedUpdate allow ');
   assert.ok(said.includes('Delete skip later'));
@@ -141,12 +145,13 @@ test('a delete with a grace period is an update, and the delete is left to anoth
 });
 
 test('what is not there is found missing by a Get', () => {
-  const missing = gate('etcd', { word: '404', message: 'pods "a" not found' }, 'deny');
-  assert.deepEqual(calls('patch', [missing, answer(404)]).slice(0, 2), [
+  const about = { word: '404', end: 'absent', message: 'pods "a" not found' };
+  const missing = (/** @type {string} */ call) => gate('etcd', { ...about, call }, 'deny');
+  assert.deepEqual(calls('patch', [missing('GuaranteedUpdate'), answer(404)]).slice(0, 2), [
     'GuaranteedUpdate deny ',
     '.Get deny absent',
   ]);
-  assert.equal(calls('delete', [missing, answer(404)])[0], 'Get deny ');
+  assert.equal(calls('delete', [missing('Get'), answer(404)])[0], 'Get deny ');
 });
 
 test('an eviction writes the budget, the condition and the end of the pod', () => {
@@ -165,12 +170,12 @@ test('an eviction writes the budget, the condition and the end of the pod', () =
 });
 
 test('a read is one call, and the trace says whether it reached etcd', () => {
-  const { span, seq } = told('get', [
+  const { index, span, seq } = told('get', [
     gate('routing', { ...ROUTED, read: { by: 'etcd', why: 'the latest is wanted' } }),
     answer(200),
   ]);
   span.records.shift();
-  const [first, last] = storageSteps(span, seq);
+  const [first, last] = storageSteps(index, span, seq);
   assert.deepEqual([first.call, first.key], ['Get', 'fromEtcd']);
   assert.equal(first.said, 'the latest is wanted');
   assert.equal(last.call, 'respond');
@@ -178,8 +183,8 @@ test('a read is one call, and the trace says whether it reached etcd', () => {
 
 test('a list has the objects counted first, for flow control', () => {
   const wide = gate('flowcontrol', { seats: 3 });
-  const { span, seq } = told('list', [wide, answer(200)], { name: '' });
-  const [count, list] = storageSteps(span, seq);
+  const { index, span, seq } = told('list', [wide, answer(200)], { name: '' });
+  const [count, list] = storageSteps(index, span, seq);
   assert.deepEqual([count.call, count.params.n, list.call], ['Count', 3, 'GetList']);
 });
 
@@ -200,7 +205,6 @@ test('the strategy of a pod is asked in upstream’s order', () => {
       'GenerateName change named',
       'PrepareForCreate change prepare.own',
       'Validate allow validate.own',
-      'Canonicalize noop canonical',
     ],
   );
   assert.equal(steps[4].said, 'generation: 1, phase: Pending');
@@ -217,19 +221,19 @@ test('a kind without rules of its own says so, and what is not reached waits', (
   assert.ok(!steps.some((one) => one.call === 'GenerateName'));
   assert.deepEqual(
     steps.slice(-2).map((one) => one.verdict),
-    ['wait', 'wait'],
+    ['change', 'wait'],
   );
 });
 
-test('a refusal counts the fields, and nothing is brought into one form', () => {
+test('a refusal counts the fields', () => {
   const { index, span, seq } = told('create', [
     gate('decode'),
     gate('prepare', { name: 'a', uid: 'u' }, 'change'),
     gate('validation', { errors: [{}, {}] }, 'deny'),
   ]);
   const steps = strategySteps(index, span, seq);
-  assert.deepEqual(steps.at(-2)?.params, { n: 2 });
-  assert.equal(steps.at(-1)?.verdict, 'wait');
+  assert.deepEqual(steps.at(-1)?.params, { n: 2 });
+  assert.equal(steps.at(-1)?.verdict, 'deny');
 });
 
 test('bytes are shown with the letters among them, and how many are left out', () => {

@@ -16,6 +16,7 @@ from apiserver_app.handlers.verbs import attributes, rest
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import generic
 
 
 class Bind(Operation):
@@ -59,7 +60,7 @@ class Bind(Operation):
         info, name = cluster.resources.by_key["pods"], meta.name_of(request.obj)
         old = cluster.storage.find(info, request.namespace, name)
         if old is None:
-            raise errors.not_found(info.group, info.plural, name)
+            raise generic.not_found(info, name)
         key = info.etcd_key(request.namespace, name)
         obj = _bound(cluster, old, request.obj, key)
         stored = cluster.storage.update(info, obj, old, subresource="binding", dry_run=dry_run)

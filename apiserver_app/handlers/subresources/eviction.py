@@ -17,6 +17,7 @@ from apiserver_app.handlers.verbs import attributes, deletes, rest
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
+from apiserver_app.registry import generic
 
 BUDGETS = "poddisruptionbudgets.policy"
 DISRUPTED_PODS_MAX = 2000
@@ -47,7 +48,7 @@ class Evict(Operation):
         cluster, info = request.cluster, request.info
         pod = cluster.storage.find(info, request.namespace, request.name)
         if pod is None:
-            raise errors.not_found(info.group, info.plural, request.name)
+            raise generic.not_found(info, request.name)
         deletes.check_preconditions(info, pod, request.options)
         if not _needs_no_budget(pod):
             _take_from_budget(cluster, pod, request.dry_run)

@@ -17,6 +17,7 @@ from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.syntax import labels
+from apiserver_app.registry import storagecalls
 
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 _ABOUT = ResourceInfo(  # it has no resource of its own: what messages need to know of it
@@ -26,6 +27,8 @@ _ABOUT = ResourceInfo(  # it has no resource of its own: what messages need to k
 
 
 class GetScale(Operation):
+    call = storagecalls.GET
+
     async def answer(self, request: Request) -> Outcome:
         info = request.info
         obj = request.cluster.storage.get(info, request.namespace, request.name)[0]

@@ -21,7 +21,7 @@ from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import generic
+from apiserver_app.registry import generic, storagecalls
 from apiserver_app.registry.generic import Page
 
 ORPHAN = "orphan"
@@ -33,6 +33,7 @@ class Delete(Operation):
 
     passes = ("current", "mutating", "validating", "etcd")
     admits = DELETE
+    call = storagecalls.GET
 
     def begin(self, request: Request) -> None:
         request.options = options.of_delete(request)
@@ -41,7 +42,7 @@ class Delete(Operation):
         request.gate = "etcd"
         old = request.cluster.storage.find(request.info, request.namespace, request.name)
         if old is None:
-            raise errors.not_found(request.info.group, request.info.plural, request.name)
+            raise generic.not_found(request.info, request.name)
         self.turn_to(request, old)
 
     def turn_to(self, request: Request, old: Object) -> None:
@@ -138,9 +139,12 @@ async def finish(request: Request, info: ResourceInfo, old: Object, options_: Ob
             await conversions.before_write(cluster, info, marked)
             stored = cluster.storage.update(info, marked, old, dry_run=dry_run)
         request.outcome = Outcome(200, obj=stored)
-        return decision.stored(
+        decided = decision.stored(
             "update", key, meta.revision_of(stored), dry_run=dry_run, unchanged=stored is old
         )
+        if decided.verdict == "allow":
+            decided.detail["end"] = "marked"
+        return decided
     gone = old if dry_run else cluster.storage.remove(info, old)
     request.gone = None if dry_run else old
     answer = gone if info.key in RETURNS_OBJECT else deleted_status(info, old)

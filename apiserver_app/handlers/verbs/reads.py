@@ -9,13 +9,15 @@ from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.input import listoptions, readpath
 from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.handlers.verbs import componentstatus
-from apiserver_app.registry import generic
+from apiserver_app.registry import generic, storagecalls
 from apiserver_app.registry.generic import Selection
 
 COMPUTED = "componentstatuses"  # not stored
 
 
 class Get(Operation):
+    call = storagecalls.GET
+
     async def answer(self, request: Request) -> Outcome:
         cluster, info, call = request.cluster, request.info, request.call
         if call.params:
@@ -33,6 +35,8 @@ class Get(Operation):
 class GetPart(Operation):
     """A subresource that is a view of the object."""
 
+    call = storagecalls.GET
+
     async def answer(self, request: Request) -> Outcome:
         storage = request.cluster.storage
         obj, value = storage.get(request.info, request.namespace, request.name)
@@ -40,6 +44,8 @@ class GetPart(Operation):
 
 
 class List(Operation):
+    call = storagecalls.LIST
+
     async def answer(self, request: Request) -> Outcome:
         cluster, info = request.cluster, request.info
         selection = _selection(request)
@@ -59,6 +65,8 @@ class List(Operation):
 
 class Watch(Operation):
     """The selection; whoever asked opens the stream with the same options."""
+
+    call = storagecalls.WATCH
 
     async def answer(self, request: Request) -> Outcome:
         selection = _selection(request)

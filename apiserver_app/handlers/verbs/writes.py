@@ -31,6 +31,7 @@ from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.patch import jsonpatch
+from apiserver_app.registry import generic, storagecalls
 from apiserver_app.registry.validation import objectmeta
 
 REVISED = "resourceVersion should not be set on objects to be created"
@@ -119,6 +120,7 @@ class Create(Write):
     """A decoded, defaulted object becomes a stored one."""
 
     admits = CREATE
+    call = storagecalls.CREATE
 
     def read(self, request: Request) -> Object:
         return bodies.read(request, request.info)
@@ -158,7 +160,7 @@ class Create(Write):
         key = _key(info, obj)
         try:
             if request.revision_named:
-                raise errors.unclassified(REVISED)
+                raise _revised()
             stored = await self._created(request)
         except ApiError as error:
             return decision.not_stored("create", key, error)
@@ -207,7 +209,7 @@ class Update(Write):
         rest.check_uid(request)
         if request.old is None:
             if not request.strategy.create_on_update or request.subresource:
-                raise errors.not_found(info.group, info.plural, request.name)
+                raise generic.not_found(info, request.name)
             fieldowners.track(request, request.obj, None)
             return _create_instead(request)
         named = request.obj["metadata"].get("resourceVersion")
@@ -295,7 +297,7 @@ class Patch(Update):
         request.old = old
         if old is None and not (applies and not request.subresource):
             request.gate = "etcd"
-            raise errors.not_found(info.group, info.plural, request.name)
+            raise generic.not_found(info, request.name)
         if not request.attempt:
             patching.read(request)
             if request.audit is not None:
@@ -329,6 +331,12 @@ class Patch(Update):
 CREATE_OBJECT, UPDATE_OBJECT, PATCH_OBJECT = Create(), Update(), Patch()
 _CREATE_INSTEAD = CreateInstead()
 _PREPARED = Decision("allow", {"word": "unchanged name"})
+
+
+def _revised() -> ApiError:
+    error = errors.unclassified(REVISED)
+    error.about = {"end": "versioned"}
+    return error
 
 
 def _create_instead(request: Request) -> None:

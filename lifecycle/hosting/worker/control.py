@@ -13,7 +13,7 @@ from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.handlers.server import life as lives
 from apiserver_app.http import startup
 from apiserver_app.machinery.probe import KINDS
-from apiserver_app.registry import generic, watchcache
+from apiserver_app.registry import generic, storagecalls, watchcache
 from lifecycle.etcdctl import processes
 from lifecycle.hosting.worker import forms
 from lifecycle.hosting.worker.clock import parse_speed
@@ -152,8 +152,8 @@ class Controls:
         message, times = str(args.get("message") or FAULT), args.get("times", 1)
         if resource and resource not in host.cluster.resources.by_key:
             raise ControlError(f'there is no resource "{resource}"')
-        if op and op not in generic.CALLS:
-            raise ControlError(f'op must be one of {", ".join(generic.CALLS)}, not "{op}"')
+        if op and op not in storagecalls.OF_WRITE:
+            raise ControlError(f'op must be one of {", ".join(storagecalls.OF_WRITE)}, not "{op}"')
         if not isinstance(times, int) or not 0 <= times <= FAULT_TIMES_MAX:
             raise ControlError(f"times must be a number up to {FAULT_TIMES_MAX}")
         faults = host.cluster.context.storage.faults

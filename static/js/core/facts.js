@@ -15,6 +15,7 @@
  * @property {number} [cost]     virtual µs
  * @property {boolean} [reads]   reads pass it, too
  * @property {boolean} [plugins] it is a phase of admission
+ * @property {string[][]} [asks]  what it asks of the strategy for a new object, and for another
  */
 /**
  * @typedef {Object} Component

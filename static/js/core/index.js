@@ -179,7 +179,7 @@ export class Index {
     if (!span) return;
     const detail = record.detail || {};
     if (detail.user) span.user = detail.user;
-    if (detail.injected) this.injected = record.seq;
+    if (detail.end === 'injected') this.injected = record.seq;
     this.facts.gate(record, span.cls === 'read');
     const refused =
       record.verdict === 'deny' &&

@@ -1,12 +1,11 @@
 // @ts-check
 /**
  * The steps inside two gates: what the kind's strategy was asked, and which calls of upstream's
- * storage.Interface reached etcd. Read from the records of the request; what is the same for every
- * request is not in them and stands here. Pure.
- *
- * Models kubernetes staging/src/k8s.io/apiserver pkg/registry/rest/create.go (RESTCreateStrategy),
- * pkg/registry/generic/registry/dryrun.go, pkg/storage/interfaces.go and etcd3/store.go.
+ * storage.Interface reached etcd. The API server tells when it starts which steps each call has and
+ * how they end (`apiserver_app/registry/storagecalls.py`); the records of a request say which
+ * calls it made and to which end. Pure.
  */
+import { gateOf } from './facts.js';
 import { kindOf } from './records.js';
 import { startupOf } from './startup.js';
 
@@ -32,14 +31,15 @@ import { startupOf } from './startup.js';
  * @property {any} write      the revision it made, or null
  */
 
+/**
+ * @typedef {Object} Calls    what the API server told of the storage interface
+ * @property {Record<string, string>} writes   operation of a write record -> call
+ * @property {Record<string, string>} before   verb -> the step before its call
+ * @property {Record<string, string[]>} done   call -> its steps
+ * @property {Record<string, Record<string, (number|string)[]>>} ends  call -> end -> its steps
+ */
+
 const READS = { get: 'Get', list: 'GetList', watch: 'Watch' };
-const BY_OP = { create: 'Create', update: 'GuaranteedUpdate', delete: 'Delete' };
-const BY_VERB = {
-  create: 'Create',
-  update: 'GuaranteedUpdate',
-  patch: 'GuaranteedUpdate',
-  delete: 'Delete',
-};
 const ACCESSES_SHOWN = 8;
 // groups whose objects etcd holds as JSON, beside custom resources
 const IN_JSON = ['apiextensions.k8s.io', 'apiregistration.k8s.io'];
@@ -48,34 +48,40 @@ const IN_JSON = ['apiextensions.k8s.io', 'apiregistration.k8s.io'];
 const step = (depth, verdict, call, key = '', params = {}) =>
   /** @type {Step} */ ({ depth, verdict, call, key, params });
 
+/** A step as it was told. @param {number} depth @param {string} row @returns {Step} */
+function stepOf(depth, row, params = {}) {
+  const [call, verdict, key = ''] = row.split(' ');
+  return step(depth, verdict, call, key, params);
+}
+
 // -- etcd ---------------------------------------------------------------------------------------
 
 /**
  * Every call of the storage interface that a request made up to a record.
- * @param {Span} span @param {number} seq @returns {Step[]}
+ * @param {Index} index @param {Span} span @param {number} seq @returns {Step[]}
  */
-export function storageSteps(span, seq) {
+export function storageSteps(index, span, seq) {
   const open = /** @type {any} */ (span.open);
+  const calls = /** @type {Calls|undefined} */ (startupOf(index).storage);
   const seen = /** @type {any[]} */ (span.records).filter((one) => one.seq <= seq);
-  const read = /** @type {any} */ (READS)[open.verb];
   const route = seen.find((one) => one.gate === 'routing')?.detail || {};
-  if (route.apiservice) return [];
+  if (!calls || route.apiservice) return [];
   const close = /** @type {any} */ (span.close);
   const answered = close && close.seq <= seq ? close : null;
-  if (read) return open.resource ? readSteps(read, open.name, seen, route, answered) : [];
-  const accesses = accessesOf(open, seen);
+  const read = /** @type {any} */ (READS)[open.verb];
+  if (read) return open.resource ? readSteps(calls, read, open, seen, answered) : [];
+  const accesses = accessesOf(calls, seen);
   if (!accesses.length) return [];
-  const stored = formOf(open.resource, route);
+  const form = formOf(open.resource, route);
   const shown = accesses.slice(0, ACCESSES_SHOWN);
-  const steps = open.verb === 'deletecollection' ? [step(0, 'allow', 'GetList', 'list')] : [];
+  const isMany = open.verb === 'deletecollection';
+  const steps = isMany ? [stepOf(0, calls.before[open.verb])] : [];
   for (let i = 0; i < shown.length; i += 1) {
-    const { call } = shown[i];
-    if (call === 'GuaranteedUpdate') {
-      const tries = [shown[i]];
-      while (isStale(shown[i]) && shown[i + 1]?.key === shown[i].key) tries.push(shown[(i += 1)]);
-      steps.push(...updateSteps(tries, open.verb, stored));
-    } else if (call === 'Delete') steps.push(...deleteSteps(shown[i], open.verb));
-    else steps.push(...createSteps(shown[i], stored));
+    const tries = [shown[i]];
+    while (goesOn(shown[i], shown[i + 1])) tries.push(shown[(i += 1)]);
+    if (tries[0].call === 'Delete' && (isMany || open.verb === 'delete'))
+      steps.push({ ...stepOf(0, calls.before.delete), said: tries[0].key });
+    steps.push(...accessSteps(calls, tries, form));
   }
   if (accesses.length > shown.length)
     steps.push(step(0, 'allow', '…', 'more', { n: accesses.length - shown.length }));
@@ -91,12 +97,12 @@ function respond(close) {
   return step(0, verdict, 'respond', 'respond', { code: String(close.code) });
 }
 
-/** @param {any} open @param {any[]} seen @returns {Access[]} */
-function accessesOf(open, seen) {
+/** @param {Calls} calls @param {any[]} seen @returns {Access[]} */
+function accessesOf(calls, seen) {
   /** @type {Access[]} */ const found = [];
   /** @type {any[]} */ let writes = [];
   const made = (/** @type {any} */ write, detail = {}) => ({
-    call: /** @type {any} */ (BY_OP)[write.op],
+    call: calls.writes[write.op],
     key: write.key || '',
     verdict: 'allow',
     detail,
@@ -105,24 +111,20 @@ function accessesOf(open, seen) {
   for (const one of seen) {
     if (one.kind === 'write') writes.push(one);
     if (one.kind !== 'gate' || one.gate !== 'etcd') continue;
-    const last = one.verdict === 'allow' ? writes.pop() : null;
+    const { detail = {}, verdict } = one;
+    const last = verdict === 'allow' ? writes.pop() : null;
     found.push(...writes.map((write) => made(write)));
     writes = [];
-    if (last) found.push({ ...made(last, one.detail), key: one.detail.key || last.key });
-    else if (one.detail?.word !== 'not stored')
-      found.push({
-        call: one.detail?.call || /** @type {any} */ (BY_VERB)[open.verb] || 'Get',
-        key: one.detail?.key || '',
-        verdict: one.verdict,
-        detail: one.detail || {},
-        write: null,
-      });
+    if (last) found.push({ ...made(last, detail), key: detail.key || last.key });
+    else if (detail.call)
+      found.push({ call: detail.call, key: detail.key || '', verdict, detail, write: null });
   }
   return [...found, ...writes.map((write) => made(write))];
 }
 
-/** @param {Access} access */
-const isStale = ({ verdict, detail }) => verdict === 'deny' && detail.found !== undefined;
+/** Whether an update that came too late was tried again. */
+const goesOn = (/** @type {Access} */ access, /** @type {Access|undefined} */ next) =>
+  access.detail.end === 'stale' && next?.call === access.call && next.key === access.key;
 
 /** @param {string} resource @param {any} route */
 function formOf(resource, route) {
@@ -130,17 +132,69 @@ function formOf(resource, route) {
   return route.definition || IN_JSON.includes(group) ? 'JSON' : 'protobuf';
 }
 
+/** @param {Access} access */
+function endOf({ verdict, detail }) {
+  if (detail.end) return detail.end;
+  if (verdict === 'deny') return 'refused';
+  return verdict === 'skip' ? detail.word : 'done';
+}
+
 /**
- * @param {string} call @param {string} name @param {any[]} seen @param {any} route
+ * One call, with all its tries.
+ * @param {Calls} calls @param {Access[]} tries @param {string} form @returns {Step[]}
+ */
+function accessSteps(calls, tries, form) {
+  const { call, verdict, detail, key } = tries[tries.length - 1];
+  const steps = tries.flatMap((access, i) => trySteps(calls, access, form, i + 1));
+  const said = steps.length || verdict !== 'deny' ? key : detail.message;
+  const later = detail.end === 'marked' ? [step(0, 'skip', 'Delete', 'later')] : [];
+  return [{ ...step(0, verdict, call), said }, ...steps, ...later];
+}
+
+/**
+ * The steps inside a call as they were told, with its numbers.
+ * @param {Calls} calls @param {Access} access @param {string} form @param {number} n which try
+ * @returns {Step[]}
+ */
+function trySteps(calls, access, form, n) {
+  const { call, detail, write } = access;
+  const done = calls.done[call] || [];
+  const end = endOf(access);
+  const ends = calls.ends[call]?.[end];
+  const [same, ...own] = ends || (end === 'done' ? [done.length] : refusal(done));
+  const rows = /** @type {string[]} */ ([...done.slice(0, Number(same)), ...own]);
+  const from = call === 'Create' ? 0 : write ? write.prev : detail.expected;
+  const params = texts({ ...detail, expected: from, rev: from, n, to: write?.rev, form });
+  const steps = rows.map((row) => stepOf(1, row, params));
+  for (const one of steps)
+    if (one.verdict === 'deny' && !('found' in detail)) one.said = detail.message;
+  if (call === 'GuaranteedUpdate' && steps[0].verdict === 'allow')
+    steps[0].key = n > 1 ? 'readAgain' : from ? 'read' : 'readAny';
+  return steps;
+}
+
+/** The end at the first step that changes something. @param {string[]} done */
+function refusal(done) {
+  const at = done.findIndex((row) => row.split(' ')[1] === 'change');
+  return at < 0 ? [0] : [at, `${done[at].split(' ')[0]} deny`];
+}
+
+/** Numbers of revisions are names: no separators. @param {any} params */
+const texts = (params) =>
+  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value ?? '')]));
+
+/**
+ * @param {Calls} calls @param {string} call @param {any} open @param {any[]} seen
  * @param {any} close
  */
-function readSteps(call, name, seen, route, close) {
+function readSteps(calls, call, open, seen, close) {
+  const route = seen.find((one) => one.gate === 'routing')?.detail || {};
   const refused = seen.find((one) => one.gate === 'etcd' && one.verdict === 'deny');
   if (!route.word) return [];
   /** @type {Step[]} */ const steps = [];
   const flow = seen.find((one) => one.gate === 'flowcontrol');
-  if (call === 'GetList' && flow && !name)
-    steps.push(step(0, 'allow', 'Count', 'count', { n: flow.detail?.seats || 1 }));
+  const before = calls.before[open.verb];
+  if (before && flow && !open.name) steps.push(stepOf(0, before, { n: flow.detail?.seats || 1 }));
   const by = route.read?.by || '';
   const verdict = refused ? 'deny' : 'allow';
   steps.push({
@@ -153,107 +207,10 @@ function readSteps(call, name, seen, route, close) {
   return [...steps, respond(close)];
 }
 
-/** @param {Access} access @param {string} form */
-function createSteps({ key, verdict, detail, write }, form) {
-  const isDry = detail.word === 'dry run';
-  const isNamed = verdict === 'deny' && /resourceVersion should not be set/.test(detail.message);
-  const taken = isStale({ call: '', key, verdict, detail, write });
-  /** @type {Step[]} */ const steps = [{ ...step(0, verdict, 'Create'), said: key }];
-  if (isDry)
-    return [
-      ...steps,
-      step(1, 'skip', 'DryRunnableStorage', 'dryRun'),
-      step(1, 'allow', 'Get', 'free'),
-      step(1, 'skip', 'put', 'left'),
-      step(1, 'allow', 'copyInto', 'copied', { form }),
-    ];
-  steps.push(step(1, isNamed ? 'deny' : 'allow', 'Versioner', 'unversioned'));
-  steps.push(step(1, isNamed ? 'wait' : 'allow', 'encode', 'encode', { form }));
-  if (isNamed) return steps;
-  steps.push(put('putNew', verdict, { expected: 0, rev: write?.rev }, detail));
-  if (taken) steps.push(step(1, 'allow', 'Get', 'deleting', { rev: detail.found }));
-  else if (verdict === 'allow') steps.push(step(1, 'skip', 'Get', 'readBack', { rev: write.rev }));
-  return steps;
-}
-
-/**
- * The transaction: what it went by, and how it ended.
- * @param {string} key @param {string} verdict @param {any} params @param {any} detail
- */
-function put(key, verdict, params, detail) {
-  if (verdict === 'allow')
-    return step(1, 'change', 'put', key, texts({ ...params, to: params.rev }));
-  if (isStale({ call: '', key, verdict, detail, write: null }))
-    return step(1, 'deny', 'put', detail.found ? 'putStale' : 'putGone', texts(detail));
-  return { ...step(1, 'deny', 'put', detail.injected ? 'putInjected' : ''), said: detail.message };
-}
-
-/** Numbers of revisions are names: no separators. @param {any} params */
-const texts = (params) =>
-  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value ?? '')]));
-
-/** @param {Access[]} tries @param {string} verb @param {string} form */
-function updateSteps(tries, verb, form) {
-  const last = tries[tries.length - 1];
-  /** @type {Step[]} */ const steps = [
-    { ...step(0, last.verdict, 'GuaranteedUpdate'), said: last.key },
-  ];
-  tries.forEach((one, i) => {
-    const { detail, write } = one;
-    const missing = detail.word === '404' || detail.word === 'NotFound';
-    const from = write ? write.prev : detail.expected;
-    if (missing) {
-      steps.push(step(1, 'deny', 'Get', 'absent'));
-      return;
-    }
-    const again = i > 0 ? 'readAgain' : from ? 'read' : 'readAny';
-    steps.push(step(1, 'allow', 'Get', again, texts({ rev: from, n: i + 1 })));
-    const marks = verb === 'delete' || verb === 'deletecollection';
-    steps.push(step(1, 'change', 'tryUpdate', marks ? 'marks' : 'tries'));
-    if (detail.word === 'dry run') {
-      steps.push(step(1, 'skip', 'DryRunnableStorage', 'dryRun'), step(1, 'skip', 'put', 'left'));
-      return;
-    }
-    if (detail.word === 'no change') {
-      steps.push(step(1, 'allow', 'encode', 'encodeSame'), step(1, 'skip', 'put', 'same'));
-      return;
-    }
-    if (one.verdict === 'deny' && !isStale(one) && !detail.injected) {
-      steps.push({ ...step(1, 'deny', 'preconditions'), said: detail.message });
-      return;
-    }
-    steps.push(step(1, 'allow', 'encode', 'encode', { form }));
-    steps.push(put('putOver', one.verdict, { expected: from, rev: write?.rev }, detail));
-  });
-  const ends = last.write && (verb === 'delete' || verb === 'deletecollection');
-  if (ends) steps.push(step(0, 'skip', 'Delete', 'later'));
-  return steps;
-}
-
-/** @param {Access} access @param {string} verb @returns {Step[]} */
-function deleteSteps({ key, verdict, detail, write }, verb) {
-  const missing = verdict === 'deny' && !write && !detail.injected && detail.found === undefined;
-  /** @type {Step[]} */ const steps = [];
-  if (verb === 'delete' || verb === 'deletecollection') {
-    steps.push({ ...step(0, missing ? 'deny' : 'allow', 'Get'), said: detail.message || key });
-    if (missing) return steps;
-  }
-  steps.push({ ...step(0, verdict, 'Delete'), said: key });
-  if (detail.word === 'dry run')
-    return [
-      ...steps,
-      step(1, 'skip', 'DryRunnableStorage', 'dryRun'),
-      step(1, 'skip', 'put', 'left'),
-    ];
-  const txn = put('putDelete', verdict, { expected: write?.prev, rev: write?.rev }, detail);
-  return [...steps, { ...txn, call: 'delete' }];
-}
-
 // -- the strategy -------------------------------------------------------------------------------
 
 /** [upstream's name, the steps that are the kind's own] @param {Index} index */
-export function strategyOf(index, /** @type {string} */ resource, custom = false) {
-  if (custom) return ['customResourceStrategy', ['PrepareForCreate', 'Validate']];
+function strategyOf(index, /** @type {string} */ resource) {
   const told = startupOf(index).strategies || [];
   const found = told.find((/** @type {any[]} */ [name]) => name === resource);
   return found ? found.slice(1) : ['strategy', null];
@@ -271,45 +228,39 @@ export function strategySteps(index, span, seq) {
   if (!decoded || decoded.verdict === 'deny' || open.subresource === 'binding') return [];
   const prepared = gate('prepare');
   const judged = gate('validation');
-  const custom = !!gate('routing')?.detail?.definition;
-  const [name, own] = strategyOf(index, open.resource, custom);
+  const isCustom = !!gate('routing')?.detail?.definition;
+  const [name, own] = strategyOf(index, isCustom ? '' : open.resource);
   const creates = !!prepared?.detail?.uid || (!prepared && open.verb === 'create');
   const write = seen.findLast((one) => one.kind === 'write' && one.resource === open.resource);
-  const suffix = creates ? 'Create' : 'Update';
   const isStatus = open.subresource === 'status';
   const who = (/** @type {string} */ call) =>
     !own || isStatus ? 'kind' : own.includes(call) ? 'own' : 'generic';
   const version = open.path.startsWith('/api/') ? 'v1' : open.path.split('/').slice(2, 4).join('/');
   const kind = kindOf(open.resource);
-  const steps = [
-    step(0, prepared ? 'allow' : 'wait', isStatus ? ofStatus(name) : name, 'strategy', { kind }),
-    step(1, 'allow', 'ObjectTyper', 'typer', { kind, version }),
-    open.namespace
-      ? step(1, 'allow', 'NamespaceScoped', 'scoped', { namespace: open.namespace })
-      : step(1, 'allow', 'NamespaceScoped', 'unscoped'),
-  ];
-  if (creates) steps.push(nameStep(prepared));
-  const prepare = `PrepareFor${suffix}`;
-  const how = isStatus ? 'status' : who(prepare);
-  const touched = write?.object && prepared ? touches(write, creates) : '';
-  steps.push({
-    ...step(1, prepared ? 'change' : 'wait', prepare, `prepare.${how}`),
-    said: touched,
-  });
-  const validate = creates ? 'Validate' : 'ValidateUpdate';
+  const { namespace } = open;
   const errors = judged?.detail?.errors?.length || 0;
-  steps.push(
-    step(
-      1,
-      judged ? judged.verdict : 'wait',
-      validate,
-      errors ? 'errors' : `validate.${who(validate)}`,
-      { n: errors },
+  /** @type {Record<string, (call: string) => Step>} */
+  const steps = {
+    ObjectTyper: (call) => step(1, 'allow', call, 'typer', { kind, version }),
+    NamespaceScoped: (call) =>
+      step(1, 'allow', call, namespace ? 'scoped' : 'unscoped', { namespace }),
+    GenerateName: () => nameStep(prepared),
+    prepare: (call) => ({
+      ...step(1, prepared ? 'change' : 'wait', call, `prepare.${isStatus ? 'status' : who(call)}`),
+      said: write?.object && prepared ? touches(write, creates) : '',
+    }),
+    validation: (call) =>
+      step(1, judged ? judged.verdict : 'wait', call, errors ? 'errors' : `validate.${who(call)}`, {
+        n: errors,
+      }),
+  };
+  const asked = ['prepare', 'validation'].flatMap((gate) =>
+    (gateOf(index, gate).asks?.[creates ? 0 : 1] || []).map((call) =>
+      (steps[call] || steps[gate])(call),
     ),
   );
-  const legal = judged?.verdict === 'allow';
-  steps.push(step(1, legal ? 'noop' : 'wait', 'Canonicalize', 'canonical'));
-  return steps;
+  const title = isStatus ? ofStatus(name) : name;
+  return [step(0, prepared ? 'allow' : 'wait', title, 'strategy', { kind }), ...asked];
 }
 
 /** Upstream has a second strategy for the status. @param {string} name */

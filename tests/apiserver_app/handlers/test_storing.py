@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.registry import generic
+from apiserver_app.registry import generic, storagecalls
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
@@ -68,7 +68,7 @@ def test_an_error_of_the_store_is_the_answer_and_nothing_is_there(session: Sessi
     assert (answer.status, answer.json()["message"]) == (500, said)
     assert last_gates(session)[-1] == ("etcd", "deny")
     told = last_etcd(session)
-    assert (told["call"], told["injected"]) == ("Create", True)
+    assert (told["call"], told["end"]) == ("Create", "injected")
     assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
     assert session.request("POST", CONFIGMAPS, configmap("a")).status == 201
 
@@ -140,3 +140,32 @@ def test_a_list_cannot_be_the_metadata_of_one_object(session: Session) -> None:
     assert answer.json()["message"].startswith(
         "you requested PartialObjectMetadata, but the requested object is a list"
     )
+
+
+MERGE = {"content-type": "application/merge-patch+json"}
+# method, path, what is sent, and the call and end that the trace names
+ENDS: tuple[tuple[str, str, dict[str, Any] | None, str, str], ...] = (
+    ("POST", CONFIGMAPS, configmap("there"), "Create", "exists"),
+    ("POST", CONFIGMAPS, {**configmap("b"), "metadata": {"name": "b", "resourceVersion": "7"}},
+     "Create", "versioned"),
+    ("PUT", f"{CONFIGMAPS}/there", {**configmap("there"), "metadata": {
+        "name": "there", "resourceVersion": "1"}}, "GuaranteedUpdate", "refused"),
+    ("PATCH", f"{CONFIGMAPS}/missing", {"data": {"a": "b"}}, "GuaranteedUpdate", "absent"),
+    ("DELETE", f"{CONFIGMAPS}/missing", None, "Get", "absent"),
+    ("DELETE", f"{CONFIGMAPS}/there", {"preconditions": {"uid": "another"}}, "Get", "refused"),
+    ("DELETE", f"{CONFIGMAPS}/there", {"propagationPolicy": "Foreground"},
+     "GuaranteedUpdate", "marked"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "body", "call", "end"), ENDS)
+def test_a_call_of_the_store_names_the_end_whose_steps_the_start_record_has(
+    session: Session, method: str, path: str, body: dict[str, Any] | None, call: str, end: str
+) -> None:
+    session.request("POST", CONFIGMAPS, configmap("there"))
+
+    session.request(method, path, body, headers=MERGE if method == "PATCH" else None)
+
+    told = last_etcd(session)
+    assert (told["call"], told.get("end", "refused")) == (call, end)
+    assert call not in storagecalls.DONE or end in storagecalls.ENDS[call]

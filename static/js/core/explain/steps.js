@@ -25,7 +25,7 @@ export function stepBlocks(model, span, gate, words) {
     return steps.length ? [p(words, 'steps.strategy'), tree(steps, words)] : [];
   }
   if (gate !== 'etcd' && gate !== '' && !(isRead && gate === 'routing')) return [];
-  const steps = storageSteps(span, model.state.seq);
+  const steps = storageSteps(model.index, span, model.state.seq);
   if (!steps.length) return [];
   const blocks = [h(words.t('steps.storage')), tree(steps, words), p(words, 'steps.storageWhat')];
   return isRead || gate !== 'etcd' ? blocks : [...blocks, faultOf(span)];
