@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 from lifecycle.api import bridge, cast, manifests, serializers, states
-from lifecycle.api.pages import from_and_limit, records_answer
+from lifecycle.api.pages import from_and_limit, number, records_answer
 from lifecycle.trace import storage
 
 ACTION_NAMES = {"step-request": "step_request", "breakpoint": "breakpoints"}
@@ -136,11 +136,9 @@ class ObjectAt(APIView):
     )
     def get(self, request: Request, cluster: str) -> Response:
         """One object as it was at a revision; null when it was not there."""
-        try:
-            revision = int(request.query_params.get("revision", ""))
-        except ValueError as error:
-            raise exceptions.ValidationError({"detail": "revision must be a number"}) from error
-        args = {"key": request.query_params.get("key", ""), "revision": revision}
+        args = {
+            "key": request.query_params.get("key", ""), "revision": number(request, "revision", 0),
+        }  # fmt: skip
         return Response({"object": bridge.control(request, cluster, "object_at", args)["object"]})
 
 

@@ -15,12 +15,24 @@ from rest_framework.request import Request
 
 LIMIT_MAX = 1000
 LIMIT_ASKED_MAX = 100_000
+NUMBER_MAX, DIGITS_MAX = 2**62, 19
 
 
 def from_and_limit(request: Request) -> tuple[int, int]:
     """Raises ValidationError for what is no number in range."""
-    limit = _number(request, "limit", LIMIT_MAX, LIMIT_ASKED_MAX)
-    return _number(request, "from", 1, 2**62), min(limit, LIMIT_MAX)
+    limit = number(request, "limit", LIMIT_MAX, LIMIT_ASKED_MAX)
+    return number(request, "from", 1, NUMBER_MAX), min(limit, LIMIT_MAX)
+
+
+def number(request: Request, name: str, default: int, high: int = NUMBER_MAX) -> int:
+    """A number of the query, from 1 on. Raises ValidationError for anything else."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    digits = text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX
+    if not digits or not 1 <= int(text) <= high:
+        raise exceptions.ValidationError({"detail": f"{name} must be a number from 1 to {high}"})
+    return int(text)
 
 
 def records_answer(
@@ -36,12 +48,3 @@ def records_answer(
     return HttpResponse(
         body % (head.encode(), records, last, following.encode()), content_type="application/json"
     )
-
-
-def _number(request: Request, name: str, default: int, high: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= high:
-        raise exceptions.ValidationError({"detail": f"{name} must be a number from 1 to {high}"})
-    return int(text)

@@ -32,6 +32,7 @@ CATCH_ALL = {
     "lifecycle/web/consumers.py": "the edge, WebSockets",
     "lifecycle/hosting/edge/adapter/server.py": "the edge, HTTP",
     "lifecycle/hosting/worker/process.py": "the edge, the worker's main loop",
+    "lifecycle/hosting/worker/driver.py": "a control action that fails ends no cluster",
 }
 
 # the store, the trace beside it, what makes and measures the tables

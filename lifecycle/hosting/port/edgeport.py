@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lifecycle.hosting.port import frames
 from lifecycle.hosting.port.frames import Message, PortError, Send
 
 Headers = Sequence[Sequence[str]]
@@ -227,6 +228,10 @@ class EdgePort:
 
     async def control(self, cluster: str, action: str, args: dict[str, Any]) -> dict[str, Any]:
         """Runs one control action and returns its result. Raises Refused, Lost or Full."""
+        try:
+            frames.check((cluster, args))
+        except frames.Unsendable as error:
+            raise Refused(str(error)) from error
         number = self._admit()
         future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._controls[number] = future

@@ -43,6 +43,7 @@ Message = tuple[Any, ...]
 Send = Callable[[list[Message]], None]
 
 FRAME_BYTES_MAX = 1 << 28
+NESTING_MAX = 64  # of a message; the records of a trace cross as bytes
 
 _LENGTH = struct.Struct(">I")
 _encoder = msgspec.msgpack.Encoder()
@@ -51,6 +52,10 @@ _decoder = msgspec.msgpack.Decoder(list[tuple[Any, ...]])
 
 class PortError(Exception):
     """The other side broke the protocol: a frame too long, or not a list of messages."""
+
+
+class Unsendable(PortError):
+    """A message holds what no frame can carry; the text says what."""
 
 
 class Driver(Protocol):
@@ -64,8 +69,14 @@ class Driver(Protocol):
 
 
 def encode_frame(messages: list[Message]) -> bytes:
-    """The frame as it crosses a byte stream: its length in four bytes, then msgpack."""
-    data = _encoder.encode(messages)
+    """The frame as it crosses a byte stream: its length in four bytes, then msgpack.
+
+    A message that cannot be encoded is replaced by its refusal, or left out.
+    """
+    try:
+        data = _encoder.encode(messages)
+    except (OverflowError, RecursionError, TypeError, ValueError):
+        data = _encoder.encode([one for message in messages for one in _sendable(message)])
     if len(data) > FRAME_BYTES_MAX:
         raise PortError(f"a frame of {len(data)} bytes is longer than {FRAME_BYTES_MAX}")
     return _LENGTH.pack(len(data)) + data
@@ -93,6 +104,44 @@ class FrameReader:
                 yield _decode(body)
         finally:
             del self._buffer[:start]
+
+
+def check(value: Any, nesting: int = NESTING_MAX) -> None:
+    """Raises Unsendable for what a message cannot hold."""
+    if not nesting:
+        raise Unsendable("it is nested too deeply")
+    if isinstance(value, dict):
+        for name, one in value.items():
+            check(name, nesting - 1)
+            check(one, nesting - 1)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            check(one, nesting - 1)
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise Unsendable("a number is beyond 64 bits")
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise Unsendable("a text is no Unicode") from error
+    elif value is not None and not isinstance(value, (bytes, bytearray, float)):
+        raise Unsendable(f"a {type(value).__name__} is no value of a message")
+
+
+def _sendable(message: Message) -> Iterator[Message]:
+    """The message, or what is said in its place."""
+    try:
+        check(message)
+    except Unsendable as error:
+        kind, number = message[:2]
+        if kind == "ctlr":
+            yield ("ctlr", number, False, {"error": f"the answer cannot be sent: {error}"})
+        elif kind == "head":
+            headers = [("Content-Type", "text/plain; charset=utf-8")]
+            yield ("head", number, 500, headers, False, f"cannot be sent: {error}\n".encode())
+    else:
+        yield message
 
 
 def _decode(body: bytes) -> list[Message]:

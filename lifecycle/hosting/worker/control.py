@@ -200,8 +200,11 @@ class Controls:
 
     def _forms(self, host: ClusterHost, args: Args) -> Args:
         """The bytes of a request, its object, and what etcd made of it."""
+        seq = args.get("seq")
+        if not isinstance(seq, int):
+            raise ControlError("seq must be a number")
         try:
-            return {"forms": forms.of_request(host.cluster, int(args.get("seq") or 0))}
+            return {"forms": forms.of_request(host.cluster, seq)}
         except KeyError as error:
             raise ControlError("no request begins with that record") from error
 

@@ -148,6 +148,10 @@ class Driver:
         except ControlError as error:
             self.send([("ctlr", number, False, {"error": str(error)})])
             return
+        except Exception as error:  # the edge of the process: a bug must not end the cluster
+            self.hosts[cluster].cluster.context.on_bug(action, error)
+            self.send([("ctlr", number, False, {"error": f"{action} failed: {error!r}"})])
+            return
         self._flush()
         self.send([("ctlr", number, True, result)])
 

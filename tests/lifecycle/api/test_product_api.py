@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,26 @@ def test_bad_trace_is_refused_by_line(demo: Demo) -> None:
 def test_bad_pages_are_refused(demo: Demo, query: str) -> None:
     status, answer = call(demo, "GET", f"clusters/demo/records?{query}")
     assert status == 400 and "must be a number from" in answer["detail"]
+
+
+@pytest.mark.parametrize("number", [str(2**64), "9" * 5000, "-1", "1_0", "١", " 1", "1.0", "x"])
+@pytest.mark.parametrize("query", ["object?key=/x&revision=", "records?from=", "records?limit="])
+def test_a_number_out_of_range_is_refused_in_a_sentence(
+    demo: Demo, query: str, number: str
+) -> None:
+    path = f"clusters/demo/{query}{urllib.parse.quote(number)}"
+    status, answer = call(demo, "GET", path)
+    assert status == 400 and " must be a number from 1 to " in answer["detail"]
+
+
+def test_a_number_beyond_64_bits_takes_no_other_request_with_it(demo: Demo) -> None:
+    bodies = [{"action": "speed", "speed": 2**64}, {"action": "speed", "speed": "\ud800"}]
+    bodies += [{"action": "breakpoint", "set": [{"kind": "gate", "seq": -(2**80)}]}]
+    for body in bodies:
+        status, answer = call(demo, "POST", "clusters/demo/control", body)
+        assert status == 400 and answer["detail"]
+    assert call(demo, "GET", f"clusters/demo/requests/{2**64}/forms")[0] == 400
+    assert demo.get(f"/viz/v1/clusters/demo/requests/{'9' * 5000}/forms").status == 404
 
 
 def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: Demo) -> None:

@@ -157,6 +157,53 @@ def test_control_gives_the_result_or_the_refusal(run: Callable[[Test], None]) ->
     run(body)
 
 
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+UNSENDABLE = {
+    "a number is beyond 64 bits": 2**64,
+    "a text is no Unicode": "\ud800",
+    "it is nested too deeply": nested(100_000),
+}
+
+
+@pytest.mark.parametrize("why", UNSENDABLE)
+def test_a_control_action_that_cannot_cross_is_refused_and_takes_nothing_with_it(
+    run: Callable[[Test], None], why: str
+) -> None:
+    async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
+        asked = ask(edge)
+        with pytest.raises(edgeport.Refused, match=why):
+            await edge.control("demo", "speed", {"speed": UNSENDABLE[why]})
+        kind, number, *_ = await driver.next()
+        driver.send([("head", number, 200, [], False, b"well")])
+        assert (kind, (await asked.head())[3]) == ("req", b"well")
+        assert edge.pending == 0
+
+    run(body)
+
+
+def test_a_result_that_cannot_cross_is_refused_and_takes_no_other_with_it() -> None:
+    async def body() -> None:
+        async with over_socket() as (edge, driver):
+            asked, controlled = ask(edge), asyncio.ensure_future(edge.control("demo", "state", {}))
+            numbers = [(await driver.next())[1] for _ in range(2)]
+            driver.send([
+                ("ctlr", numbers[1], True, {"now": 2**64}),
+                ("log", 2**64),
+                ("head", numbers[0], 200, [], False, b"well"),
+            ])  # fmt: skip
+            assert (await asked.head())[3] == b"well"
+            with pytest.raises(edgeport.Refused, match="a number is beyond 64 bits"):
+                await controlled
+
+    asyncio.run(body())
+
+
 def test_news_reach_who_asked_for_them(run: Callable[[Test], None]) -> None:
     async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
         heard: list[Any] = []

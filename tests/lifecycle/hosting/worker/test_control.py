@@ -1,0 +1,69 @@
+"""Control actions of a real cluster: whatever they are given is used or refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from lifecycle.hosting.scripted import Session
+from lifecycle.hosting.worker.control import ControlError, Controls
+from lifecycle.hosting.worker.driver import Driver
+from tests.apiserver_app.cluster import bare_session
+
+GIVEN: dict[str, dict[str, Any]] = {
+    "speed": {"speed": 1}, "breakpoints": {"set": []}, "apiserver": {"do": "start"},
+    "role": {"role": "scheduler", "do": "wake", "component": ""},
+    "fault": {"resource": "pods", "op": "create", "message": "", "times": 1},
+    "objects": {"prefix": "/registry/"}, "object_at": {"key": "/registry/x", "revision": 1},
+    "console": {"command": "etcdctl get x", "stdin": ""}, "forms": {"seq": 1},
+}  # fmt: skip
+ODD: tuple[Any, ...] = (
+    "", None, -1, 0, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf"), True, "\x00", "9" * 5000,
+    [], {}, [[]], {"a": 1}, [{"kind": "gate", "id": 5}], [{"kind": "gate", "seq": [1]}],
+)  # fmt: skip
+NUMBERS = (
+    "get a --rev=99999999999999999999", "get a --rev=9223372036854775807", "get a --limit=-5",
+    "compact 9223372036854775807", "get a --limit=9223372036854775808",
+    "lease grant 9223372036854775807",
+    "lease revoke " + "f" * 40, "put a b --lease=" + "f" * 40, "member remove " + "f" * 5000,
+    "watch a --rev=99999999999999999999", "move-leader " + "f" * 40,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return bare_session()
+
+
+@pytest.mark.parametrize("action", GIVEN)
+def test_odd_arguments_are_refused_or_used(session: Session, action: str) -> None:
+    controls = Controls({"demo": session.host})
+    for name in GIVEN[action]:
+        for value in ODD:
+            try:
+                controls.handle("demo", action, {**GIVEN[action], name: value})
+            except ControlError as error:
+                assert str(error)
+            session.host.commit()
+
+
+def test_numbers_of_the_console_have_bounds(session: Session) -> None:
+    controls = Controls({"demo": session.host})
+    for line in NUMBERS:
+        controls.handle("demo", "console", {"command": f"etcdctl {line}"})
+        session.host.commit()
+
+
+def test_an_action_that_fails_is_answered_and_so_are_those_behind_it(session: Session) -> None:
+    sent: list[Any] = []
+    loop = asyncio.new_event_loop()
+    driver = Driver(loop, {"demo": session.host}, sent.extend)
+    session.cluster.context.on_bug = lambda where, error: sent.append(("bug", where))
+    driver._controls._actions["state"] = lambda host, args: 1 // 0
+    driver.receive([("ctl", 1, "demo", "state", {}), ("ctl", 2, "demo", "startup", {})])
+    loop.close()
+    answers = {one[1]: one for one in sent if one[0] == "ctlr"}
+    assert answers[1][2] is False and "ZeroDivisionError" in answers[1][3]["error"]
+    assert answers[2][2] is True and ("bug", "state") in sent
