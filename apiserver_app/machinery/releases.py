@@ -153,6 +153,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "CollectsAtResourceVersion": Span(34),  # what the garbage collector deletes is as it was read
     "EndpointsManagedByLabel": Span(33),
     "InPlacePodVerticalScaling": Span(33),  # requests in a pod's status count
+    "JobTerminalConditionDelayed": Span(31),
     "NodeMonitorGracePeriod50s": Span(32),
     "OrderedNamespaceDeletion": Span(33),
     "PodReadyToStartContainersCondition": Span(29),

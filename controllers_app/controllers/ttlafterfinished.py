@@ -36,11 +36,14 @@ class TtlAfterFinishedController(Controller):
         wait = (ended + seconds * SECOND - self.kernel.now) / SECOND
         if wait > 0:
             return Result(f"lives {wait:.0f} s more", wait, background=True)
+        namespace, name = meta.split_key(key)
+        latest = await self.live(jobs.JOBS, namespace, name)
+        if latest is None or latest["spec"].get("ttlSecondsAfterFinished") != seconds:
+            return Result("is gone, or is to live as long as somebody has just said")
         options = {
             "propagationPolicy": "Foreground",
-            "preconditions": {"uid": meta.uid_of(job)},
+            "preconditions": {"uid": meta.uid_of(latest)},
         }
-        namespace, name = meta.split_key(key)
         with errors.ignoring("NotFound"):
             await self.client.delete(jobs.JOBS, namespace, name, options=options)
         return Result("its time is over: deletes it")

@@ -6,6 +6,7 @@ components in the order of their answers.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,7 @@ class Stage(labs.Lab):
         self.cluster.pipeline.handle = self._kept  # type: ignore[method-assign]
 
     async def _kept(self, request: Request) -> Outcome:
-        code = 500
+        code, body = 500, copy.deepcopy(request.call.body)
         try:
             outcome = await self._handle(request)
             code = outcome.code
@@ -57,23 +58,23 @@ class Stage(labs.Lab):
             code = error.code
             raise
         finally:
-            self._keep(request, code)
+            self._keep(request, code, body)
         return outcome
 
-    def _keep(self, request: Request, code: int) -> None:
+    def _keep(self, request: Request, code: int, body: Any) -> None:
         call = request.call
         if call.info is None or call.verb == "watch":
             return
         resource = call.info.key if call.info.storage == "events" else call.info.plural
         resource += f"/{call.subresource}" if call.subresource else ""
         name = call.name
-        if not name and isinstance(call.body, dict):
-            metadata = call.body.get("metadata") or {}
+        if not name and isinstance(body, dict):
+            metadata = body.get("metadata") or {}
             name = metadata.get("name") or metadata.get("generateName") or ""
         query = {key: values[0] for key, values in call.params.items()}
         who = request.user.name.removeprefix(ACCOUNTS)
         line = f"{call.verb} {resource} {code}"
-        self.sent.append(Sent(who, line, call.namespace, name, call.body, query, call.agent))
+        self.sent.append(Sent(who, line, call.namespace, name, body, query, call.agent))
 
     # -- steps ----------------------------------------------------------------------------------
 

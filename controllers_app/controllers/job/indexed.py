@@ -1,18 +1,23 @@
 """Completion indexes of indexed jobs ("0-2,5"), and the pods that have an index.
 
+Indexes are kept as intervals, so that a job of many completions costs no more than its gaps.
+
 Models kubernetes pkg/controller/job/indexed_job_utils.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.rand import Rand
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 ENVIRONMENT = "JOB_COMPLETION_INDEX"
+GENERATED_NAME_MAX = 58
+
+Intervals = list[tuple[int, int]]  # first and last index of each, in order, with gaps between them
 
 
 def index_of(pod: Object) -> int | None:
@@ -20,34 +25,89 @@ def index_of(pod: Object) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def parse(text: str) -> list[int]:
-    out: list[int] = []
+def parse(text: str, completions: int | None = None) -> Intervals:
+    """The intervals of `0-2,5`, as far as they are below the number of completions."""
+    out: Intervals = []
     for part in text.split(",") if text else ():
         first, _, last = part.partition("-")
-        out.extend(range(int(first), int(last or first) + 1))
+        low, high = int(first), int(last or first)
+        if completions is not None:
+            high = min(high, completions - 1)
+        if low <= high:
+            out.append((low, high))
+    return merged(out)
+
+
+def merged(intervals: Iterable[tuple[int, int]]) -> Intervals:
+    out: Intervals = []
+    for first, last in sorted(intervals):
+        if out and first <= out[-1][1] + 1:
+            out[-1] = (out[-1][0], max(out[-1][1], last))
+        else:
+            out.append((first, last))
     return out
 
 
-def add(text: str, index: int) -> str:
-    return _format(sorted({*parse(text), index}))
+def with_indexes(intervals: Intervals, indexes: Iterable[int]) -> Intervals:
+    return merged([*intervals, *((index, index) for index in indexes)])
 
 
-def count(text: str) -> int:
-    return len(parse(text))
+def total(intervals: Intervals) -> int:
+    return sum(last - first + 1 for first, last in intervals)
 
 
-def free(done: str, used: Collection[int | None], completions: int) -> list[int]:
-    """Indexes that have neither succeeded nor an active pod, lowest first."""
-    taken = {*parse(done), *used}
-    return [index for index in range(completions) if index not in taken]
+def has(intervals: Intervals, index: int) -> bool:
+    return any(first <= index <= last for first, last in intervals)
 
 
-def with_index(pod: Object, job: str, index: int, rand: Rand) -> Object:
+def free(taken: Intervals, completions: int) -> Iterator[int]:
+    """The indexes in no interval, lowest first."""
+    candidate = 0
+    for first, last in taken:
+        yield from range(candidate, min(first, completions))
+        candidate = max(candidate, last + 1)
+    yield from range(candidate, completions)
+
+
+def first_free(taken: Intervals, completions: int, count: int) -> list[int]:
+    return list(itertools.islice(free(taken, completions), count))
+
+
+def written(intervals: Intervals) -> str:
+    """Three or more in a row become a range ("0-2"), two do not ("0,1")."""
+    parts: list[str] = []
+    for first, last in intervals:
+        if first == last:
+            parts.append(str(first))
+        else:
+            parts.append(f"{first}{'-' if last - first >= 2 else ','}{last}")
+    return ",".join(parts)
+
+
+def superfluous(
+    pods: Sequence[Object], completions: int, ranked: Callable[[list[Object]], list[Object]]
+) -> list[Object]:
+    """The pods without a valid index, and all but the last of those that share one. `ranked` puts
+    pods in the order in which they are deleted."""
+    out: list[Object] = []
+    by_index: dict[int, list[Object]] = {}
+    for pod in pods:
+        index = index_of(pod)
+        if index is None or index >= completions:
+            out.append(pod)
+        else:
+            by_index.setdefault(index, []).append(pod)
+    for index in sorted(by_index):
+        if len(by_index[index]) > 1:
+            out += ranked(by_index[index])[:-1]
+    return out
+
+
+def with_index(pod: Object, job: str, index: int) -> Object:
     """Sets the index in the pod's name, hostname, label, annotation and environment."""
     text = str(index)
     metadata = dict(pod["metadata"])
-    del metadata["generateName"]
-    metadata["name"] = f"{job}-{text}-{rand.suffix()}"
+    metadata["generateName"] = _generate_name(job, f"-{text}-")
     metadata["labels"] = {**(metadata.get("labels") or {}), INDEX: text}
     metadata["annotations"] = {**(metadata.get("annotations") or {}), INDEX: text}
     spec = dict(pod["spec"])
@@ -59,25 +119,12 @@ def with_index(pod: Object, job: str, index: int, rand: Rand) -> Object:
     return {**pod, "metadata": metadata, "spec": spec}
 
 
+def _generate_name(job: str, end: str) -> str:
+    return job[: GENERATED_NAME_MAX - len(end)] + end
+
+
 def _with_variable(container: Object, source: Object) -> Object:
     known = container.get("env") or []
     if any(item["name"] == ENVIRONMENT for item in known):
         return container
     return {**container, "env": [*known, {"name": ENVIRONMENT, "valueFrom": source}]}
-
-
-def _format(indexes: list[int]) -> str:
-    """Formats indexes: three or more in a row become a range ("0-2"), two do not ("0,1")."""
-    parts: list[str] = []
-    start = 0
-    while start < len(indexes):
-        end = start
-        while end + 1 < len(indexes) and indexes[end + 1] == indexes[end] + 1:
-            end += 1
-        if end - start >= 1:
-            joint = "-" if end - start >= 2 else ","
-            parts.append(f"{indexes[start]}{joint}{indexes[end]}")
-        else:
-            parts.append(str(indexes[start]))
-        start = end + 1
-    return ",".join(parts)

@@ -1,7 +1,9 @@
 """The job controller: runs pods until enough of them have succeeded or too many have failed.
 
 A finished pod is counted in three steps: its uid is added to the status, its finalizer is removed,
-and the count replaces the uid. So a crash in between neither loses a pod nor counts it twice.
+and the count replaces the uid. So a crash in between neither loses a pod nor counts it twice. A
+job that ends is first marked by SuccessCriteriaMet or FailureTarget, and by Complete or Failed
+only when all its pods are counted and gone.
 Simplified: no pod failure policy, success policy or backoffLimitPerIndex.
 
 Models kubernetes pkg/controller/job/job_controller.go and indexed_job_utils.go.
@@ -9,41 +11,29 @@ Models kubernetes pkg/controller/job/job_controller.go and indexed_job_utils.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers.job import indexed
+from controllers_app.controllers.job import indexed, sync
+from controllers_app.controllers.job.backoff import Record
+from controllers_app.controllers.job.sync import TRACKING, Sync
 from controllers_app.controllers.workload import ownership, podcontrol, podstate
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Owns, Watches, owner_key
 
 JOBS = "jobs.batch"
-TRACKING = "batch.kubernetes.io/job-tracking"
+OWN_NAME = "kubernetes.io/job-controller"
 ORPHAN = "pods/"  # prefix of the key of a pod that no job will count
-BACKOFF_SECONDS_BASE = 10.0
-BACKOFF_SECONDS_MAX = 600.0
 PODS_PER_SYNC_MAX = 500
-
-LIMIT_REACHED = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
-DEADLINE_PASSED = ("DeadlineExceeded", "Job was active longer than specified deadline")
-ALL_DONE = ("CompletionsReached", "Reached expected number of succeeded pods")
-
-
-@dataclass(slots=True)
-class State:
-    """A job's actual state, and what this reconcile has decided."""
-
-    job: Object
-    pods: list[Object]
-    active: list[Object] = field(default_factory=list)
-    finished: list[Object] = field(default_factory=list)  # and not counted yet
-    succeeded: int = 0
-    failed: int = 0
-    indexes: str = ""  # completed ones, "0-2,5"
-    finish: tuple[str, str, str] | None = None  # condition, reason, message
+# condition, reason, message
+LIMIT_REACHED = (
+    sync.FAILURE, "BackoffLimitExceeded", "Job has reached the specified backoff limit",
+)  # fmt: skip
+DEADLINE_PASSED = (
+    sync.FAILURE, "DeadlineExceeded", "Job was active longer than specified deadline",
+)  # fmt: skip
+ALL_DONE = (sync.SUCCESS, "CompletionsReached", "Reached expected number of succeeded pods")
 
 
 class JobController(Controller):
@@ -62,169 +52,244 @@ class JobController(Controller):
         super().__init__(ctx)
         self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
         self._jobs, self._pods = self.caches[JOBS], self.caches["pods"]
+        # by the key of a job that has not ended
+        self._backoffs: dict[str, Record] = {}
+        self._released: dict[str, set[str]] = {}  # uids of pods whose finalizer was taken off
 
     async def reconcile(self, key: str) -> Result | None:
         if key.startswith(ORPHAN):
             return await self._release(key.removeprefix(ORPHAN))
         job = self._jobs.get(key)
-        if job is None:
-            self.expectations.forget(key)
-            return Result("is gone")
-        if is_finished(job):
-            return Result("has ended: does nothing")
-        state = self._state(job, await self._claim(job))
+        if job is None or is_finished(job):
+            self._forget(key)
+            if job is None:
+                self.expectations.forget(key)
+            return Result("is gone" if job is None else "has ended: does nothing")
+        if job["spec"].get("managedBy") not in (None, OWN_NAME):
+            return Result("is managed by another controller: does nothing")
+        satisfied = self.expectations.satisfied(key)
+        pods = await ownership.claim(self.client, self._pods, job, JOBS)
+        state = sync.begin(
+            job, pods, self._released_of(key, pods), self._backoffs.get(key, Record())
+        )
+        if "startTime" not in state.status and not sync.is_suspended(job):
+            state.status["startTime"] = meta.rfc3339(self.kernel.now)
         self._decide_finish(state)
-        summary, wait, failure = "", 0.0, None
         if state.finish is not None:
-            summary = f"ends: {state.finish[2]}"
-            await self._delete(key, job, state.active)
-        elif job["spec"].get("suspend"):
-            summary = "is suspended"
-            await self._delete(key, job, state.active)
-        elif meta.is_deleting(job) or not self.expectations.satisfied(key):
-            summary = "waits until the cache shows what it did"
+            summary, wait, failure = await self._end(state, satisfied)
         else:
-            summary, wait, failure = await self._manage(key, state)
-        await self._write(state)
+            summary, wait, failure = await self._go_on(key, state, satisfied)
+        changed = self._count(state)
+        await self._track(key, state, changed)
         if failure is not None:
             raise failure
-        return Result(summary, wait or self._seconds_to_deadline(job))
+        return Result(summary, self._next(job, wait))
 
-    # -- actual state ---------------------------------------------------------------------------
+    def _released_of(self, key: str, pods: list[Object]) -> set[str]:
+        """The uids of pods whose finalizer is gone, though the cache does not show it yet."""
+        known = self._released.get(key)
+        if not known:
+            return set()
+        known &= {meta.uid_of(pod) for pod in pods if sync.is_tracked(pod)}
+        return known
 
-    async def _claim(self, job: Object) -> list[Object]:
-        return await ownership.claim(self.client, self._pods, job, JOBS)
+    def _forget(self, key: str) -> None:
+        self._backoffs.pop(key, None)
+        self._released.pop(key, None)
 
-    def _state(self, job: Object, pods: list[Object]) -> State:
-        state = State(job, pods)
-        status = job.get("status") or {}
-        state.succeeded = status.get("succeeded", 0)
-        state.failed = status.get("failed", 0)
-        state.indexes = status.get("completedIndexes", "")
-        for pod in pods:
-            if podstate.is_active(pod):
-                state.active.append(pod)
-            elif _is_tracked(pod) and (podstate.is_finished(pod) or meta.is_deleting(pod)):
-                if podstate.is_finished(pod) or not pod["spec"].get("nodeName"):
-                    state.finished.append(pod)
-        for pod in state.finished:
-            if podstate.phase_of(pod) == "Succeeded":
-                state.succeeded += 1
-                index = indexed.index_of(pod)
-                if index is not None:
-                    state.indexes = indexed.add(state.indexes, index)
-            else:
-                state.failed += 1
-        if _is_indexed(job):
-            state.succeeded = indexed.count(state.indexes)
-        return state
+    # -- how it ends ----------------------------------------------------------------------------
 
-    def _decide_finish(self, state: State) -> None:
-        """Decides whether the job is complete or has failed."""
-        spec = state.job["spec"]
-        completions = spec.get("completions")
-        if state.failed > spec.get("backoffLimit", 6):
-            state.finish = ("Failed", *LIMIT_REACHED)
-        elif self._is_past_deadline(state.job):
-            state.finish = ("Failed", *DEADLINE_PASSED)
-        elif completions is not None and state.succeeded >= completions:
-            state.finish = ("Complete", *ALL_DONE)
-        elif completions is None and state.succeeded > 0 and not state.active:
-            state.finish = ("Complete", *ALL_DONE)
+    def _decide_finish(self, state: Sync) -> None:
+        """Decides whether the job has reached its end; what was decided before stays."""
+        known = conditions.find(state.status, sync.SUCCESS)
+        if known is not None and known["status"] == "True":
+            state.finish = known
+            return
+        known = conditions.find(state.status, sync.FAILURE)
+        if known is not None and known["status"] == "True":
+            state.finish = self._condition("Failed", known["reason"], known["message"])
+            return
+        limit = state.job["spec"].get("backoffLimit", 6)
+        if state.failed > limit or _has_restarted_too_often(state.job, state.pods, limit):
+            state.finish = self._ending(LIMIT_REACHED)
+        elif self._is_past_deadline(state):
+            state.finish = self._ending(DEADLINE_PASSED)
 
-    def _is_past_deadline(self, job: Object) -> bool:
-        seconds = job["spec"].get("activeDeadlineSeconds")
-        start = (job.get("status") or {}).get("startTime")
-        if seconds is None or not start or job["spec"].get("suspend"):
+    def _ending(self, ending: tuple[str, str, str]) -> Object:
+        """The interim condition, or at once the last one in releases that have no other."""
+        kind, reason, message = ending
+        if not self.ctx.version.has("JobTerminalConditionDelayed"):
+            kind = sync.FINAL[kind]
+            if kind == "Complete":
+                reason = message = ""
+        return self._condition(kind, reason, message)
+
+    def _condition(self, kind: str, reason: str, message: str, status: str = "True") -> Object:
+        return sync.condition(kind, status, reason, message, meta.rfc3339(self.kernel.now))
+
+    def _is_past_deadline(self, state: Sync) -> bool:
+        seconds = state.job["spec"].get("activeDeadlineSeconds")
+        if seconds is None or sync.is_suspended(state.job):
             return False
-        return bool(self.kernel.now >= meta.parse_time(start) + seconds * SECOND)
+        start = meta.parse_time(state.status["startTime"])
+        return bool(self.kernel.now >= start + seconds * SECOND)
 
-    def _seconds_to_deadline(self, job: Object) -> float:
+    def _next(self, job: Object, wait: float) -> float:
+        """Seconds after which it is looked at again: for its deadline, or a failure's wait."""
         seconds = job["spec"].get("activeDeadlineSeconds")
-        if seconds is None or job["spec"].get("suspend"):
-            return 0.0
+        if seconds is None or sync.is_suspended(job):
+            return wait
         start = (job.get("status") or {}).get("startTime")
         since = meta.parse_time(start) if start else self.kernel.now
-        return max(0.0, float(since + seconds * SECOND - self.kernel.now) / SECOND)
+        deadline = max(0.0, float(since + seconds * SECOND - self.kernel.now) / SECOND)
+        return min(wait, deadline) if wait and deadline else wait or deadline
 
-    # -- actions --------------------------------------------------------------------------------
+    async def _end(self, state: Sync, satisfied: bool) -> tuple[str, float, errors.ApiError | None]:
+        """Deletes what is active; the finalizers stay until the pods are counted."""
+        assert state.finish is not None
+        summary = f"ends: {state.finish.get('message') or state.finish['type']}"
+        active = len(state.active)
+        deleted, failure = await self._delete(state, state.active)
+        if deleted != active or not satisfied:
+            state.finish = None  # there may be pods that are not in the cache yet
+        return summary, 0.0, failure
 
-    async def _manage(self, key: str, state: State) -> tuple[str, float, errors.ApiError | None]:
-        """Starts or stops pods to match the parallelism: (summary, seconds to wait, refusal)."""
+    # -- its pods -------------------------------------------------------------------------------
+
+    async def _go_on(
+        self, key: str, state: Sync, satisfied: bool
+    ) -> tuple[str, float, errors.ApiError | None]:
+        """(summary, seconds to wait, refusal)"""
         job = state.job
-        desired = _wanted_active(state)
-        have = len(state.active)
+        managed = satisfied and not meta.is_deleting(job)
+        summary, wait, failure = "waits until the cache shows what it did", 0.0, None
+        if managed and sync.is_suspended(job):
+            summary, failure = "is suspended", await self._stop(key, state, state.active)
+        elif managed:
+            summary, wait, failure = await self._manage(key, state)
+        completions = state.completions
+        enough = state.succeeded > 0 if completions is None else state.succeeded >= completions
+        if enough and state.count == 0:
+            state.finish = self._ending(ALL_DONE)
+            return f"ends: {ALL_DONE[2]}", 0.0, failure
+        if managed:
+            self._tell_suspension(state)
+        return summary, wait, failure
+
+    def _tell_suspension(self, state: Sync) -> None:
+        suspended = sync.is_suspended(state.job)
+        word, value = ("suspended", "True") if suspended else ("resumed", "False")
+        condition = self._condition("Suspended", f"Job{word.capitalize()}", f"Job {word}", value)
+        if sync.ensure(state.status, condition):
+            self.recorder.event(state.job, "Normal", word.capitalize(), f"Job {word}")
+            if not suspended:
+                state.status["startTime"] = meta.rfc3339(self.kernel.now)
+
+    async def _manage(self, key: str, state: Sync) -> tuple[str, float, errors.ApiError | None]:
+        """Starts or stops pods to match the parallelism."""
+        desired, have = _wanted_active(state), len(state.active)
         head = f"wants {desired} active, has {have}"
-        if have > desired:
-            surplus = sorted(state.active, key=lambda pod: podstate.is_ready(pod))[: have - desired]
-            await self._delete(key, job, surplus)
-            return f"{head}: deletes {len(surplus)}", 0.0, None
-        if have == desired:
+        surplus = self._surplus(state, max(0, have - desired))[:PODS_PER_SYNC_MAX]
+        if surplus:
+            failure = await self._stop(key, state, surplus)
+            return f"{head}: deletes {len(surplus)}", 0.0, failure
+        missing = desired - have
+        if sync.replaces_failed_only(state.job):
+            missing -= state.terminating
+        if missing <= 0:
             return f"{head}: nothing to do", 0.0, None
-        wait = self._backoff(state)
+        wait = state.backoff.seconds_left(self.kernel.now)
         if wait > 0:
-            return f"{head}: waits {wait:.0f} s after a failure", wait, None
-        count = min(desired - have, PODS_PER_SYNC_MAX)
+            state.count = 0  # as upstream, though others may be active
+            return f"{head}: waits {wait:.0f} s after a failure", max(wait, 1.0), None
+        return await self._start(key, state, min(missing, PODS_PER_SYNC_MAX), head)
+
+    async def _start(
+        self, key: str, state: Sync, count: int, head: str
+    ) -> tuple[str, float, errors.ApiError | None]:
         bodies = self._bodies(state, count)
         self.expectations.expect_creations(key, len(bodies))
 
         async def create(number: int) -> None:
-            await self._pod_control.create(job, bodies[number])
+            await self._pod_control.create(state.job, bodies[number])
 
         created, failure, batches = await podcontrol.slow_start(len(bodies), create)
         if created < len(bodies):
             self.expectations.creation_observed(key, len(bodies) - created)
-        state.active += bodies[:created]
+        state.count += created
         sizes = ", ".join(str(size) for size in batches)
+        if failure is not None and podcontrol.is_namespace_terminating(failure):
+            failure = None
         return f"{head}: creates {created} (slow start {sizes})", 0.0, failure
 
-    def _backoff(self, state: State) -> float:
-        """Seconds to wait after failures: 10, 20, 40, ... from the last one."""
-        if state.failed == 0:
-            return 0.0
-        ends = [_end_of(pod) for pod in state.pods if podstate.phase_of(pod) == "Failed"]
-        if not ends:
-            return 0.0
-        delay = min(BACKOFF_SECONDS_BASE * 2.0 ** min(state.failed - 1, 30), BACKOFF_SECONDS_MAX)
-        return max(0.0, (max(ends) + delay * SECOND - self.kernel.now) / SECOND)
+    def _surplus(self, state: Sync, at_least: int) -> list[Object]:
+        """The pods to delete: those whose index is not valid or taken twice, then others."""
 
-    def _bodies(self, state: State, count: int) -> list[Object]:
+        def ranked(pods: list[Object]) -> list[Object]:
+            return podstate.first_to_delete(pods, len(pods) - 1, (), self.kernel.now) + pods[-1:]
+
+        surplus: list[Object] = []
+        if sync.is_indexed(state.job):
+            surplus = indexed.superfluous(state.active, state.completions or 0, ranked)
+        if len(surplus) < at_least:
+            gone = {meta.uid_of(pod) for pod in surplus}
+            left = [pod for pod in state.active if meta.uid_of(pod) not in gone]
+            more = at_least - len(surplus)
+            surplus += podstate.first_to_delete(left, more, (), self.kernel.now)
+        return surplus
+
+    def _bodies(self, state: Sync, count: int) -> list[Object]:
         job = state.job
         body = podcontrol.pod_from_template(job["spec"]["template"], job)
-        finalizers = [*(body["metadata"].get("finalizers") or ()), TRACKING]
-        body["metadata"]["finalizers"] = finalizers
-        if not _is_indexed(job):
+        finalizers = body["metadata"].get("finalizers") or []
+        if TRACKING not in finalizers:
+            body["metadata"]["finalizers"] = [*finalizers, TRACKING]
+        if not sync.is_indexed(job):
             return [body] * count
-        used = {indexed.index_of(pod) for pod in state.active}
-        free = indexed.free(state.indexes, used, job["spec"].get("completions") or 0)
-        return [
-            indexed.with_index(body, meta.name_of(job), index, self.ctx.rand)
-            for index in free[:count]
-        ]
+        used = [pod for pod in state.pods if podstate.is_active(pod)]
+        if sync.replaces_failed_only(job):
+            used += [pod for pod in state.pods if meta.is_deleting(pod)]
+        indexes = [index for index in map(indexed.index_of, used) if index is not None]
+        taken = indexed.with_indexes(state.done, indexes)
+        free = indexed.first_free(taken, state.completions or 0, count)
+        return [indexed.with_index(body, meta.name_of(job), index) for index in free]
 
-    async def _delete(self, key: str, job: Object, pods: list[Object]) -> None:
-        if not pods:
-            return
+    async def _delete(self, state: Sync, pods: list[Object]) -> tuple[int, errors.ApiError | None]:
+        """Deletes pods: (how many are gone or going, first refusal)."""
+        deleted, failure = 0, None
+        for pod in pods:
+            try:
+                with errors.ignoring("NotFound"):
+                    await self._pod_control.delete(state.job, pod)
+                deleted += 1
+                state.ready -= podstate.is_ready(pod)
+            except errors.ApiError as error:
+                failure = failure or error
+        state.count -= deleted
+        state.terminating += deleted
+        return deleted, failure
+
+    async def _stop(self, key: str, state: Sync, pods: list[Object]) -> errors.ApiError | None:
+        """Takes the finalizers off, so that nobody counts the pods, and deletes them."""
         self.expectations.expect_deletions(key, [meta.uid_of(pod) for pod in pods])
-        for pod in list(pods):
+        failure = None
+        for pod in pods:
             try:
                 await self._remove_finalizer(pod)
-                await self._pod_control.delete(job, pod)
             except errors.ApiError as error:
+                failure = failure or error
                 self.expectations.deletion_observed(key, meta.uid_of(pod))
-                if error.code != 404:
-                    raise
-        pods.clear()
+        if failure is None:
+            deleted, failure = await self._delete(state, pods)
+            for pod in pods[deleted:]:
+                self.expectations.deletion_observed(key, meta.uid_of(pod))
+        return failure
 
     async def _remove_finalizer(self, pod: Object) -> None:
-        if not _is_tracked(pod):
+        if not sync.is_tracked(pod):
             return
-        patch = {
-            "metadata": {
-                "uid": meta.uid_of(pod), "$deleteFromPrimitiveList/finalizers": [TRACKING],
-            }
-        }  # fmt: skip
-        with errors.ignoring("NotFound", "Invalid"):
+        patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}
+        with errors.ignoring("NotFound"):
             await self.client.patch(
                 "pods", meta.namespace_of(pod), meta.name_of(pod), patch, kind=STRATEGIC_PATCH
             )
@@ -232,7 +297,7 @@ class JobController(Controller):
     async def _release(self, key: str) -> Result:
         """Removes the finalizer of a pod that no job will ever count."""
         pod = self._pods.get(key)
-        if pod is None or not _is_tracked(pod):
+        if pod is None or not sync.is_tracked(pod):
             return Result("is gone, or has no finalizer")
         if self._is_counted(pod):
             return Result("has a job that counts it")
@@ -241,81 +306,93 @@ class JobController(Controller):
 
     # -- the status -----------------------------------------------------------------------------
 
-    async def _write(self, state: State) -> None:
-        """Counts finished pods: first by uid and then, without their finalizers, by number."""
-        job = state.job
-        if state.finished:
-            uncounted: Object = {}
-            for pod in state.finished:
-                kind = "succeeded" if podstate.phase_of(pod) == "Succeeded" else "failed"
-                uncounted.setdefault(kind, []).append(meta.uid_of(pod))
-            status = {**(job.get("status") or {}), "uncountedTerminatedPods": uncounted}
-            job = await self.update_status(JOBS, job, status)
-            for pod in state.finished:
+    def _count(self, state: Sync) -> bool:
+        """Puts the numbers of pods into the status; whether they have changed."""
+        status = state.status
+        before = (status.get("active", 0), status.get("ready"), status.get("terminating"),
+                  status.get("conditions"))  # fmt: skip
+        sync.put(status, "active", state.count)
+        status["ready"], status["terminating"] = state.ready, state.terminating
+        known = (state.job.get("status") or {}).get("conditions")
+        return before[:3] != (state.count, state.ready, state.terminating) or before[3] != known
+
+    async def _track(self, key: str, state: Sync, changed: bool) -> None:
+        """Writes the status with the pods that have ended, takes their finalizers off, and writes
+        it again with their number."""
+        let_go, counted, is_complete = sync.count(state)
+        changed |= counted
+        if state.finish is not None and state.finish["type"] in sync.FINAL:
+            changed |= sync.ensure(state.status, state.finish)
+            state.finish = self._condition(
+                sync.FINAL[state.finish["type"]], state.finish["reason"], state.finish["message"]
+            )
+        if changed:
+            await self._write(state)
+            self._backoffs[key] = state.backoff
+        failure = await self._let_go(key, state, let_go)
+        changed = sync.clean(state)
+        if failure is not None:
+            if changed:
+                await self._write(state)
+            raise failure
+        ended = is_complete and self._enact(state)
+        if changed or ended:
+            await self._write(state)
+        if ended:
+            self._tell_end(state)
+
+    async def _write(self, state: Sync) -> None:
+        uncounted = {kind: list(uids) for kind, uids in state.uncounted.items()}
+        status = {**state.status, "uncountedTerminatedPods": uncounted}
+        state.job = await self.update_status(JOBS, state.job, status)
+
+    async def _let_go(self, key: str, state: Sync, pods: list[Object]) -> errors.ApiError | None:
+        failure = None
+        released = self._released.setdefault(key, set())
+        for pod in pods:
+            try:
                 await self._remove_finalizer(pod)
-        status = self._status(state, job.get("status") or {})
-        if status != job.get("status"):
-            await self.update_status(JOBS, job, status)
-        if state.finish is not None:
-            _, reason, message = state.finish
-            if state.finish[0] == "Complete":
-                self.recorder.event(job, "Normal", "Completed", "Job completed")
-            else:
-                self.recorder.event(job, "Warning", reason, message)
+                released.add(meta.uid_of(pod))
+            except errors.ApiError as error:
+                failure = failure or error
+        state.released = released
+        return failure
 
-    def _status(self, state: State, old: Object) -> Object:
-        now = meta.rfc3339(self.kernel.now)
-        suspended = bool(state.job["spec"].get("suspend"))
-        status: Object = {}
-        conditions = self._conditions(state, list(old.get("conditions") or ()), now)
-        if conditions:
-            status["conditions"] = conditions
-        if not suspended:
-            status["startTime"] = old.get("startTime") or now
-        if state.finish is not None and state.finish[0] == "Complete":
-            status["completionTime"] = now
-        ready = sum(1 for pod in state.active if podstate.is_ready(pod))
-        counts = {
-            "active": len(state.active), "succeeded": state.succeeded, "failed": state.failed,
-        }  # fmt: skip
-        status.update({name: count for name, count in counts.items() if count})
-        status["terminating"] = sum(
-            1 for pod in state.pods if meta.is_deleting(pod) and not podstate.is_finished(pod)
-        )
-        if state.indexes:
-            status["completedIndexes"] = state.indexes
-        status["uncountedTerminatedPods"] = {}
-        status["ready"] = ready
-        return status
+    def _enact(self, state: Sync) -> bool:
+        """Sets the last condition once every pod is counted and gone."""
+        if state.finish is None or state.uncounted:
+            return False
+        if self.ctx.version.has("JobTerminalConditionDelayed") and state.terminating:
+            return False
+        sync.ensure(state.status, state.finish)
+        if state.finish["type"] == "Complete":
+            state.status["completionTime"] = state.finish["lastTransitionTime"]
+        return True
 
-    def _conditions(self, state: State, known: list[Object], now: str) -> list[Object]:
-        suspended = bool(state.job["spec"].get("suspend"))
-        known_suspended = next((item for item in known if item["type"] == "Suspended"), None)
-        if suspended != (known_suspended is not None and known_suspended["status"] == "True"):
-            if suspended or known_suspended is not None:
-                word = "suspended" if suspended else "resumed"
-                known = [item for item in known if item["type"] != "Suspended"]
-                status = "True" if suspended else "False"
-                reason = f"Job{word.capitalize()}"
-                known.append(_condition("Suspended", status, reason, f"Job {word}", now))
-                self.recorder.event(state.job, "Normal", word.capitalize(), f"Job {word}")
-        if state.finish is not None:
-            kind, reason, message = state.finish
-            first = "SuccessCriteriaMet" if kind == "Complete" else "FailureTarget"
-            known.append(_condition(first, "True", reason, message, now))
-            known.append(_condition(kind, "True", reason, message, now))
-        return known
+    def _tell_end(self, state: Sync) -> None:
+        assert state.finish is not None
+        if state.finish["type"] != "Complete":
+            reason, message = state.finish["reason"], state.finish["message"]
+            self.recorder.event(state.job, "Warning", reason, message)
+            return
+        completions = state.completions
+        if completions is not None and state.status.get("succeeded", 0) > completions:
+            self.recorder.event(
+                state.job, "Warning", "TooManySucceededPods",
+                "Too many succeeded pods running after completion count reached",
+            )  # fmt: skip
+        self.recorder.event(state.job, "Normal", "Completed", "Job completed")
 
     # -- keys -----------------------------------------------------------------------------------
 
     def _pods_to_release(self, job: Object) -> list[str]:
         """The keys of a deleted job's pods that still have the finalizer."""
         pods = self._pods.owned_by(meta.uid_of(job))
-        return [ORPHAN + key for key, pod in pods.items() if _is_tracked(pod)]
+        return [ORPHAN + key for key, pod in pods.items() if sync.is_tracked(pod)]
 
     def _if_to_release(self, pod: Object) -> tuple[str, ...]:
         """The key of a pod that is being deleted or orphaned, and that no job will count."""
-        if not _is_tracked(pod) or self._is_counted(pod):
+        if not sync.is_tracked(pod) or self._is_counted(pod):
             return ()
         if not meta.is_deleting(pod) and meta.controller_of(pod) is not None:
             return ()
@@ -337,42 +414,23 @@ def is_finished(job: Object) -> bool:
     return any(conditions.is_true(status, kind) for kind in ("Complete", "Failed"))
 
 
-def _wanted_active(state: State) -> int:
+def _wanted_active(state: Sync) -> int:
     """The number of pods that should be active now."""
-    spec = state.job["spec"]
-    parallelism = int(spec.get("parallelism", 1))
-    completions = spec.get("completions")
-    if completions is None:
+    parallelism = int(state.job["spec"].get("parallelism", 1))
+    if state.completions is None:
         # a work queue: once a pod has succeeded, no new ones are started
         return len(state.active) if state.succeeded else parallelism
-    return int(min(parallelism, completions - state.succeeded))
+    return max(0, min(parallelism, state.completions - state.succeeded))
 
 
-def _is_indexed(job: Object) -> bool:
-    return bool(job["spec"].get("completionMode") == "Indexed")
-
-
-def _is_tracked(pod: Object) -> bool:
-    return TRACKING in (pod["metadata"].get("finalizers") or ())
-
-
-def _end_of(pod: Object) -> int:
-    """The time at which the pod's last container ended."""
-    ends = [
-        meta.parse_time(item["state"]["terminated"]["finishedAt"])
-        for item in (pod.get("status") or {}).get("containerStatuses") or ()
-        if ((item.get("state") or {}).get("terminated") or {}).get("finishedAt")
-    ]
-    created = pod["metadata"].get("creationTimestamp")
-    return max(ends, default=meta.parse_time(created) if created else 0)
-
-
-def _condition(kind: str, status: str, reason: str, message: str, now: str) -> Object:
-    return {
-        "type": kind,
-        "status": status,
-        "lastProbeTime": now,
-        "lastTransitionTime": now,
-        "reason": reason,
-        "message": message,
-    }
+def _has_restarted_too_often(job: Object, pods: list[Object], limit: int) -> bool:
+    """Of pods that are restarted where they are, the restarts count."""
+    if job["spec"]["template"]["spec"].get("restartPolicy") != "OnFailure":
+        return False
+    restarts = 0
+    for pod in pods:
+        if podstate.phase_of(pod) in ("Running", "Pending"):
+            status = pod.get("status") or {}
+            for kind in ("initContainerStatuses", "containerStatuses"):
+                restarts += sum(one.get("restartCount", 0) for one in status.get(kind) or ())
+    return restarts >= max(1, limit)

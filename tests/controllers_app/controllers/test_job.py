@@ -123,10 +123,20 @@ def test_each_index_has_its_own_pod_and_is_done_once(lab: Lab) -> None:
 
 
 def test_indexes_are_written_as_ranges() -> None:
-    assert indexed.add("0-2,5", 3) == "0-3,5"
-    assert indexed.add("0", 1) == "0,1"
-    assert indexed.count("0-3,7,9-10") == 7
-    assert indexed.free("0-1", [3], 5) == [2, 4]
+    def add(text: str, index: int) -> str:
+        return indexed.written(indexed.with_indexes(indexed.parse(text), [index]))
+
+    assert add("0-2,5", 3) == "0-3,5"
+    assert add("0", 1) == "0,1"
+    assert indexed.total(indexed.parse("0-3,7,9-10")) == 7
+    taken = indexed.with_indexes(indexed.parse("0-1"), [3])
+    assert list(indexed.free(taken, 5)) == [2, 4]
+
+
+def test_the_first_free_indexes_of_very_many_are_found_at_once() -> None:
+    assert indexed.first_free(indexed.parse("0-2147483000"), 2147483647, 2) == [
+        2147483001, 2147483002,
+    ]  # fmt: skip
 
 
 def test_pods_of_a_deleted_job_go_although_nobody_counts_them(lab: Lab) -> None:

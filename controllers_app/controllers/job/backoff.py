@@ -1,0 +1,76 @@
+"""How long a job waits after pods have failed: 10 s, 20 s, 40 s, ... from the last failure.
+
+A success begins the count anew. The records are kept in memory only.
+
+Models kubernetes pkg/controller/job/backoff_utils.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from apiserver_app.machinery import conditions, meta
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
+
+SECONDS_BASE = 10.0
+SECONDS_MAX = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The failures of a job since its last success."""
+
+    failures: int = 0
+    last: int = 0  # µs since 1970
+
+    def after(self, succeeded: Sequence[Object], failed: Sequence[Object]) -> Record:
+        """The record with these pods, which have ended since."""
+        ends = sorted(_end_of(pod) for pod in failed)
+        failures = self.failures
+        if succeeded:
+            success = max(_end_of(pod) for pod in succeeded)
+            ends = [end for end in ends if end > success]
+            failures = 0
+        if ends:
+            return Record(failures + len(ends), ends[-1])
+        return Record() if succeeded else self
+
+    def seconds_left(self, now: int) -> float:
+        if not self.failures:
+            return 0.0
+        delay = min(SECONDS_BASE * 2.0 ** min(self.failures - 1, 30), SECONDS_MAX)
+        return max(0.0, (self.last + delay * SECOND - now) / SECOND)
+
+
+def _end_of(pod: Object) -> int:
+    """When its last container ended; else when it was not ready any more, or was deleted."""
+    status = pod.get("status") or {}
+    sidecars = {
+        container["name"]
+        for container in pod["spec"].get("initContainers") or ()
+        if container.get("restartPolicy") == "Always"
+    }
+    found = [
+        *(status.get("containerStatuses") or ()),
+        *(one for one in status.get("initContainerStatuses") or () if one["name"] in sidecars),
+    ]
+    ends = list(_ends(found))
+    if ends and len(ends) == len(found):
+        return max(ends)
+    ready = conditions.find(status, "Ready")
+    if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
+        return meta.parse_time(ready["lastTransitionTime"])
+    metadata = pod["metadata"]
+    if metadata.get("deletionTimestamp"):
+        grace = int(metadata.get("deletionGracePeriodSeconds") or 0)
+        return meta.parse_time(metadata["deletionTimestamp"]) - grace * SECOND
+    return meta.parse_time(metadata["creationTimestamp"])
+
+
+def _ends(statuses: Iterable[Object]) -> Iterable[int]:
+    for item in statuses:
+        ended = ((item.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        if ended:
+            yield meta.parse_time(ended)

@@ -1,0 +1,237 @@
+"""What one sync of a job knows and has decided: its pods, its counts, and how it ends.
+
+Pure functions of the job and its pods.
+
+Models kubernetes pkg/controller/job/job_controller.go (syncJobCtx, getNewFinishedPods,
+trackJobStatusAndRemoveFinalizers, enactJobFinished).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from apiserver_app.machinery import conditions, meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.controllers.job import indexed
+from controllers_app.controllers.job.backoff import Record
+from controllers_app.controllers.workload import podstate
+
+TRACKING = "batch.kubernetes.io/job-tracking"
+UNCOUNTED_MAX = 500
+SUCCESS, FAILURE = "SuccessCriteriaMet", "FailureTarget"
+FINAL = {SUCCESS: "Complete", FAILURE: "Failed"}
+
+
+@dataclass(slots=True)
+class Sync:
+    """A job, its pods, and its status as it will be written."""
+
+    job: Object
+    status: Object
+    pods: list[Object]
+    released: set[str]  # uids whose finalizer is gone, though the cache does not show it
+    active: list[Object] = field(default_factory=list)
+    count: int = 0  # of active pods, with what this sync creates and deletes
+    ready: int = 0
+    terminating: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    before: indexed.Intervals = field(default_factory=list)  # completed indexes as written
+    done: indexed.Intervals = field(default_factory=list)
+    backoff: Record = field(default_factory=Record)
+    finish: Object | None = None  # the condition with which it ends
+
+    @property
+    def completions(self) -> int | None:
+        found = self.job["spec"].get("completions")
+        return None if found is None else int(found)
+
+    @property
+    def uncounted(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = self.status["uncountedTerminatedPods"]
+        return found
+
+    def is_held(self, pod: Object) -> bool:
+        """Whether the pod has its finalizer still."""
+        return is_tracked(pod) and meta.uid_of(pod) not in self.released
+
+    def has_valid_index(self, pod: Object) -> bool:
+        if not is_indexed(self.job):
+            return True
+        index, completions = indexed.index_of(pod), self.completions or 0
+        return index is not None and index < completions
+
+
+def begin(job: Object, pods: list[Object], released: set[str], backoff: Record) -> Sync:
+    """Counts the pods of a job."""
+    status = {**(job.get("status") or {})}
+    uncounted = status.get("uncountedTerminatedPods") or {}
+    status["uncountedTerminatedPods"] = {key: list(uids) for key, uids in uncounted.items()}
+    sync = Sync(job, status, pods, released)
+    sync.active = [pod for pod in pods if podstate.is_active(pod)]
+    sync.count = len(sync.active)
+    sync.ready = sum(1 for pod in sync.active if podstate.is_ready(pod))
+    sync.terminating = sum(
+        1 for pod in pods if meta.is_deleting(pod) and not podstate.is_finished(pod)
+    )
+    new = {"succeeded": _newly(sync, "succeeded"), "failed": _newly(sync, "failed")}
+    known = sync.uncounted
+    sync.succeeded = (
+        status.get("succeeded", 0) + len(new["succeeded"]) + len(known.get("succeeded", ()))
+    )
+    sync.failed = status.get("failed", 0) + len(new["failed"]) + len(known.get("failed", ()))
+    sync.backoff = backoff.after(new["succeeded"], new["failed"])
+    if is_indexed(job):
+        sync.before = indexed.parse(status.get("completedIndexes", ""), sync.completions)
+        ended = [
+            pod for pod in pods
+            if podstate.phase_of(pod) == "Succeeded" and is_tracked(pod)
+            and sync.has_valid_index(pod)
+        ]  # fmt: skip
+        sync.done = indexed.with_indexes(sync.before, _indexes(ended))
+        sync.succeeded = indexed.total(sync.done)
+    return sync
+
+
+def _newly(sync: Sync, kind: str) -> list[Object]:
+    """The pods that have ended so and are not counted yet."""
+    known = sync.uncounted.get(kind, ())
+    is_meant = _has_succeeded if kind == "succeeded" else lambda pod: has_failed(pod, sync.job)
+    return [
+        pod for pod in sync.pods
+        if sync.is_held(pod) and meta.uid_of(pod) not in known and sync.has_valid_index(pod)
+        and is_meant(pod)
+    ]  # fmt: skip
+
+
+def _has_succeeded(pod: Object) -> bool:
+    return podstate.phase_of(pod) == "Succeeded"
+
+
+def has_failed(pod: Object, job: Object) -> bool:
+    """A pod that is being deleted counts as failed, unless only failed ones are replaced."""
+    if podstate.phase_of(pod) == "Failed":
+        return True
+    if replaces_failed_only(job):
+        return False
+    return meta.is_deleting(pod) and podstate.phase_of(pod) != "Succeeded"
+
+
+def replaces_failed_only(job: Object) -> bool:
+    spec = job["spec"]
+    return spec.get("podReplacementPolicy") == "Failed" or "podFailurePolicy" in spec
+
+
+def clean(sync: Sync) -> bool:
+    """Replaces the uids of pods without a finalizer by numbers; whether there were any."""
+    held = {meta.uid_of(pod) for pod in sync.pods if sync.is_held(pod)}
+    is_changed = False
+    for kind in ("succeeded", "failed"):
+        uids = sync.uncounted.get(kind, [])
+        left = [uid for uid in uids if uid in held]
+        if len(left) != len(uids):
+            sync.status[kind] = sync.status.get(kind, 0) + len(uids) - len(left)
+            is_changed = True
+            if left:
+                sync.uncounted[kind] = left
+            else:
+                del sync.uncounted[kind]
+    return is_changed
+
+
+def count(sync: Sync) -> tuple[list[Object], bool, bool]:
+    """Puts the pods that have ended into the status: (those whose finalizer may go, whether the
+    status has changed, whether all were looked at)."""
+    is_changed, is_complete = clean(sync), True
+    let_go: list[Object] = []
+    new_indexes: list[int] = []
+    for pod in _in_order(sync):
+        failed = has_failed(pod, sync.job)
+        if not sync.is_held(pod) or not (failed or _may_go(sync, pod)):
+            continue
+        let_go.append(pod)
+        uid = meta.uid_of(pod)
+        kind = _counted_as(sync, pod, failed)
+        if kind == "succeeded" and is_indexed(sync.job):
+            index = indexed.index_of(pod)  # which is enough to count it once
+            if index is not None and not indexed.has(sync.before, index):
+                new_indexes.append(index)
+                is_changed = True
+        elif kind and uid not in sync.uncounted.get(kind, ()):
+            sync.uncounted.setdefault(kind, []).append(uid)
+            is_changed = True
+        if len(new_indexes) + sum(map(len, sync.uncounted.values())) >= UNCOUNTED_MAX:
+            is_complete = False
+            break
+    if is_indexed(sync.job):
+        done = indexed.with_indexes(sync.before, new_indexes)
+        is_changed |= indexed.written(done) != sync.status.get("completedIndexes", "")
+        put(sync.status, "succeeded", indexed.total(done))
+        put(sync.status, "completedIndexes", indexed.written(done))
+    return let_go, is_changed, is_complete
+
+
+def _in_order(sync: Sync) -> list[Object]:
+    if not is_indexed(sync.job):
+        return sync.pods
+    return sorted(sync.pods, key=lambda pod: -1 if (at := indexed.index_of(pod)) is None else at)
+
+
+def _may_go(sync: Sync, pod: Object) -> bool:
+    """Of a pod that has not failed, whether its finalizer may be taken off."""
+    return meta.is_deleting(sync.job) or sync.finish is not None or _has_succeeded(pod)
+
+
+def _counted_as(sync: Sync, pod: Object, failed: bool) -> str:
+    if not sync.has_valid_index(pod):
+        return ""
+    uid = meta.uid_of(pod)
+    if _has_succeeded(pod) and uid not in sync.uncounted.get("failed", ()):
+        return "succeeded"
+    # of a job that has failed every pod has
+    if failed or (sync.finish is not None and sync.finish["type"] != SUCCESS):
+        return "failed"
+    return ""
+
+
+def put(status: Object, name: str, value: int | str) -> None:
+    """Sets what is left out when it is nothing."""
+    status.pop(name, None)
+    if value:
+        status[name] = value
+
+
+def condition(kind: str, status: str, reason: str, message: str, now: str) -> Object:
+    found = {"type": kind, "status": status, "lastProbeTime": now, "lastTransitionTime": now}
+    found |= {name: text for name, text in (("reason", reason), ("message", message)) if text}
+    return found
+
+
+def ensure(status: Object, wanted: Object) -> bool:
+    """Sets a condition; one that was never true is not set to false. Whether it has changed."""
+    known = conditions.find(status, wanted["type"])
+    if known is None:
+        if wanted["status"] == "False":
+            return False
+        status["conditions"] = [*(status.get("conditions") or ()), wanted]
+        return True
+    if all(known.get(name) == wanted.get(name) for name in ("status", "reason", "message")):
+        return False
+    status["conditions"] = [wanted if one is known else one for one in status["conditions"]]
+    return True
+
+
+def is_indexed(job: Object) -> bool:
+    return bool(job["spec"].get("completionMode") == "Indexed")
+
+
+def is_suspended(job: Object) -> bool:
+    return bool(job["spec"].get("suspend"))
+
+
+def is_tracked(pod: Object) -> bool:
+    return TRACKING in (pod["metadata"].get("finalizers") or ())
+
+
+def _indexes(pods: list[Object]) -> list[int]:
+    return [index for index in map(indexed.index_of, pods) if index is not None]
