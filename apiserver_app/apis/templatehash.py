@@ -60,6 +60,14 @@ def fnv1a(data: bytes) -> int:
     return value
 
 
+def fnv1(data: bytes) -> int:
+    """The 32-bit FNV-1 hash."""
+    value = _FNV_OFFSET
+    for byte in data:
+        value = (value * _FNV_PRIME & _MASK) ^ byte
+    return value
+
+
 def safe_encode(text: str) -> str:
     """Replaces each character by one that cannot form bad words (SafeEncodeString)."""
     return "".join(rand.ALPHANUMERICS[ord(char) % 27] for char in text)

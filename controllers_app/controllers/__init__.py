@@ -80,7 +80,12 @@ CONTROLLERS = (
         "replication-controller",
         replicationcontroller.ReplicationControllerController,
     ),
-    Entry("daemonset", "daemon-set-controller", daemonset.DaemonSetController),
+    Entry(
+        "daemonset",
+        "daemon-set-controller",
+        daemonset.DaemonSetController,
+        source="daemonset-controller",
+    ),
     Entry("statefulset", "statefulset-controller", statefulset.StatefulSetController),
     Entry("job", "job-controller", job.JobController),
     Entry("cronjob", "cronjob-controller", cronjob.CronJobController),

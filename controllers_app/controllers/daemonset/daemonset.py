@@ -81,13 +81,18 @@ class DaemonSetController(Controller):
             return Result("is gone")
         if meta.is_deleting(owner):
             return Result("is being deleted: does nothing")
-        revisions = history.History(self.client, self.caches[history.REVISIONS], owner)
+        revisions = history.History(
+            self.client, self.caches[history.REVISIONS], owner, self.ctx.version,
+            history.HASH_LABEL,
+        )  # fmt: skip
         current = await revisions.current()
         hash_ = history.hash_of(current)
         by_node = await self._pods_by_node(owner)
         summary = "waits until the cache shows what it did"
         if self.expectations.satisfied(key):
             summary = await self._manage(key, owner, by_node, hash_)
+            await self.kernel.pause()  # the cache shows by now what was created
+            by_node = await self._pods_by_node(owner)
         await revisions.trim(
             owner["spec"].get("revisionHistoryLimit", 10),
             frozenset(
@@ -264,6 +269,7 @@ class DaemonSetController(Controller):
             status["collisionCount"] = old["collisionCount"]
         if status != old:
             await self.update_status(DAEMON_SETS, owner, status)
+            await self.kernel.pause()  # the cache shows it before the key comes again
         return wait
 
 

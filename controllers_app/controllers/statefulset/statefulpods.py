@@ -101,7 +101,7 @@ def pod_of(owner: Object, ordinal: int, template: Object, revision: str) -> Obje
     """Builds the pod of an ordinal: with its name as label and hostname, and its claims."""
     name = name_of(owner, ordinal)
     inner = template.get("metadata") or {}
-    metadata: Object = {"name": name}
+    metadata: Object = {"generateName": f"{meta.name_of(owner)}-", "name": name}
     if inner.get("annotations"):
         metadata["annotations"] = inner["annotations"]
     metadata["labels"] = {

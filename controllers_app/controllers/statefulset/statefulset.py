@@ -32,6 +32,7 @@ class State:
     current: str  # revision names
     update: str
     templates: dict[str, Object]  # by revision name
+    replaced: int = 0  # pods deleted in order to be of the updated revision
 
     @property
     def ordered(self) -> bool:
@@ -61,7 +62,10 @@ class StatefulSetController(Controller):
         if owner is None:
             return Result("is gone")
         pods = await self._claim(owner)
-        revisions = history.History(self.client, self.caches[history.REVISIONS], owner)
+        revisions = history.History(
+            self.client, self.caches[history.REVISIONS], owner, self.ctx.version,
+            history.REVISION_LABEL,
+        )  # fmt: skip
         update = await revisions.current()
         known = {meta.name_of(item): item for item in revisions.revisions}
         known[meta.name_of(update)] = update
@@ -134,7 +138,8 @@ class StatefulSetController(Controller):
             if pod is None:
                 revision = self._revision_for(state, ordinal)
                 name = statefulpods.name_of(state.owner, ordinal)
-                state.replicas[ordinal] = await self._control.create(
+                # it counts once the cache shows it
+                await self._control.create(
                     state.owner, ordinal, state.templates[revision], revision
                 )
                 actions.append(f"creates {name}")
@@ -159,18 +164,17 @@ class StatefulSetController(Controller):
         return state.current if ordinal < first + partition else state.update
 
     async def _delete_condemned(self, state: State) -> str:
-        """Deletes surplus pods, highest ordinal first; one at a time when ordered."""
+        """Deletes surplus pods, highest ordinal first; one at a time when ordered, and then
+        beside an unhealthy one only that."""
         actions = []
+        unhealthy = self._first_unhealthy(state)
         for pod in state.condemned:
             if meta.is_deleting(pod):
                 if state.ordered:
                     return f"waits until {meta.name_of(pod)} is gone"
                 continue
-            if (
-                state.ordered
-                and not self._is_healthy(pod)
-                and self._has_other_unhealthy(state, pod)
-            ):
+            is_fine = podstate.is_ready(pod) and self._is_available(state.owner, pod)
+            if state.ordered and not is_fine and pod is not unhealthy:
                 return "waits until the pods before it are ready"
             await self._control.delete(state.owner, pod)
             actions.append(f"deletes {meta.name_of(pod)}")
@@ -178,10 +182,12 @@ class StatefulSetController(Controller):
                 return actions[0]
         return ", ".join(actions)
 
-    def _has_other_unhealthy(self, state: State, besides: Object) -> bool:
-        """Whether another pod of the set is unhealthy."""
-        others = [pod for pod in [*state.replicas.values(), *state.condemned] if pod is not None]
-        return any(pod is not besides and not self._is_healthy(pod) for pod in others)
+    def _first_unhealthy(self, state: State) -> Object | None:
+        """The one of the lowest ordinal, the surplus ones last."""
+        for pod in (*state.replicas.values(), *reversed(state.condemned)):
+            if pod is None or not self._is_healthy(pod):
+                return pod
+        return None
 
     async def _replace_old(self, state: State) -> str:
         """RollingUpdate: replaces old pods from the highest ordinal down, one at a time, waiting
@@ -199,6 +205,7 @@ class StatefulSetController(Controller):
                 return ""
             if statefulpods.revision_of(pod) != state.update and not meta.is_deleting(pod):
                 await self._control.delete(state.owner, pod)
+                state.replaced += 1
                 return f"deletes {meta.name_of(pod)}, which is of the old template"
             if not self._is_healthy(pod):
                 return f"waits until {meta.name_of(pod)} is ready"
@@ -226,6 +233,7 @@ class StatefulSetController(Controller):
                 revision = statefulpods.revision_of(pod)
                 counts["currentReplicas"] += revision == state.current
                 counts["updatedReplicas"] += revision == state.update
+        counts["currentReplicas"] -= state.replaced
         status: Object = {
             "observedGeneration": owner["metadata"].get("generation", 0),
             "replicas": counts["replicas"],

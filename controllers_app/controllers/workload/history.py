@@ -1,38 +1,46 @@
 """Controller revisions: the history of a daemon set's or stateful set's template.
 
-A revision holds the template as a patch that replaces it. The hash of the patch is the end of the
-revision's name and the pods' controller-revision-hash label.
+A revision holds the template as a patch that replaces it. Its name ends with a hash: of the patch
+for a stateful set, of the template for a daemon set.
 
-Models kubernetes pkg/controller/history/controller_history.go.
+Models kubernetes pkg/controller/history/controller_history.go and pkg/controller/daemon/update.go
+(snapshot).
 """
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from apiserver_app.apis import templatehash
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from controllers_app.controllers.workload import ownership
 from controllers_app.runtime.informer import Informer
 
 REVISIONS = "controllerrevisions.apps"
-HASH_LABEL = "controller-revision-hash"
+HASH_LABEL = "controller-revision-hash"  # of pods, and of a daemon set's revisions
+REVISION_LABEL = "controller.kubernetes.io/hash"  # of a stateful set's revisions
 
 
 class History:
-    """The revisions of one owner, for one reconcile."""
+    """The revisions of one owner, for one reconcile. `label` has the hash of a revision."""
 
-    def __init__(self, client: clients.Client, cache: Informer, owner: Object) -> None:
+    def __init__(
+        self, client: clients.Client, cache: Informer, owner: Object, release: Release, label: str
+    ) -> None:
         self._client = client
+        self._release = release
+        self._label = label
         self._owner = owner
         owned = cache.owned_by(meta.uid_of(owner)).values()
         self.revisions = sorted(owned, key=lambda item: (item["revision"], meta.name_of(item)))
 
     async def current(self) -> Object:
         """Returns the revision of the owner's template; creates or renumbers it if necessary."""
-        data = template_patch(self._owner["spec"]["template"])
+        data = self._patch()
         newest = self.revisions[-1]["revision"] if self.revisions else 0
         for known in self.revisions:
             if known.get("data") == data:
@@ -51,11 +59,10 @@ class History:
 
     async def _create(self, data: Object, number: int) -> Object:
         owner = self._owner
-        collisions = (owner.get("status") or {}).get("collisionCount")
-        hash_ = hash_revision(data, collisions)
+        hash_ = self._hash(data)
         labels = {
             **((owner["spec"]["template"].get("metadata") or {}).get("labels") or {}),
-            HASH_LABEL: hash_,
+            self._label: hash_,
         }
         body: Object = {
             "apiVersion": "apps/v1",
@@ -81,6 +88,22 @@ class History:
             raise errors.conflict("apps", "controllerrevisions", name, "hash collision")
         return existing
 
+    def _patch(self) -> Object:
+        """The template as a patch, with its keys in order, as Go's encoder writes maps."""
+        template = self._owner["spec"]["template"]
+        metadata = dict(template.get("metadata") or {})
+        if not self._release.has("ZeroCreationTimestampOmitted"):
+            metadata["creationTimestamp"] = None
+        patch = {"spec": {"template": {**template, "metadata": metadata, "$patch": "replace"}}}
+        return _sorted(patch)  # type: ignore[no-any-return]
+
+    def _hash(self, data: Object) -> str:
+        collisions = (self._owner.get("status") or {}).get("collisionCount")
+        if self._label == REVISION_LABEL:
+            return hash_revision(data, collisions or 0)
+        template = self._owner["spec"]["template"]
+        return templatehash.pod_template_hash(template, self._release, collisions)
+
     async def _renumber(self, known: Object, number: int) -> Object:
         """Makes the revision of a template that is used again the newest."""
         return await self._client.update(
@@ -88,21 +111,21 @@ class History:
         )
 
 
-def template_patch(template: Object) -> Object:
-    metadata = {"creationTimestamp": None, **(template.get("metadata") or {})}
-    return {"spec": {"template": {**template, "metadata": metadata, "$patch": "replace"}}}
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(item) for item in value]
+    return value
 
 
 def hash_of(revision: Object) -> str:
     return meta.labels_of(revision).get(HASH_LABEL, "")
 
 
-def hash_revision(data: Object, collisions: int | None) -> str:
-    """Hashes the patch as Go's encoder writes it: with sorted keys, and <, >, & escaped."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def hash_revision(data: Object, collisions: int) -> str:
+    """Hashes the patch as Go's encoder writes it, with <, > and & escaped."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    raw = text.encode()
-    if collisions is not None:
-        raw += str(collisions).encode()
-    return templatehash.safe_encode(str(templatehash.fnv1a(raw)))
+    return templatehash.safe_encode(str(templatehash.fnv1(f"{text}{collisions}".encode())))
