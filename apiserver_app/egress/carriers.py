@@ -2,7 +2,7 @@
 
 A call to a Service of the cluster, by name or address, stays inside the simulation if a pod backs
 it: an endpoint is chosen, its certificate is verified, and its container answers in virtual time.
-All other calls go to `network`, which the host sets (lifecycle/hosting) and which refuses
+All other calls go to `network`, which is the host's (lifecycle/hosting) and refuses
 destinations that are not allowed. Without a host, as in a scripted run, such a call fails.
 
 Errors are worded as Go's net/http words them: `Post "https://...": <cause>`.
@@ -71,19 +71,21 @@ class Network(Protocol):
 
 
 class Carriers:
-    """Implements Outbound for one cluster. `nodes` and `network` are set once they exist."""
+    """Implements Outbound for one cluster."""
 
     def __init__(
         self,
         kernel: Kernel,
         reader: Reader,
         rand: Rand,
+        nodes: Nodes,
+        network: Network | None = None,
         *,
         cluster_ca: str = "",
         image_certificate: Callable[[str], str] = lambda image: "",
     ) -> None:
-        self.nodes: Nodes | None = None
-        self.network: Network | None = None
+        self.nodes = nodes
+        self.network = network
         self._kernel = kernel
         self._reader = reader
         self._rand = rand
@@ -111,7 +113,7 @@ class Carriers:
         destination = self._resolve(call, url_of(call))
         if isinstance(destination, Dial):
             return await self._connection(call, destination)
-        if self.nodes is None or destination.pod is None:
+        if destination.pod is None:
             raise CallFailed(_refused(destination))
         try:
             return await self.nodes.dial(destination.pod, destination.port)
@@ -164,9 +166,6 @@ class Carriers:
         endpoint: serviceroutes.Endpoint,
     ) -> Answer:
         """Calls the pod, for at most the call's timeout in virtual time."""
-        nodes = self.nodes
-        if nodes is None:
-            raise CallFailed(_refused(endpoint))
         headers = {name.lower(): value for name, value in call.headers.items()}
         headers.setdefault("host", split.netloc)
         for name, value in call.repeated:  # repeated headers are one list in HTTP
@@ -179,7 +178,7 @@ class Carriers:
 
         async def ask() -> None:
             try:
-                answer = await nodes.http(pod, endpoint.port, request)
+                answer = await self.nodes.http(pod, endpoint.port, request)
                 outcome.append(_bounded(Answer(answer.status, answer.headers, answer.body, by)))
             except NodeError:
                 outcome.append(CallFailed(_refused(endpoint)))

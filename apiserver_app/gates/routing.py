@@ -54,7 +54,8 @@ class Routing(Gate):
 
     def _path(self, request: Request) -> Decision:
         """A path that is no resource: discovery, version, health."""
-        found = None if request.call.asked[2] else self._cluster.paths(request.call)
+        document = request.document
+        found = document(request.call) if document and not request.call.asked[2] else None
         if found is None:
             raise _nowhere()
         request.operation, request.outcome = ANSWERED, found

@@ -17,7 +17,6 @@ from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.etcd.mvcc import Store
-from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.server.counters import Counters
 from apiserver_app.handlers.server.life import Life
 from apiserver_app.machinery import errors
@@ -34,7 +33,7 @@ from apiserver_app.machinery.types.scheme import Types
 from apiserver_app.registry.apiregistration.apiservices import Services
 from apiserver_app.registry.core.service.ranges import Ranges
 from apiserver_app.registry.generic import Selection, Storage
-from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.strategy import Context, Strategies, Strategy
 from apiserver_app.registry.watchcache import WatchCache
 
 _READS = ("get", "list", "watch")
@@ -92,29 +91,27 @@ class ClusterContext:
     storage: Storage
     resources: Resources
     types: Types
-    strategies: dict[tuple[str, str, str], Strategy]
+    strategies: Strategies
     authentication: authn_union.Union
     authorization: authz_union.Union
     flow: FlowControl
     chain: Chain
+    means: Means  # of admission plugins that ask others
     outbound: Outbound
     issue_token: Callable[[Object, Object, int], Object]
     nodes: Nodes
     services: Services
     ranges: Ranges
-    loopback: Client | None = None  # the server's way to itself
+    loopback: Callable[[], Client]  # the server's way to itself
     front_proxy: tuple[str, str] = ("", "")  # the aggregator's certificate and key, PEM
     token_seconds_max: int = 0  # of --service-account-max-token-expiration; 0: no limit
     jwks: Callable[[], Object] = dict
     openid: Callable[[], Object] = dict
-    # answers paths that are no resources: discovery, version, health
-    paths: Callable[[Call], Outcome | None] = lambda call: None
     is_ready: Callable[[], bool] = lambda: True
     # of a component by the name that its status has
     component_runs: Callable[[str], bool] = lambda name: True
     # beginnings of the header names by which a front proxy says whom it speaks for, lower-case
     proxy_headers: tuple[str, ...] = ()
-    means: Means | None = None  # of admission plugins that ask others
     audit: Auditor | None = None
     counters: Counters = field(default_factory=Counters)
     shutdown_delay_seconds: float = 0

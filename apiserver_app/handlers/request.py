@@ -42,6 +42,8 @@ class Request:
     info: ResourceInfo
     # of an outside request: refuses one whose answer no form that it accepts can carry
     check_answer: Callable[[], object] | None = None
+    # of one for a path that is no resource: its document, if there is one
+    document: Callable[[Call], Outcome | None] | None = None
     span = 0  # its record in the trace
     gate = ""  # where it stands: what a refusal belongs to
     # set by the gates that all requests pass

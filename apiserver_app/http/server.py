@@ -15,7 +15,7 @@ import urllib.parse
 from apiserver_app.handlers import request as requests
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import render, requestinfo, statuses, watches
+from apiserver_app.http import paths, render, requestinfo, statuses, watches
 from apiserver_app.http.exchange import Headers, Reply, Request
 from apiserver_app.http.streaming import sessions
 from apiserver_app.machinery import errors
@@ -29,6 +29,7 @@ class Server:
     def __init__(self, cluster: ClusterContext, pipeline: Pipeline) -> None:
         self.cluster = cluster
         self.pipeline = pipeline
+        self._paths = paths.PathHandler(cluster)
 
     async def serve(self, request: Request, reply: Reply) -> None:
         """Answers one request. Never raises."""
@@ -40,6 +41,8 @@ class Server:
             taken = requests.Request(self.cluster, call)
             check = functools.partial(render.accepted, headers.get("accept", ""), call)
             taken.check_answer = check
+            if call.info is None:
+                taken.document = self._paths.handle
             outcome = await self.pipeline.handle(taken)
             if outcome.stream is not None:
                 await sessions.serve(self.cluster, outcome, reply, self._headers(taken))

@@ -139,3 +139,6 @@ class Strategy:
         if value is None:
             return ""
         return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Strategies = dict[tuple[str, str, str], Strategy]  # by group, version and resource

@@ -13,7 +13,7 @@ from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
 from controllers_app.apiextensions import CONTROLLERS
 from controllers_app.runtime import controller as runtime
-from controllers_app.runtime.component import Component
+from controllers_app.runtime.component import Component, OnFailure
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup
@@ -22,7 +22,10 @@ from controllers_app.runtime.workqueue import WorkQueue
 NAME = "apiextensions-controllers"
 
 
-def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, version: Release) -> Component:
+def build(
+    kernel: Kernel, probe: Probe, rand: Rand, client: Client, version: Release,
+    on_failure: OnFailure,
+) -> Component:  # fmt: skip
     """The component; it is not started."""
 
     async def main(group: TaskGroup) -> None:
@@ -36,4 +39,4 @@ def build(kernel: Kernel, probe: Probe, rand: Rand, client: Client, version: Rel
             controller = runtime.build(name, factory, context)
             await runtime.run(kernel, probe, name, controller, informers, group)
 
-    return Component(kernel, probe, NAME, main)
+    return Component(kernel, probe, NAME, main, on_failure=on_failure)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
-from apiserver_app.apis import servicenet
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from controllers_app.containerruntime import hostdisk
@@ -23,25 +22,24 @@ class Environment:
     """`lookup` and `listing` read what the kubelets' and the proxies' watches hold: services,
     endpoints, config maps, secrets."""
 
-    def __init__(self, kernel: Kernel, lookup: Lookup, listing: Listing, volumes: Volumes) -> None:
+    def __init__(
+        self, kernel: Kernel, lookup: Lookup, listing: Listing, volumes: Volumes,
+        dns_address: str, more: Sequence[Tool],
+    ) -> None:  # fmt: skip
+        """`more` are commands of single images; the catalog names their sets."""
         self.kernel = kernel
         self.lookup = lookup
         self.listing = listing
         self.volumes = volumes
-        self.tools = tools.by_set(tools.TOOLS)
+        self.tools = tools.by_set((*tools.TOOLS, *more))
         self.templates: dict[str, Folder] = {}  # image -> its files
-        self.dns_address = servicenet.DEFAULT.dns
+        self.dns_address = dns_address
         self._ids = 0
 
     def exec_id(self) -> str:
         """What the runtime calls the next process that it is asked to start."""
         self._ids += 1
         return hashlib.sha256(str(self._ids).encode()).hexdigest()
-
-    def extend(self, more: Sequence[Tool]) -> None:
-        """Give images further commands; the catalog names their sets."""
-        for name, commands in tools.by_set(tuple(more)).items():
-            self.tools.setdefault(name, {}).update(commands)
 
 
 class Host:

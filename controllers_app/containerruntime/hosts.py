@@ -6,6 +6,7 @@ They outlive the kubelets: a node whose kubelet is away keeps its containers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.rand import Rand
@@ -23,20 +24,36 @@ from controllers_app.shell.streams import Sink
 from controllers_app.shell.tools import Tool
 
 
+class Dns(NamedTuple):
+    """The cluster DNS as containers know it: its address, and the service that answers there, if
+    names are to be had from it only."""
+
+    address: str
+    service: tuple[str, str] | None = None
+
+
 class Hosts:
     """Every node of the cluster by its name."""
 
-    def __init__(self, kernel: Kernel, lookup: Lookup, listing: Listing, volumes: Volumes) -> None:
-        self.environment = Environment(kernel, lookup, listing, volumes)
-        self.apiserver: ApiServer | None = None  # as containers reach it
+    def __init__(
+        self,
+        kernel: Kernel,
+        lookup: Lookup,
+        listing: Listing,
+        volumes: Volumes,
+        *,
+        apiserver: ApiServer,
+        dns: Dns,
+        tools: Sequence[Tool],
+        servers: Sequence[Server],
+    ) -> None:
+        """`tools` and `servers` are those that images have beside those of any container; the
+        catalog names their sets."""
+        self.environment = Environment(kernel, lookup, listing, volumes, dns.address, tools)
         self.nodes: dict[str, Containers] = {}
-        self._servers: dict[str, Server] = {one.name: one for one in images.SERVERS}
-        self.network = Network(self.environment, self.nodes, self._servers)
-
-    def extend(self, tools: Sequence[Tool] = (), servers: Sequence[Server] = ()) -> None:
-        """Give images further commands and servers; the catalog names their sets."""
-        self.environment.extend(tools)
-        self._servers.update((one.name, one) for one in servers)
+        self._apiserver = apiserver
+        known = {one.name: one for one in (*images.SERVERS, *servers)}
+        self.network = Network(self.environment, self.nodes, known, dns.service)
 
     def add(self, name: str, address: str) -> Host:
         """The node of that name."""
@@ -50,4 +67,4 @@ class Hosts:
         return Service(self.nodes[name], self.network, rand, catalog, cidr)
 
     def _machine(self, container: Container, process: ContainerProcess, stderr: Sink) -> Machine:
-        return Machine(container, process, stderr, self.network, self.apiserver)
+        return Machine(container, process, stderr, self.network, self._apiserver)

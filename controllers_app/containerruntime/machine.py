@@ -40,7 +40,7 @@ class Machine:
 
     def __init__(
         self, container: Container, process: ContainerProcess, stderr: Sink, network: Network,
-        apiserver: ApiServer | None,
+        apiserver: ApiServer,
     ) -> None:  # fmt: skip
         self._container = container
         self._network = network
@@ -184,7 +184,7 @@ class Machine:
         return self._network.dns_fault()
 
     def connect(self, address: str, port: int) -> Bound:
-        if self._apiserver is not None and self._network.is_apiserver(address, port):
+        if self._network.is_apiserver(address, port):
             if not self._apiserver.listens:
                 raise Unreachable("Connection refused")
             apiserver = Server("kube-apiserver", self._answer_of_apiserver, tls=True)
@@ -209,7 +209,6 @@ class Machine:
     async def _answer_of_apiserver(
         self, _container: Container, _port: int, request: HttpRequest
     ) -> HttpAnswer:
-        assert self._apiserver is not None
         headers = {key: text for key, text in request.headers.items() if key != "x-forwarded-for"}
         return await self._apiserver(replace(request, headers=headers), self.address)
 

@@ -31,13 +31,18 @@ class Network:
     """One cluster's network."""
 
     def __init__(
-        self, environment: Environment, nodes: Mapping[str, Containers], servers: Servers
+        self,
+        environment: Environment,
+        nodes: Mapping[str, Containers],
+        servers: Servers,
+        dns: tuple[str, str] | None,
     ) -> None:
+        """`dns` is the service that answers for names, if one must."""
         self._environment = environment
         self._nodes = nodes
         self._servers = servers
         self._turn = 0
-        self.dns: tuple[str, str] | None = None  # the service that answers, if one must
+        self.dns = dns
 
     # -- names ----------------------------------------------------------------------------------
 

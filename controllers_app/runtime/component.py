@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from controllers_app.runtime.taskgroup import TaskGroup
 
+RESTART_SECONDS = 5  # of virtual time, after it ended by a bug of its own
+
 Main = Callable[[TaskGroup], Coroutine[Any, Any, None]]
+OnFailure = Callable[[BaseException], None]
 
 # (state, action) -> state; anything else is refused
 TRANSITIONS = {
@@ -30,20 +33,21 @@ class IllegalTransition(Exception):
 
 
 class Component:
-    """Runs `main(group)`, which spawns all its tasks in the group."""
+    """Runs `main(group)`, which spawns all its tasks in the group. After a bug in one of them it
+    starts again by itself, unless `on_failure` does something else."""
 
     def __init__(
-        self, kernel: Kernel, probe: Probe, name: str, main: Main, facts: Object | None = None
-    ) -> None:
+        self, kernel: Kernel, probe: Probe, name: str, main: Main, facts: Object | None = None,
+        on_failure: OnFailure | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self.state = "stopped"
-        # called after a bug in one of the tasks has made the component fail
-        self.on_failure: Callable[[Component, BaseException], None] | None = None
         self.metrics_source: Any = None  # what /metrics reads: a work queue or a scheduler
         self._kernel = kernel
         self._probe = probe
         self._main = main
         self._facts = facts or {}  # recorded in the trace at each start
+        self._on_failure = on_failure or self._restart_later
         self._group: TaskGroup | None = None
 
     def start(self) -> None:
@@ -78,5 +82,11 @@ class Component:
         if self.state != "running":
             return
         self.fail(f"{type(error).__name__}: {error}")
-        if self.on_failure is not None:
-            self.on_failure(self, error)
+        self._on_failure(error)
+
+    def _restart_later(self, _error: BaseException) -> None:
+        def start(_argument: object) -> None:
+            if self.state == "failed":
+                self.start()
+
+        self._kernel.call_at(self._kernel.now + RESTART_SECONDS * SECOND, start, None)

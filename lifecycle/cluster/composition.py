@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import hmac
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver_app import authenticators, bootstrap, flags
@@ -34,8 +34,8 @@ from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.handlers import means
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.server import reloading
-from apiserver_app.http import paths, startup
 from apiserver_app.http import server as http
+from apiserver_app.http import startup
 from apiserver_app.machinery import conditions, errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
@@ -50,7 +50,7 @@ from apiserver_app.registry.apiextensions import served
 from apiserver_app.registry.apiregistration import apiservices
 from apiserver_app.registry.core.service import ranges
 from controllers_app.apiextensions import component as extensions
-from controllers_app.containerruntime.hosts import Hosts
+from controllers_app.containerruntime.hosts import Dns, Hosts
 from controllers_app.containerruntime.servers import metricsserver
 from controllers_app.cri import images
 from controllers_app.kubelet import dependencies as kubelet
@@ -65,6 +65,7 @@ from lifecycle.etcdctl import processes
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
 
+Ask = Callable[[str], None]
 # "ready" with what the cluster is, "bug" and "log" with a text
 Report = Callable[[str, Any], None]
 
@@ -73,8 +74,13 @@ class Cluster:
     """One cluster: its kernel, store, API server and components."""
 
     def __init__(
-        self, inputs: Inputs, backend: Backend, report: Report = lambda kind, what: None
+        self,
+        inputs: Inputs,
+        backend: Backend,
+        report: Report = lambda kind, what: None,
+        network: carriers.Network | None = None,
     ) -> None:
+        """`network` is the way to programs outside of the simulation, if there is one."""
         state = backend.load()
         self.is_new = state is None
         if state is None:
@@ -82,6 +88,7 @@ class Cluster:
         else:
             state.incarnation += 1
         self._report = report
+        self._booted = self._watches_remote = False
         self.audit_lines: list[bytes] = []  # that leave with the next commit
         self.inputs = inputs
         self.state = state
@@ -91,8 +98,7 @@ class Cluster:
             state.now, on_crash=lambda task, error: self._bug(task.name, error)
         )
         self.kernel.steps = state.steps
-        self.rand = Rand(state.seed)
-        self.rand.state = state.rand
+        self.rand = Rand(state.rand)
         self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)
         self.store = mvcc.Store(backend)
         self.store.recover(state.revision, state.compacted, state.leases)
@@ -104,60 +110,67 @@ class Cluster:
         key = inputs.service_account_key
         self._issuer = issuer.Issuer(key)
         self._loopback_token = hmac.new(key, b"loopback", hashlib.sha256).hexdigest()
-        self.outbound = carriers.Carriers(
-            self.kernel, self.cache, self.rand, cluster_ca=inputs.ca_pem,
-            image_certificate=self._image_certificate,
-        )  # fmt: skip
         self.volumes = PersistentVolumes(self.kernel, self.cache.get, state.volumes)
         contents = Contents(self.kernel, self.cache.get, self.volumes)
-        self.hosts = Hosts(self.kernel, self.cache.get, self.cache.list, contents)
-        self.hosts.environment.dns_address = inputs.flags.services.dns
-        if inputs.options.get("kubeadm"):
-            self.hosts.network.dns = phases.DNS
         self.nodes = KubeletServers(contents)
-        self.outbound.nodes = self.nodes
-        self.services = apiservices.Services(self.resources, self.cache)
+        self.outbound = carriers.Carriers(
+            self.kernel, self.cache, self.rand, self.nodes, network, cluster_ca=inputs.ca_pem,
+            image_certificate=self._image_certificate,
+        )  # fmt: skip
+        self.services = apiservices.Services(self.resources, self.cache, self._start_availability)
         self.context = self._context()
-        self.context.means = means.build(self.context)
         self.cache.start()
         self.definitions = served.Definitions(
-            self.resources, self.context.types, self.context.strategies, self.cache
-        )
+            self.resources, self.context.types, self.context.strategies, self.cache,
+            self._start_definition_controllers,
+        )  # fmt: skip
         self.definitions.start()
         self.services.start()
         self.etcd = self._etcd_server()
-        self.context.paths = paths.PathHandler(self.context).handle
         self.pipeline = Pipeline(self.context)
         self.clients = clients.Clients(self.pipeline, self._loopback_token)
-        self.context.loopback = self.clients.loopback()
         self.reloads = self._reloads()
         self.server = http.Server(self.context, self.pipeline)
-        self.roles = roles.build(
-            inputs, self.context, self.hosts, self.nodes, self.clients, self.tokens
-        )
-        self._join_containers()
+        control_plane = roles.control_plane(inputs, self.context, self.clients, self.tokens)
+        self.hosts = self._hosts(contents, control_plane)
+        self.roles = {
+            **control_plane,
+            **roles.kubelets(inputs, self.context, self.hosts, self.nodes, self.clients),
+        }
         self.definition_controllers = self._definition_controllers()
         self._housekeeping = housekeeping.Housekeeping(
             self.context, self.etcd, self.clients.loopback(), self.recorder
         )
         self.ready = False
 
-    def _join_containers(self) -> None:
-        """Let containers reach the API server, and give images what knows more than they do."""
-        self.hosts.apiserver = incluster.InCluster(self.kernel, self.server, self.context.life)
-        metrics = componentmetrics.servers(self.roles, self.kernel, self.clients)
-        servers = (*metrics, metricsserver.server(self.nodes.node))
-        self.hosts.extend(processes.tools(self.etcd), servers)
+    def _hosts(self, contents: Contents, control_plane: Mapping[str, roles.Role]) -> Hosts:
+        """The container runtimes; containers reach the API server, and some images know etcd or
+        components of the control plane."""
+        metrics = componentmetrics.servers(control_plane, self.kernel, self.clients)
+        return Hosts(
+            self.kernel,
+            self.cache.get,
+            self.cache.list,
+            contents,
+            apiserver=incluster.InCluster(self.kernel, self.server, self.context.life),
+            dns=Dns(
+                self.inputs.flags.services.dns,
+                phases.DNS if self.inputs.options.get("kubeadm") else None,
+            ),
+            tools=processes.tools(self.etcd),
+            servers=(*metrics, metricsserver.server(self.nodes.node)),
+        )
 
     # -- life -----------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Begin the boot; components start behind it. Runs when the kernel does."""
+    def start(self, ask: Ask | None = None) -> None:
+        """Begin the boot. Behind it `ask` is called with the name of each role that is to run;
+        without it they start at once. Runs when the kernel does."""
         detail = startup.summary(self.context, self.inputs.flags)
         self.recorder.tell("component", "apiserver", "starting", detail, span=0)
-        self.kernel.spawn("boot", self._boot())
+        self.kernel.spawn("boot", self._boot(ask or self._start_role))
 
-    async def _boot(self) -> None:
+    async def _boot(self, ask: Ask) -> None:
         loopback, state = self.clients.loopback(), self.state
         self.reloads.start()
         refusals = await bootstrap.ensure(
@@ -170,8 +183,8 @@ class Cluster:
             told = {"refused": len(refusals), "message": refusals[0]}
         self.recorder.tell("component", "apiserver", "synced", told, span=0)
         self._follow_what_is_served()
-        for role in self.roles.values():
-            role.wanted()
+        for name in self.roles:
+            ask(name)
         keeper = self.clients.own(statuses.AGENT)
         for followed in filter(self.resources.by_key.__contains__, statuses.FOLLOWED):
             task = statuses.follow(followed, keeper, self.cache, lambda: self.kernel.now)
@@ -207,6 +220,9 @@ class Cluster:
             "seed": self.state.seed, "epoch": self.state.epoch, "seq": self.recorder.seq,
         }  # fmt: skip
 
+    def _start_role(self, name: str) -> None:
+        self.role(name, "start")
+
     def role(self, name: str, action: str, **details: Any) -> None:
         """start, stop, fail or wake a role: controllers, scheduler, kubelet."""
         self.roles[name].act(action, **details)
@@ -229,7 +245,8 @@ class Cluster:
 
         storage = generic.Storage(self.store, self.cache, self.recorder, lease_for_event)
         authentication = authenticators.build(inputs.flags, self._surroundings())
-        authorization = self._authorization()
+        types = scheme.Types(self.version)
+        stored = strategies.strategies(self.resources.all)
         return ClusterContext(
             name=state.name,
             version=self.version,
@@ -240,10 +257,10 @@ class Cluster:
             cache=self.cache,
             storage=storage,
             resources=self.resources,
-            types=scheme.Types(self.version),
-            strategies=strategies.strategies(self.resources.all),
+            types=types,
+            strategies=stored,
             authentication=authentication,
-            authorization=authorization,
+            authorization=self._authorization(),
             chain=chain.Chain(self._admission(), self.kernel.sleep),
             flow=flowcontrol.build(
                 inputs.flags,
@@ -262,7 +279,9 @@ class Cluster:
             manages_fields=self.version.has("ServerSideApply"),
             profiling=inputs.flags.profiling,
             shutdown_delay_seconds=inputs.flags.shutdown_delay_duration,
+            means=means.build(self.kernel, self.outbound, self.resources, types, stored),
             outbound=self.outbound,
+            loopback=lambda: self.clients.loopback(),
             issue_token=self._token_requests().issue,
             token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
             nodes=self.nodes,
@@ -410,17 +429,17 @@ class Cluster:
         """They are part of the API server and act as itself; there is nothing for them to do
         until there is a definition."""
         client = self.clients.loopback(extensions.NAME)
-        component = extensions.build(self.kernel, self.recorder, self.rand, client, self.version)
-        component.on_failure = lambda one, error: self._bug(one.name, error)
-        return component
+        return extensions.build(
+            self.kernel, self.recorder, self.rand, client, self.version,
+            lambda error: self._bug(extensions.NAME, error),
+        )  # fmt: skip
 
     def _follow_what_is_served(self) -> None:
         """What has nothing to do before there is a definition, or a remote APIService, starts
         with the first."""
-        self.definitions.on_first = self._start_definition_controllers
+        self._booted = True
         if len(self.definitions):
             self._start_definition_controllers()
-        self.services.on_remote = self._start_availability
         if self.services.remote:
             self._start_availability()
         self.kernel.spawn("kube-apiserver-autoregistration", self._register(), span=0)
@@ -436,7 +455,9 @@ class Cluster:
         self.services.registered()
 
     def _start_availability(self) -> None:
-        self.services.on_remote = lambda: None
+        if not self._booted or self._watches_remote:
+            return
+        self._watches_remote = True
         client = self.clients.loopback(availability.NAME)
         world = availability.Dependencies(
             client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
@@ -445,7 +466,7 @@ class Cluster:
         availability.Availability(world).start()
 
     def _start_definition_controllers(self) -> None:
-        if self.definition_controllers.state == "stopped":
+        if self._booted and self.definition_controllers.state == "stopped":
             self.definition_controllers.start()
             client = self.clients.loopback(apiservices.AGGREGATOR)
             task = registration.follow_definitions(client, self.cache)

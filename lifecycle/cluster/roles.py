@@ -4,14 +4,12 @@ scheduler, kubelet. Each is a handful of components with identities of their own
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.admission.typechecking import TypeChecker
 from apiserver_app.auth import signing
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.releases import Release
 from controllers_app import controllermanager
 from controllers_app.containerruntime.hosts import Hosts
@@ -23,31 +21,20 @@ from controllers_app.scheduler import component as scheduler
 from lifecycle.cluster.clients import Clients
 from lifecycle.cluster.inputs import Inputs
 
-RESTART_SECONDS = 5  # of virtual time, after a component ended by a bug of its own
-
 
 class Role:
     """Components that are started and stopped together, or one by one by name."""
 
     def __init__(
         self,
-        kernel: Kernel,
         name: str,
         components: list[Component],
         *,
         first_only: bool = False,
     ) -> None:
-        self._kernel = kernel
         self.first_only = first_only
         self.name = name
         self.components = {one.name: one for one in components}
-        for one in components:
-            one.on_failure = self._restart_later
-        # asked to have the role started; the worker process asks through the channel layer
-        self.ask: Callable[[str], None] = lambda name: self.act("start")
-
-    def wanted(self) -> None:
-        self.ask(self.name)
 
     def act(self, action: str, component: str = "") -> None:
         """Do it to every component, or to one. What it is already doing is no error."""
@@ -68,14 +55,6 @@ class Role:
             elif action == "fail" and running:
                 one.fail()
 
-    def _restart_later(self, component: Component, _error: BaseException) -> None:
-        def start(_argument: object) -> None:
-            if component.state == "failed":
-                component.start()
-
-        due = self._kernel.now + RESTART_SECONDS * SECOND
-        self._kernel.call_at(due, start, None)
-
     def states(self) -> dict[str, str]:
         return {name: one.state for name, one in self.components.items()}
 
@@ -86,15 +65,10 @@ def runs(built: dict[str, Role], name: str) -> bool:
     return role is None or next(iter(built[role].components.values())).state == "running"
 
 
-def build(
-    inputs: Inputs,
-    context: ClusterContext,
-    hosts: Hosts,
-    servers: KubeletServers,
-    clients: Clients,
-    tokens: jwt.Tokens,
-) -> dict[str, Role]:  # fmt: skip
-    """The roles of a cluster, in the order in which they start."""
+def control_plane(
+    inputs: Inputs, context: ClusterContext, clients: Clients, tokens: jwt.Tokens
+) -> dict[str, Role]:
+    """Controllers and scheduler."""
     kernel, probe, rand, version = context.kernel, context.probe, context.rand, context.version
     manager = controllermanager.build(
         kernel, probe, rand,
@@ -112,6 +86,16 @@ def build(
         clients.client("system:kube-scheduler", "kube-scheduler", component=scheduler.NAME),
         version=version,
     )  # fmt: skip
+    return {
+        CONTROLLERS: Role(CONTROLLERS, manager, first_only=True),
+        SCHEDULER: Role(SCHEDULER, [chooser]),
+    }
+
+
+def kubelets(
+    inputs: Inputs, context: ClusterContext, hosts: Hosts, servers: KubeletServers, clients: Clients
+) -> dict[str, Role]:
+    """One a node, on the container runtime of its host."""
     nodes = []
     for number in range(1, inputs.nodes + 1):
         name = f"node-{number}"
@@ -120,9 +104,9 @@ def build(
         )
         nodes.append(
             kubelet.build(
-                kernel,
-                probe,
-                rand,
+                context.kernel,
+                context.probe,
+                context.rand,
                 client,
                 name,
                 number,
@@ -132,11 +116,7 @@ def build(
                 **_kubelet(inputs),
             )
         )
-    return {
-        CONTROLLERS: Role(kernel, CONTROLLERS, manager, first_only=True),
-        SCHEDULER: Role(kernel, SCHEDULER, [chooser]),
-        KUBELET: Role(kernel, KUBELET, nodes),
-    }
+    return {KUBELET: Role(KUBELET, nodes)}
 
 
 def _kubelet(inputs: Inputs) -> dict[str, Any]:

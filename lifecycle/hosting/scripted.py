@@ -117,16 +117,20 @@ class Session:
     def __init__(
         self, inputs: Inputs | None = None, backend: Backend | None = None,
         report: Report | None = None,
+        on_audit: Callable[[list[bytes]], None] = lambda lines: None,
     ) -> None:  # fmt: skip
         """A bug is raised, unless `report` takes what the cluster reports."""
         self._report = report or _raise_bug
+        self._on_audit = on_audit
         self.backend = backend if backend is not None else MemoryBackend()
         self.inputs = inputs or default_inputs()
         self._open()
 
     def _open(self) -> None:
         self.cluster = Cluster(self.inputs, self.backend, self._report)
-        self.host = ClusterHost(self.cluster, lambda: 0.0, mode=MAX, speed=1.0)
+        self.host = ClusterHost(
+            self.cluster, lambda: 0.0, mode=MAX, speed=1.0, on_audit=self._on_audit
+        )
         self.cluster.start()
         self.settle()
 

@@ -39,9 +39,10 @@ class Log:
     def __init__(self, policy: str = POLICY, *more: str) -> None:
         arguments = ["audit-policy-file=p", "audit-log-path=-", *more]
         given = flags.parse(arguments, {"p": policy}.__getitem__)
-        self.session = Session(default_inputs(nodes=0, flags=given))
         self.lines: list[bytes] = []
-        self.session.host.on_audit = self.lines.extend
+        inputs = default_inputs(nodes=0, flags=given)
+        self.session = Session(inputs, on_audit=self.lines.extend)
+        self.lines.clear()
 
     @property
     def events(self) -> list[dict[str, Any]]:

@@ -79,7 +79,7 @@ def _more(obj: Object, than: Object | None) -> list[str]:
 
 
 async def _create(cluster: ClusterContext, service: Object, address: str) -> None:
-    if cluster.loopback is None or ADDRESSES not in cluster.resources.by_key:
+    if ADDRESSES not in cluster.resources.by_key:
         return
     namespace, name = meta.namespace_of(service), meta.name_of(service)
     parent = {"resource": SERVICES, "namespace": namespace, "name": name}
@@ -91,13 +91,13 @@ async def _create(cluster: ClusterContext, service: Object, address: str) -> Non
     }
     # one that is left over from a service that is gone stays: services are what counts
     with errors.ignoring("AlreadyExists"):
-        await cluster.loopback.create(ADDRESSES, "", obj)
+        await cluster.loopback().create(ADDRESSES, "", obj)
 
 
 async def _delete(cluster: ClusterContext, address: str) -> None:
-    if cluster.loopback is None or ADDRESSES not in cluster.resources.by_key:
+    if ADDRESSES not in cluster.resources.by_key:
         return
     try:
-        await cluster.loopback.delete(ADDRESSES, "", address)
+        await cluster.loopback().delete(ADDRESSES, "", address)
     except errors.ApiError:
         return  # as upstream: an address that cannot be released is repaired later

@@ -23,27 +23,26 @@ from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.types.scheme import Types
 from apiserver_app.registry.apiextensions.customresource import CustomResourceStrategy
-from apiserver_app.registry.strategy import Strategy
+from apiserver_app.registry.strategy import Strategies
 from apiserver_app.registry.watchcache import DELETED, Change, Subscription, WatchCache
 
 NAME = "apiextensions-apiserver"
-
-Strategies = dict[tuple[str, str, str], Strategy]
 
 
 class Definitions:
     """The definitions of one cluster and what they serve."""
 
     def __init__(
-        self, resources: Resources, types: Types, strategies: Strategies, cache: WatchCache
-    ) -> None:
+        self, resources: Resources, types: Types, strategies: Strategies, cache: WatchCache,
+        on_definition: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """`on_definition` is called when a definition is created or changed."""
         self._resources = resources
         self._types = types
         self._strategies = strategies
         self._cache = cache
         self._served: dict[str, dict[str, CustomType]] = {}
-        # called when the first definition appears
-        self.on_first: Callable[[], None] = lambda: None
+        self._on_definition = on_definition
 
     def start(self) -> None:
         """Serves the stored definitions and follows their changes from here on."""
@@ -68,7 +67,7 @@ class Definitions:
             self._withdraw(meta.name_of(definition))
             return
         self._serve(definition)
-        self.on_first()
+        self._on_definition()
 
     # -- inside ---------------------------------------------------------------------------------
 

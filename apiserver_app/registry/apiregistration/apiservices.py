@@ -62,12 +62,15 @@ class Found:
 class Services:
     """The routes of one cluster. `generation` grows whenever discovery would look different."""
 
-    def __init__(self, resources: Resources, cache: WatchCache) -> None:
+    def __init__(
+        self, resources: Resources, cache: WatchCache, on_remote: Callable[[], None]
+    ) -> None:
+        """`on_remote` is called when there is a remote one."""
         self.remote: dict[GroupVersion, Remote] = {}
         self.found: dict[str, Found] = {}  # by the name of the APIService
         self.generation = 0
         self.is_registered = False  # whether the server's own group versions have their objects
-        self.on_remote: Callable[[], None] = lambda: None  # told when there is a remote one
+        self._on_remote = on_remote
         self._resources = resources
         self._cache = cache
 
@@ -161,7 +164,7 @@ class Services:
             bool(spec.get("insecureSkipTLSVerify")),
             is_available(service),
         )  # fmt: skip
-        self.on_remote()
+        self._on_remote()
 
 
 def condition_of(service: Object) -> Object:

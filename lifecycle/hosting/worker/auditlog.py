@@ -26,6 +26,8 @@ def sink(
 ) -> Callable[[list[bytes]], None]:
     """What takes the lines of a commit; `now` is the cluster's time in µs. ValueError when the
     file cannot be written."""
+    if not given.audit_log_path:
+        return lambda lines: None
     if given.audit_log_path == TERMINAL:
         return lambda lines: terminal("\n".join(line.decode() for line in lines))
     return File(

@@ -21,6 +21,7 @@ from lifecycle.hosting.worker import auditlog, authfiles
 from lifecycle.hosting.worker.clock import parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.driver import Driver, Send
+from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.hosting.worker.outbound import Network
 
 DEFAULT_SEED = 1
@@ -57,17 +58,17 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     def report(kind: str, what: Any) -> None:
         staged.append(("ready" if kind == "ready" else "log", what))
 
-    cluster = Cluster(inputs, DatabaseBackend(options.cluster), report)
+    inbox = Inbox()
+    network = Network(loop, inbox, inputs.flags.outbound_allowed_addresses)
+    cluster = Cluster(inputs, DatabaseBackend(options.cluster), report, network)
     _check_same(cluster, options)
     mode, speed = parse_speed(options.speed)
-    host = ClusterHost(cluster, time.monotonic, mode=mode, speed=speed, staged=staged)
-    if given.audit_log_path:
-        host.on_audit = auditlog.sink(
-            given, lambda line: report("log", line), lambda: cluster.kernel.now
-        )
+    on_audit = auditlog.sink(given, lambda line: report("log", line), lambda: cluster.kernel.now)
+    host = ClusterHost(
+        cluster, time.monotonic, mode=mode, speed=speed, staged=staged, inbox=inbox,
+        on_audit=on_audit,
+    )  # fmt: skip
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
-    allowed = inputs.flags.outbound_allowed_addresses
-    cluster.outbound.network = Network(loop, host, driver.wake, allowed)
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
 

@@ -11,7 +11,6 @@ step, so that the same inputs at the same steps give the same run.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ import msgspec
 from apiserver_app.etcd.backend import InputRow, Segment
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting.worker.clock import Clock, Wall
+from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace import storage
 
 LIVE_BYTES_MAX = 16 << 20  # records of one commit beyond this are left to the store
@@ -35,37 +35,29 @@ class ClusterHost:
 
     def __init__(
         self, cluster: Cluster, wall: Wall, *, mode: str, speed: float,
-        staged: list[Message] | None = None,
+        staged: list[Message] | None = None, inbox: Inbox | None = None,
+        on_audit: Callable[[list[bytes]], None] = lambda lines: None,
     ) -> None:  # fmt: skip
-        """`staged`: where the cluster's reports go, which leave with its answers."""
+        """`staged`: where the cluster's reports go, which leave with its answers. `inbox`: what
+        else has inputs for it offers them there. `on_audit` takes the lines of the audit log, once
+        what they tell of is durable."""
         self.cluster = cluster
         self.kernel = cluster.kernel
         self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed)
         self.wall = wall
         self.staged: list[Message] = [] if staged is None else staged
         self.commits = 0
-        self._inbox: deque[Callable[[], None]] = deque()
+        self.inbox = inbox or Inbox()
+        self.offer = self.inbox.offer  # an input from outside
         self._inputs: list[InputRow] = []
         self._input_count = cluster.state.control.get("inputs", 0)
         self._outside_done = False
         self._inside_owed = 0.0
         self._state_sent: dict[str, Any] = {}
-        self.asking = 0  # calls to the network under way: virtual time does not leap past them
-        # takes the lines of the audit log, once what they tell of is durable
-        self.on_audit: Callable[[list[bytes]], None] = lambda lines: None
+        self._on_audit = on_audit
         self.paused = False  # a worker that starts must boot, whatever was going on before
 
     # -- inputs ---------------------------------------------------------------------------------
-
-    def offer(self, what: str, data: Any, start: Callable[[], Any]) -> None:
-        """An input from outside waits here until a slice admits it."""
-
-        def admit() -> None:
-            self.kernel.advance(self.clock.target())
-            self._log(what, data)
-            start()
-
-        self._inbox.append(admit)
 
     def input_now(self, what: str, data: Any) -> None:
         """Log an input that takes effect at once (a control action)."""
@@ -106,7 +98,7 @@ class ClusterHost:
                 self._inside_owed -= wall() - started
                 if taken < CHUNK_STEPS and not self._fire():
                     self._inside_owed = 0.0
-                    if kernel.frozen or not self._inbox:
+                    if kernel.frozen or not self.inbox.waiting:
                         return
             if kernel.frozen or self._outside_done or wall() >= end:
                 return
@@ -116,8 +108,12 @@ class ClusterHost:
             return
         if self._inside_owed > 0 and self.kernel.has_ready():
             return
-        while self._inbox:
-            self._inbox.popleft()()
+        waiting = self.inbox.waiting
+        while waiting:
+            what, data, start = waiting.popleft()
+            self.kernel.advance(self.clock.target())
+            self._log(what, data)
+            start()
 
     def _fire(self) -> bool:
         """Fire the next timer whose time has come, while nothing is ready."""
@@ -127,7 +123,7 @@ class ClusterHost:
         stepping = bool(self.cluster.recorder.stepping)
         if kernel.fire_timer(self.clock.target(), jump=self._jumps()):
             return True
-        if stepping and not self.asking:
+        if stepping and not self.inbox.asking:
             # nothing but housekeeping is left: that is the next step then
             due = kernel.next_due(jump=False)
             return due is not None and kernel.fire_timer(due, jump=True)
@@ -137,7 +133,7 @@ class ClusterHost:
         """How long nothing will happen by itself: 0 to run at once, None until an input comes."""
         if self.kernel.frozen:
             return None
-        if self._inbox:
+        if self.inbox.waiting:
             return 0.0
         due = self.kernel.next_due(jump=self._jumps())
         if due is None:
@@ -146,7 +142,7 @@ class ClusterHost:
 
     def _jumps(self) -> bool:
         stepping = bool(self.cluster.recorder.stepping)
-        return (self.clock.jumps or stepping) and not self.asking
+        return (self.clock.jumps or stepping) and not self.inbox.asking
 
     # -- commits --------------------------------------------------------------------------------
 
@@ -183,7 +179,7 @@ class ClusterHost:
     def _released(self) -> list[Message]:
         lines = self.cluster.audit_lines
         if lines:
-            self.on_audit(list(lines))
+            self._on_audit(list(lines))
             lines.clear()
         state = self.state()
         if state != self._state_sent:

@@ -7,6 +7,7 @@ gives it back after every slice. One frame leaves for each commit.
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ Send = Callable[[list[Message]], None]
 
 
 class Driver:
-    """Drives hosts on a loop. `poll`, when set, brings in messages that wait on the socket."""
+    """Drives hosts on a loop."""
 
     def __init__(
         self,
@@ -41,8 +42,8 @@ class Driver:
         self.loop = loop
         self.hosts = hosts
         self.send = send
-        self.poll: Callable[[], None] | None = None
         self.stopped = False
+        self._poll: Callable[[], None] | None = None
         self._slice = SLICE_SECONDS_SHARED if shared else SLICE_SECONDS
         self._shared = shared
         self._handle: asyncio.Handle | None = None
@@ -51,11 +52,17 @@ class Driver:
         self._controls = Controls(hosts)
         self._driving = False
         self._collects = False
+        for host in hosts.values():
+            host.inbox.listen(self.wake)
 
-    def start(self) -> None:
-        """Boot every cluster and begin to drive."""
-        for host in self.hosts.values():
-            host.cluster.start()
+    def start(
+        self, ask: Callable[[str, str], None], poll: Callable[[], None] | None = None
+    ) -> None:
+        """Boot every cluster and begin to drive. `ask` is called with a cluster and each of its
+        roles that is to run; `poll` brings in messages that wait on the socket."""
+        self._poll = poll
+        for name, host in self.hosts.items():
+            host.cluster.start(functools.partial(ask, name))
         self._collects = not self._shared
         if self._collects:
             gc.collect()
@@ -183,7 +190,7 @@ class Driver:
         self._driving = True
         try:
             for host in self.hosts.values():
-                host.run_slice(self._slice, self.poll)
+                host.run_slice(self._slice, self._poll)
         finally:
             self._driving = False
         self._flush()

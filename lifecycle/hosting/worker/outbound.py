@@ -17,13 +17,13 @@ import os
 import socket
 import ssl
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from apiserver_app.egress import carriers, servercerts
 from apiserver_app.egress.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
 from apiserver_app.machinery.net import httpwire
-from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.hosting.worker.inbox import Inbox
 
 CHUNK_BYTES = 1 << 16
 UNREAD_BYTES_MAX = 1 << 20  # of one connection, in the cluster
@@ -72,18 +72,16 @@ class Line:
 
 
 class Network:
-    """The way out of one cluster. `wake` makes the driver look at the host's inputs."""
+    """The way out of one cluster, whose answers go into its inbox."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        host: ClusterHost,
-        wake: Callable[[], None],
+        inbox: Inbox,
         allowed: Sequence[str],
     ) -> None:
         self._loop = loop
-        self._host = host
-        self._wake = wake
+        self._inbox = inbox
         self._allowed = ranges(allowed)
         self._said = ",".join(allowed) or "empty"
         self._tasks: set[asyncio.Task[None]] = set()
@@ -92,7 +90,7 @@ class Network:
     def ask(self, call: Call, dial: carriers.Dial, done: carriers.Done) -> None:
         """Begin; `done` is called with the outcome at the start of a slice."""
         self._count += 1
-        self._host.asking += 1
+        self._inbox.asking += 1
         task = self._loop.create_task(self._ask(self._count, call, dial, done))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -111,11 +109,11 @@ class Network:
 
     def _tell(self, number: int, outcome: Answer | CallFailed, done: carriers.Done) -> None:
         def start() -> None:
-            self._host.asking -= 1
+            self._inbox.asking -= 1
             done(outcome)
 
-        self._host.offer("answer", [number, *_plain(outcome)], start)
-        self._wake()
+        self._inbox.offer("answer", [number, *_plain(outcome)], start)
+        self._inbox.wake()
 
     # -- a connection that stays ------------------------------------------------------------------
 
@@ -128,7 +126,7 @@ class Network:
     ) -> None:
         """Connect; `opened` and `arrived` are called at the start of a slice."""
         self._count += 1
-        self._host.asking += 1
+        self._inbox.asking += 1
         task = self._loop.create_task(self._open(self._count, call, dial, opened, arrived))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -156,11 +154,11 @@ class Network:
                 said = _plain(outcome)
 
             def start() -> None:
-                self._host.asking -= 1
+                self._inbox.asking -= 1
                 opened(outcome)
 
-            self._host.offer("dialled", [number, *said], start)
-            self._wake()
+            self._inbox.offer("dialled", [number, *said], start)
+            self._inbox.wake()
         if isinstance(outcome, Line):
             await self._follow(number, reader, outcome, arrived)
 
@@ -170,8 +168,8 @@ class Network:
         """Everything that comes, each piece an input; no more than may lie unread."""
 
         def tell(data: bytes | None) -> None:
-            self._host.offer("wire", [number, data], lambda: arrived(data))
-            self._wake()
+            self._inbox.offer("wire", [number, data], lambda: arrived(data))
+            self._inbox.wake()
 
         try:
             while not line.closed and (data := await reader.read(CHUNK_BYTES)):

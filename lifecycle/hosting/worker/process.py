@@ -8,7 +8,6 @@ process, because the store is the only truth and a new worker continues from it.
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
 import importlib
 import inspect
@@ -18,7 +17,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lifecycle.hosting import child
@@ -44,9 +43,6 @@ class Owner:
         self._loop = loop
         self._layer = layer
         self._sending: set[asyncio.Task[None]] = set()
-        for cluster, host in driver.hosts.items():
-            for role in host.cluster.roles.values():
-                role.ask = functools.partial(self.ask, cluster)
 
     def ask(self, cluster: str, role: str) -> None:
         """Send role.start to whoever listens on the role's channel."""
@@ -74,18 +70,20 @@ class Built:
         self._loop = loop
         self._listening: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Listen on the roles' channels, then boot the clusters."""
+    async def start(self, poll: Callable[[], None] | None = None) -> None:
+        """Listen on the roles' channels, then boot the clusters. `poll` takes in what waits on the
+        socket, if there is one."""
         from channels.layers import get_channel_layer
         from channels.worker import Worker
 
         from controllers_app import consumers
 
         layer = get_channel_layer()
-        application = consumers.application(Owner(self.driver, self._loop, layer))
+        owner = Owner(self.driver, self._loop, layer)
+        application = consumers.application(owner)
         listening = Worker(application, consumers.CHANNELS, layer).arun()
         self._listening = self._loop.create_task(listening)
-        await _settled(self.driver.start())
+        await _settled(self.driver.start(owner.ask, poll))
 
     async def stop(self) -> None:
         """Commit what is left. Bounded by the caller's deadline."""
@@ -139,8 +137,7 @@ async def _serve(end: socket.socket, options: Options) -> int:
         traceback.print_exc()
         return EXIT_CRASH
     outbox.append(await links.open_socket(end, built.driver.receive, over.set))
-    built.driver.poll = outbox[0].poll
-    await built.start()
+    await built.start(outbox[0].poll)
     await over.wait()
     _exit_after(LAST_COMMIT_SECONDS)
     await built.stop()

@@ -47,6 +47,13 @@ class Objects:
         return []
 
 
+class NoNodes:
+    """No kubelet runs."""
+
+    async def http(self, pod: Object, port: int, request: HttpRequest) -> HttpAnswer:
+        raise NodeError(500, "no kubelet")
+
+
 class Lab:
     """A kernel with the carriers of a cluster of one Service, hook, on port 443."""
 
@@ -54,7 +61,8 @@ class Lab:
         self.kernel = Kernel(NOW)
         self.objects = Objects()
         self.rand = Rand(1)
-        self.outbound = Carriers(self.kernel, self.objects, self.rand, cluster_ca=CA)
+        nobody = cast(Nodes, NoNodes())
+        self.outbound = Carriers(self.kernel, self.objects, self.rand, nobody, cluster_ca=CA)
         self.asked: list[tuple[str, int, HttpRequest]] = []
         self.objects.put(
             "services", "hook",

@@ -29,10 +29,9 @@ class Lab:
         self.cluster = composition.Cluster(inputs, backend)
         self.kernel = self.cluster.kernel
         self._addresses = 0
-        for name in ("kubelet",) if scheduler else ("scheduler", "kubelet"):
-            self.cluster.roles[name].ask = lambda _name: None
         self.admin = self.cluster.clients.client("kubernetes-admin", "kubectl", ("system:masters",))
-        self.cluster.start()
+        runs = ("controllers", "scheduler") if scheduler else ("controllers",)
+        self.cluster.start(lambda name: self.cluster.role(name, "start") if name in runs else None)
         self.settle()
 
     # -- time -----------------------------------------------------------------------------------

@@ -160,9 +160,8 @@ def test_a_component_that_slips_has_failed_and_says_why(
         raise ValueError("no such thing")
 
     kernel.on_crash = lambda task, error: None
-    component = Component(kernel, probe, "kcm", main)
     told: list[BaseException] = []
-    component.on_failure = lambda _component, error: told.append(error)
+    component = Component(kernel, probe, "kcm", main, on_failure=told.append)
     component.start()
     settle(kernel)
     assert component.state == "failed"

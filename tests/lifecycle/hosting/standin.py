@@ -38,7 +38,6 @@ class Role:
     def __init__(self, name: str) -> None:
         self.name = name
         self.done: list[str] = []
-        self.ask: Callable[[str], None] = lambda name: None
 
 
 class Driver:
@@ -64,9 +63,9 @@ class Driver:
             "demo": SimpleNamespace(cluster=cluster, offer=lambda what, data, start: start())
         }
 
-    def start(self) -> None:
-        for role in self.roles.values():
-            role.ask(role.name)
+    def start(self, ask: Callable[[str, str], None], poll: object = None) -> None:
+        for name in self.roles:
+            ask("demo", name)
         info = {"cluster": "demo", "nodes": self._options.nodes, "version": "1.33"}
         self._send([("ready", info)])
 

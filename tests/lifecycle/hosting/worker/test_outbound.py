@@ -14,7 +14,7 @@ import pytest
 
 from apiserver_app.egress.carriers import Dial, Line
 from apiserver_app.egress.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed
-from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.hosting.worker.outbound import Network
 from tests import httpsserver
 from tests.httpsserver import Server
@@ -24,7 +24,7 @@ SLOW = threading.Event()  # never set: whoever waits for it waits as long as it 
 
 
 class Host:
-    """What a Network needs of a ClusterHost, with the inputs taken in at once."""
+    """What a Network needs of an Inbox, with the inputs taken in at once."""
 
     def __init__(self) -> None:
         self.asking = 0
@@ -33,6 +33,9 @@ class Host:
     def offer(self, what: str, data: Any, start: Callable[[], Any]) -> None:
         self.logged.append((what, data))
         start()
+
+    def wake(self) -> None:
+        pass
 
 
 def ask(
@@ -43,7 +46,7 @@ def ask(
 
     async def run() -> Answer | CallFailed:
         loop = asyncio.get_running_loop()
-        network = Network(loop, cast(ClusterHost, hosting), lambda: None, allowed)
+        network = Network(loop, cast(Inbox, hosting), allowed)
         outcome: asyncio.Future[Answer | CallFailed] = loop.create_future()
         url = str(call.to)
         at, _, port = url.partition("://")[2].partition("/")[0].rpartition(":")
@@ -183,7 +186,7 @@ def test_a_connection_stays_and_what_comes_are_inputs(tmp_path: Path) -> None:
 
         server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=context)
         port = server.sockets[0].getsockname()[1]
-        network = Network(loop, cast(ClusterHost, hosting), lambda: None, LOOPBACK)
+        network = Network(loop, cast(Inbox, hosting), LOOPBACK)
         opened: asyncio.Future[Line | CallFailed] = loop.create_future()
         arrived: asyncio.Queue[bytes | None] = asyncio.Queue()
         call = Call(f"https://127.0.0.1:{port}/", ca_pem=made.ca_pem)
@@ -211,7 +214,7 @@ def test_a_connection_that_is_refused_is_told_of() -> None:
 
     async def run() -> Line | CallFailed:
         loop = asyncio.get_running_loop()
-        network = Network(loop, cast(ClusterHost, hosting), lambda: None, LOOPBACK)
+        network = Network(loop, cast(Inbox, hosting), LOOPBACK)
         opened: asyncio.Future[Line | CallFailed] = loop.create_future()
         dial = Dial("https://192.0.2.7/", "192.0.2.7", 443, "x")
         network.open(Call("https://192.0.2.7/"), dial, opened.set_result, lambda _: None)
