@@ -52,14 +52,14 @@ class DeploymentController(Controller):
         rollout = Rollout(
             self.kernel, self.client, self.recorder, self.ctx.version, deployment, sets
         )
-        await self._decide(rollout)
+        await self._decide(rollout, sets)
         wait = statuses.seconds_to_deadline(
             rollout.deployment, rollout.deployment.get("status") or {}, self.kernel.now
         )
         # background: nothing happens before the deadline, so a fast clock need not jump to it
         return Result(_summary(rollout), requeue_after=wait, background=True)
 
-    async def _decide(self, rollout: Rollout) -> None:
+    async def _decide(self, rollout: Rollout, sets: list[Object]) -> None:
         """Handles the first case that applies: deleted, paused, scaled, rolling or recreate."""
         deployment = rollout.deployment
         if meta.is_deleting(deployment):
@@ -79,11 +79,7 @@ class DeploymentController(Controller):
         if rules.is_rolling(deployment):
             await strategies.roll(rollout)
         else:
-            pods = [
-                pod
-                for item in rollout.all
-                for pod in self._pods.owned_by(meta.uid_of(item)).values()
-            ]
+            pods = [pod for item in sets for pod in self._pods.owned_by(meta.uid_of(item)).values()]
             await strategies.recreate(rollout, pods)
         status = statuses.rollout(rollout.deployment, rollout.all, rollout.new, self.kernel.now)
         await rollout.write_status(status)
@@ -94,6 +90,7 @@ class DeploymentController(Controller):
 
     async def _is_scaled(self, rollout: Rollout) -> bool:
         """Whether an active replica set's annotation differs from the deployment's size."""
+        await rollout.sync_revision(create=False)
         size = rules.replicas_of(rollout.deployment)
         return any(rules.desired_of(item) not in (None, size) for item in rules.active(rollout.all))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.deployment import progress as statuses
 from controllers_app.controllers.deployment import rules
@@ -28,10 +28,10 @@ async def roll(rollout: Rollout) -> None:
 async def recreate(rollout: Rollout, pods: Iterable[Object]) -> None:
     """Recreate: create new pods only after the last old pod is gone."""
     await rollout.sync_revision(create=False)
-    scaled = False
-    for item in rules.active(rollout.old):
-        scaled = await rollout.scale(item, 0) or scaled
-    if scaled or _old_pods_running(rollout, pods):
+    active = rules.active(rollout.old)
+    for item in active:
+        await rollout.scale(item, 0)
+    if active or _old_pods_running(rollout, pods):
         return
     if rollout.new is None:
         await rollout.sync_revision(create=True)
@@ -54,7 +54,7 @@ async def _scale_up_new(rollout: Rollout) -> bool:
         rules.new_set_size(rollout.deployment, rollout.all, new),
         rules.replicas_of(rollout.deployment),
     )
-    return await rollout.scale(new, size)
+    return await rollout.scale(new, size) is not new
 
 
 async def _scale_down_old(rollout: Rollout) -> bool:
@@ -68,33 +68,39 @@ async def _scale_down_old(rollout: Rollout) -> bool:
     max_cleanup = rules.total_replicas(rollout.all) - min_available - new_unavailable
     if max_cleanup <= 0:
         return False
-    unhealthy = await _scale_down_unhealthy(rollout, max_cleanup)
-    available = await _scale_down_available(rollout, min_available)
-    return unhealthy + available > 0
+    old = rules.oldest_first(rules.active(rollout.old))
+    try:
+        unhealthy = await _scale_down_unhealthy(rollout, old, max_cleanup)
+        return unhealthy + await _scale_down_available(rollout, old, min_available) > 0
+    except errors.ApiError:
+        return False  # the status is written all the same, as upstream does
 
 
-async def _scale_down_unhealthy(rollout: Rollout, max_cleanup: int) -> int:
+async def _scale_down_unhealthy(rollout: Rollout, old: list[Object], max_cleanup: int) -> int:
+    """Puts what it has scaled into the list."""
     dropped = 0
-    for item in rules.oldest_first(rules.active(rollout.old)):
+    for number, item in enumerate(old):
         if dropped >= max_cleanup:
             break
         unhealthy = rules.replicas_of(item) - rules.count_of(item, "availableReplicas")
         count = min(max_cleanup - dropped, unhealthy)
         if count > 0:
-            await rollout.scale(item, rules.replicas_of(item) - count)
+            old[number] = await rollout.scale(item, rules.replicas_of(item) - count)
             dropped += count
     return dropped
 
 
-async def _scale_down_available(rollout: Rollout, min_available: int) -> int:
-    max_cleanup = rules.total(rollout.all, "availableReplicas") - min_available
+async def _scale_down_available(rollout: Rollout, old: list[Object], min_available: int) -> int:
+    assert rollout.new is not None
+    max_cleanup = rules.total([*old, rollout.new], "availableReplicas") - min_available
     dropped = 0
-    for item in rules.oldest_first(rules.active(rollout.old)):
+    for item in old:
         if dropped >= max_cleanup:
             break
         count = min(rules.replicas_of(item), max_cleanup - dropped)
-        await rollout.scale(item, rules.replicas_of(item) - count)
-        dropped += count
+        if count:
+            await rollout.scale(item, rules.replicas_of(item) - count)
+            dropped += count
     return dropped
 
 

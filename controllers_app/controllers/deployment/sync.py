@@ -1,7 +1,8 @@
 """One reconcile of a deployment: its new and old replica sets, and the operations on them.
 
-A Rollout exists for one reconcile. It keeps the deployment as last written, so that several writes
-of one reconcile do not conflict, and lists its actions for the summary.
+A Rollout exists for one reconcile. It decides by what the caches had when it began: all its writes
+of the deployment have that resource version, so that the second one of a reconcile is a conflict,
+and the status does not count what this reconcile scales. It lists its actions for the summary.
 
 Models kubernetes pkg/controller/deployment/sync.go.
 """
@@ -36,9 +37,10 @@ class Rollout:
         sets: list[Object],
     ) -> None:
         self.deployment = deployment
-        self.new = rules.find_new(deployment, sets)
-        self.old = [item for item in sets if item is not self.new]
+        self.new: Object | None = None
+        self.old: list[Object] = []
         self.actions: list[str] = []
+        self._sets = sets
         self._kernel = kernel
         self._client = client
         self._recorder = recorder
@@ -52,8 +54,10 @@ class Rollout:
     # -- the new replica set --------------------------------------------------------------------
 
     async def sync_revision(self, *, create: bool) -> None:
-        """Gives the new replica set the highest revision and the deployment's annotations; with
-        `create`, creates it if there is none."""
+        """Finds the new replica set and gives it the highest revision and the deployment's
+        annotations; with `create`, creates it if there is none."""
+        self.new = rules.find_new(self.deployment, self._sets)
+        self.old = [item for item in self._sets if item is not self.new]
         revision = max((rules.revision_of(item) for item in self.old), default=0) + 1
         if self.new is not None:
             await self._update_new(self.new, revision)
@@ -162,8 +166,7 @@ class Rollout:
         ):
             return existing
         count = ((deployment.get("status") or {}).get("collisionCount") or 0) + 1
-        path = ("status", "collisionCount")
-        await self.update_deployment(meta.with_path(deployment, path, count))
+        await self._try_update(meta.with_path(deployment, ("status", "collisionCount"), count))
         raise error
 
     async def _record_create_failure(self, name: str, error: errors.ApiError) -> None:
@@ -171,42 +174,35 @@ class Rollout:
             return
         message = f'Failed to create new replica set "{name}": {error.message}'
         if statuses.has_deadline(self.deployment):
-            await self.update_deployment(
+            await self._try_update(
                 self._with_progress(self.deployment, "False", "ReplicaSetCreateError", message)
             )
         self._event("Warning", "ReplicaSetCreateError", message)
 
     # -- scaling --------------------------------------------------------------------------------
 
-    async def scale(self, item: Object, size: int) -> bool:
-        """Scales a replica set; False when it has that size already."""
+    async def scale(self, item: Object, size: int) -> Object:
+        """Scales a replica set, unless it has that size already; returns it as it is then."""
         if rules.replicas_of(item) == size:
-            return False
-        await self._resize(item, size)
-        return True
+            return item
+        return await self._resize(item, size)
 
-    async def _resize(self, item: Object, size: int) -> None:
+    async def _resize(self, item: Object, size: int) -> Object:
         """Sets the size, and the annotations that record the deployment's size."""
         before = rules.replicas_of(item)
         known = meta.annotations_of(item)
         remembered = rules.replicas_annotations(self.deployment)
         if before == size and all(known.get(name) == text for name, text in remembered.items()):
-            return
+            return item
         changed = meta.with_path(item, ("metadata", "annotations"), {**known, **remembered})
         changed = meta.with_path(changed, ("spec", "replicas"), size)
-        self._replace(item, await self._update_set(changed))
-        if before == size:
-            return
-        direction = "up" if before < size else "down"
-        name = meta.name_of(item)
-        self._scaling_event(direction, name, before, size)
-        self.actions.append(f"scales {name} {direction} from {before} to {size}")
-
-    def _replace(self, item: Object, by: Object) -> None:
-        if item is self.new:
-            self.new = by
-        else:
-            self.old = [by if known is item else known for known in self.old]
+        stored = await self._update_set(changed)
+        if before != size:
+            direction = "up" if before < size else "down"
+            name = meta.name_of(item)
+            self._scaling_event(direction, name, before, size)
+            self.actions.append(f"scales {name} {direction} from {before} to {size}")
+        return stored
 
     async def scale_to_deployment(self) -> None:
         """Scales to the deployment's size: one active replica set, or several in proportion."""
@@ -268,9 +264,17 @@ class Rollout:
 
     async def update_deployment(self, changed: Object) -> None:
         """Writes the deployment's status and annotations."""
-        self.deployment = await self._client.update(
+        await self._client.update(
             DEPLOYMENTS, self._namespace, meta.name_of(changed), changed, subresource="status"
         )
+        self.deployment = changed
+
+    async def _try_update(self, changed: Object) -> None:
+        """Beside an error that is raised anyway."""
+        try:
+            await self.update_deployment(changed)
+        except errors.ApiError:
+            self.actions.append("cannot write its status")
 
     async def _update_set(self, changed: Object) -> Object:
         return await self._client.update(
