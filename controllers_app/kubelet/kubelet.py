@@ -25,12 +25,13 @@ class Kubelet:
     def __init__(self, dependencies: Dependencies, manifests: Manifests | None = None) -> None:
         self.dependencies = dependencies
         kernel, lane = dependencies.kernel, dependencies.lane
-        self._lease = Lease(dependencies)
-        self._status = NodeStatus(dependencies, self._lease)
-        self._registration = Registration(dependencies, self._status, self._lease)
         self._informers = InformerFactory(
             kernel, dependencies.client, dependencies.probe, lane, dependencies.group
         )
+        nodes = self._informers.informer("nodes", fields=f"metadata.name={dependencies.name}")
+        self._lease = Lease(dependencies)
+        self._status = NodeStatus(dependencies, self._lease, nodes)
+        self._registration = Registration(dependencies, self._status, self._lease)
         self.pods = self._informers.informer("pods", fields=f"spec.nodeName={dependencies.name}")
         self.static = StaticPods(dependencies, manifests or Manifests())
         self.workers: dict[str, PodWorker] = {}  # by the pod's uid: a name may come back at once

@@ -34,6 +34,7 @@ class ContainerState:
     container_id: str = ""
     state: Object = field(default_factory=dict)
     last: Object = field(default_factory=dict)
+    ended: tuple[Object, Object] | None = None  # both, before the wait for a restart hid them
     ready: bool = False
     started: bool = False
     restarts: int = 0

@@ -5,6 +5,8 @@ Models kubernetes pkg/kubelet/kubelet_node_status.go and pkg/kubelet/nodestatus/
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
@@ -12,6 +14,7 @@ from apiserver_app.machinery.syntax import quantity
 from controllers_app.cri.images import Image, repository
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.node.lease import Lease
+from controllers_app.runtime.informer import Informer
 
 UPDATE_SECONDS, REPORT_SECONDS = 10, 300
 IMAGES_MAX = 50
@@ -35,9 +38,10 @@ _CAPACITY = {
 class NodeStatus:
     """Reports the status of one kubelet's node."""
 
-    def __init__(self, kubelet: Dependencies, lease: Lease) -> None:
+    def __init__(self, kubelet: Dependencies, lease: Lease, nodes: Informer) -> None:
         self._kubelet = kubelet
         self._lease = lease
+        self._nodes = nodes  # which has this one only
         self._reported_at = 0
 
     async def heartbeat(self) -> None:
@@ -52,7 +56,9 @@ class NodeStatus:
     async def report(self, *, always: bool = False) -> None:
         kubelet = self._kubelet
         now = kubelet.kernel.now
-        old = await kubelet.client.get("nodes", "", kubelet.name)
+        old = self._nodes.get(kubelet.name)
+        if old is None:
+            old = await kubelet.client.get("nodes", "", kubelet.name)
         old_status = old.get("status") or {}
         status = self._status(old_status)
         aged = now - self._reported_at >= REPORT_SECONDS * SECOND
@@ -83,7 +89,7 @@ class NodeStatus:
             "ephemeral-storage": str(disk),
             "memory": f"{memory // 1024}Ki",
         }
-        return {"capacity": capacity, "allocatable": allocatable}
+        return {"capacity": _canonical(capacity), "allocatable": _canonical(allocatable)}
 
     def _status(self, old: Object) -> Object:
         kubelet = self._kubelet
@@ -134,6 +140,11 @@ class NodeStatus:
             "osImage": "Simulated Linux",
             "systemUUID": f"00000000-0000-4000-9000-{number:012d}",
         }
+
+
+def _canonical(amounts: Mapping[str, str]) -> dict[str, str]:
+    """The amounts as the API server stores them, so that a status that is read back is equal."""
+    return {name: quantity.canonical(amount) for name, amount in amounts.items()}
 
 
 def _by_size(image: Image) -> tuple[int, str]:

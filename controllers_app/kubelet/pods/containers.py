@@ -172,7 +172,7 @@ class Containers(Killing):
         if missing:
             await self._cannot_start(container, missing)
             return
-        container.state = statuses.running(began)
+        container.state, container.ended = statuses.running(began), None
         kubelet.runtime.start_container(pod.uid, statuses.record_of(container))
         self.event(container, "Normal", "Started", f"Started container {container.name}")
         await pod.step("container", "end", {"container": container.name, "id": container_id})
@@ -330,6 +330,7 @@ class Containers(Killing):
         message = (
             f"back-off {go_duration(wait)} restarting failed container={container.name} pod={where}"
         )
+        container.ended = container.state, container.last
         container.last = {"terminated": container.terminated}
         container.state = statuses.waiting("CrashLoopBackOff", message)
         self.event(
@@ -415,11 +416,14 @@ class Containers(Killing):
                 container.started, container.ready = started, ready
 
     def give_up(self) -> None:
-        """Marks containers that never ended as lost: the pod is over."""
+        """The pod is over: containers that wait for a restart are as they ended, and those that
+        never ran are lost."""
         done = not self.init or statuses.any_started(self.main)
         if done or self.init[-1].succeeded:
             for container in self.main:
-                if not container.terminated:
+                if container.ended:
+                    container.state, container.last = container.ended
+                elif not container.terminated:
                     container.state = statuses.lost()
 
     # -- adoption ----------------------------------------------------------------------------

@@ -75,40 +75,37 @@ class Killing:
             self._hurried.set()
 
     async def _stop(self, containers: list[ContainerState]) -> None:
+        """Stops containers side by side: each ends at a time of its own."""
         kernel = self._pod.kubelet.kernel
-        running = [
-            (container, self._stop_seconds(container))
-            for container in containers
-            if container.is_running
-        ]
+        running = [container for container in containers if container.is_running]
         if not running:
             return
         began = kernel.now
         if containers[0].kind == SIDECAR and self._deadline > began:
             self._deadline = max(self._deadline, began + SIDECAR_GRACE_SECONDS_MIN * SECOND)
         self._hurried = Signal(kernel)
-        specs = {container.name: self.spec_of(container) for container, _ in running}
-        stopping = [
-            container
-            for container, _ in running
-            if self._ends_its_own_way(container, specs[container.name])
-        ]
-        for container in stopping:
-            self._pod.spawn("stop", self._ask_to_end(container, specs[container.name]))
-        end = began + int(
-            max((n for container, n in running if container not in stopping), default=0) * SECOND
-        )
+        ends: dict[str, int] = {}  # when each ends that has no say in it
+        for container in running:
+            spec = self.spec_of(container)
+            if self._ends_its_own_way(container, spec):
+                self._pod.spawn("stop", self._ask_to_end(container, spec))
+            else:
+                ends[container.name] = began + int(self._stop_seconds(container, spec) * SECOND)
         while True:
-            due = self._deadline if any(container.is_running for container in stopping) else end
-            if (remaining := min(due, self._deadline) - kernel.now) <= 0:
+            for container in running:
+                due = ends.get(container.name, self._deadline + 1)
+                if container.is_running and min(due, self._deadline) <= kernel.now:
+                    self._end(container, 0 if due <= kernel.now else 137)
+            waits = [
+                min(ends.get(container.name, self._deadline), self._deadline)
+                for container in running
+                if container.is_running
+            ]
+            if not waits:
                 break
-            await self._hurried.wait(remaining / SECOND)
+            await self._hurried.wait((min(waits) - kernel.now) / SECOND)
             self._hurried.clear()
         self._hurried = None
-        passed = (kernel.now - began) / SECOND
-        for container, needs in running:
-            if container.is_running:
-                self._end(container, 137 if needs > passed or container in stopping else 0)
 
     def _ends_its_own_way(self, container: ContainerState, spec: Object) -> bool:
         """Whether its preStop hook or its processes decide how long it takes to end."""

@@ -216,10 +216,13 @@ class PodWorker:
         return "reported"
 
     async def _volumes(self) -> None:
-        """Mounts the pod's volumes; retries until their sources exist."""
+        """Mounts the volumes that a container uses; retries until their sources exist."""
         kubelet = self.kubelet
         backoff = Backoff(VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX)
-        volumes = self.pod["spec"].get("volumes") or ()
+        used = _mounted(self.pod["spec"])
+        volumes = [
+            volume for volume in self.pod["spec"].get("volumes") or () if volume["name"] in used
+        ]
         await self.step("volumes", "begin")
         mounted: list[str] = []
         for volume in volumes:
@@ -436,6 +439,17 @@ def _grace(pod: Object) -> int:
 
 def _spec_grace(pod: Object) -> int:
     return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
+
+
+def _mounted(spec: Object) -> set[str]:
+    """The names of the volumes that some container mounts or has as a device."""
+    return {
+        use["name"]
+        for group in ("initContainers", "containers", "ephemeralContainers")
+        for container in spec.get(group) or ()
+        for field in ("volumeMounts", "volumeDevices")
+        for use in container.get(field) or ()
+    }
 
 
 def _watched_fields(pod: Object) -> tuple[Object, dict[str, str], list[Object]]:

@@ -57,12 +57,10 @@ class Workers:
             if forecast.is_instant(spec):
                 container.started, container.ready = True, False
             return
-        if forecast.is_instant(spec):
-            container.started = container.ready = True
+        container.started = not spec.get("startupProbe")
+        container.ready = forecast.is_instant(spec)
         known = prober.with_faults(self._pod, container, spec, image)
         polled = self._polled(container, spec, image)
-        if polled:
-            container.started = container.started or "startupProbe" not in polled
         rest = {key: value for key, value in spec.items() if key not in polled}
         fails = rest.get("livenessProbe") and known.unhealthy_after_seconds is not None
         if fails or not forecast.is_instant(rest):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from apiserver_app.machinery import meta
+from apiserver_app.machinery.kernel import SECOND
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import (
     PODS,
     addresses,
@@ -81,3 +86,39 @@ def test_a_pod_of_the_same_name_may_come_back_at_once() -> None:
     create(session, pod())
     assert get(session)["status"]["phase"] == "Running"
     assert len(kubelet(session).workers) == 1 and len(addresses(session)) == 1
+
+
+def test_a_container_that_waits_for_its_restart_ends_as_it_had_ended() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(notes={"crash": "true"}))
+    assert get(session)["status"]["containerStatuses"][0]["state"]["waiting"]
+    session.request("DELETE", f"{PODS}/web")
+    done = last_status(session)["containerStatuses"][0]
+    ended = done["state"]["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (1, "Error")
+    assert ended["containerID"] == done["containerID"]
+    assert done["lastState"]["terminated"]["containerID"] != done["containerID"]
+
+
+def test_each_container_ends_at_a_time_of_its_own() -> None:
+    session = cluster(nodes=1)
+    containers = [{"name": "c", "image": "nginx"}, {"name": "slow", "image": "nginx"}]
+    notes = {"c.stop-seconds": "1", "slow.stop-seconds": "600"}
+    create(session, pod(notes=notes, containers=containers))
+    session.request("DELETE", f"{PODS}/web")
+    first, second = (
+        one["state"]["terminated"] for one in last_status(session)["containerStatuses"]
+    )
+    assert (first["exitCode"], second["exitCode"]) == (0, 137)
+    apart = meta.parse_time(second["finishedAt"]) - meta.parse_time(first["finishedAt"])
+    assert apart == 29 * SECOND
+
+
+def last_status(session: Session) -> dict[str, Any]:
+    """The status that the kubelet wrote before the pod went."""
+    found: dict[str, Any] = [
+        one["object"]["status"]
+        for one in session.records()
+        if one["kind"] == "write" and one["resource"] == "pods" and one["subresource"] == "status"
+    ][-1]
+    return found

@@ -208,7 +208,8 @@ def test_the_policy_never_does_not_pull(shared: Session) -> None:
 def test_a_missing_config_map_is_told_and_waited_for() -> None:
     session = cluster(nodes=1)
     volume = {"name": "settings", "configMap": {"name": "app"}}
-    create(session, pod(volumes=[volume]))
+    mount = {"name": "settings", "mountPath": "/etc/app"}
+    create(session, pod(volumes=[volume], container={"volumeMounts": [mount]}))
     words = 'MountVolume.SetUp failed for volume "settings" : configmap "app" not found'
     assert ("Warning", "FailedMount", words) in events(session)
     assert state(session)["state"] == {"waiting": {"reason": "ContainerCreating"}}
@@ -216,6 +217,13 @@ def test_a_missing_config_map_is_told_and_waited_for() -> None:
     session.request("POST", "/api/v1/namespaces/default/configmaps", made)
     session.wait(125)
     assert get(session)["status"]["phase"] == "Running"
+
+
+def test_a_volume_that_no_container_mounts_holds_nothing_up(shared: Session) -> None:
+    volume = {"name": "settings", "configMap": {"name": "app"}}
+    create(shared, pod("unmounted", volumes=[volume]))
+    assert get(shared, "unmounted")["status"]["phase"] == "Running"
+    assert "FailedMount" not in [reason for _, reason, _ in events(shared, "unmounted")]
 
 
 def test_a_variable_from_a_missing_secret_is_a_config_error_until_it_exists() -> None:

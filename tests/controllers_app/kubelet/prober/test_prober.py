@@ -56,3 +56,17 @@ def test_an_ephemeral_container_starts_beside_the_others_and_is_not_restarted() 
     assert found["name"] == "debug" and found["restartCount"] == 0
     assert found["state"]["terminated"]["exitCode"] == 5
     assert get(session)["status"]["phase"] == "Running"
+
+
+def test_a_container_without_a_startup_probe_has_started_as_soon_as_it_runs() -> None:
+    session = cluster(nodes=1)
+    probe = {"tcpSocket": {"port": 80}, "initialDelaySeconds": 600}
+    create(session, pod(container={"readinessProbe": probe}))
+    told = [
+        (status["started"], status["ready"])
+        for one in session.records()
+        if one["kind"] == "write" and one["resource"] == "pods" and one["subresource"] == "status"
+        for status in one["object"]["status"].get("containerStatuses", ())
+        if "running" in status["state"]
+    ]
+    assert told == [(True, False), (True, True)]
