@@ -43,8 +43,9 @@ def build(
     async def main(group: TaskGroup) -> None:
         runtime = hosts.service(name, rand, Catalog(images), cidr_of(number))
         dependencies = Dependencies(
-            kernel, probe, client, group, runtime, name, number, version=version, capacity=capacity
-        )
+            kernel, probe, client, group, rand, runtime, name, number,
+            version=version, capacity=capacity,
+        )  # fmt: skip
         kubelet = Kubelet(dependencies, manifests)
         servers.register(kubelet)
         await kubelet.run()

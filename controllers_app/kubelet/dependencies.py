@@ -12,6 +12,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel, Lock, Task
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
 from controllers_app.cri.services import Runtime, Sandbox
 from controllers_app.kubelet.volumes.mounter import Mounter
@@ -30,6 +31,7 @@ class Dependencies:
         probe: Probe,
         client: Client,
         group: TaskGroup,
+        rand: Rand,
         runtime: Runtime,
         name: str,
         number: int,
@@ -41,6 +43,7 @@ class Dependencies:
         self.probe = probe
         self.client = client
         self.group = group
+        self.rand = rand
         self.runtime = runtime
         self.name = name
         self.number = number

@@ -12,35 +12,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import SECOND, Signal, Task
+from apiserver_app.machinery.kernel import Signal, Task
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri import images
 from controllers_app.cri.images import Image
 from controllers_app.kubelet import status as statuses
-from controllers_app.kubelet.backoff import FOREGROUND_MAX, Backoff, go_duration
+from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Pod
 from controllers_app.kubelet.pods import hooks, terminationmessage
 from controllers_app.kubelet.pods.imagepull import ImageGetter, Refused
-from controllers_app.kubelet.pods.killing import Killing
 from controllers_app.kubelet.pods.pleg import Lifecycle
+from controllers_app.kubelet.pods.restarts import NOTICE_SECONDS, Restarts
 from controllers_app.kubelet.prober import forecast
 from controllers_app.kubelet.prober.workers import Workers
 from controllers_app.kubelet.status import EPHEMERAL, INIT, MAIN, SIDECAR, ContainerState
 from controllers_app.kubelet.volumes.mounter import NotMountable
 
-CRASH_SECONDS, CRASH_SECONDS_MAX = 10, 300
-CRASH_RESET_SECONDS = 600
 _GROUPS = {MAIN: "containers", EPHEMERAL: "ephemeralContainers"}
 START_ERROR = 128  # exit code of a container that could not be started
-NOTICE_SECONDS = 1.0  # until the kubelet notices an end (pleg)
 
 
-class Containers(Killing):
+class Containers(Restarts):
     """All containers of a pod, as its worker drives them."""
 
     __slots__ = (
-        "_again", "_crashes", "_images", "_lifecycle", "_pod", "_probes", "_retries", "_syncing",
-        "ephemeral", "init", "main",
+        "_again", "_images", "_lifecycle", "_pod", "_probes", "_syncing", "ephemeral", "init",
+        "main",
     )  # fmt: skip
 
     def __init__(self, pod: Pod) -> None:
@@ -295,70 +292,6 @@ class Containers(Killing):
         self._leave(container)
         record = statuses.record_of(container)
         self._pod.kubelet.runtime.stop_container(self._pod.uid, record, code)
-
-    def _restart_later(self, container: ContainerState, *, known: bool = True) -> None:
-        """Schedules a restart: at once the first time, then after a doubling back-off."""
-        wait = 0.0
-        backoff = self._crashes.get(container.name)
-        if backoff is None:
-            backoff = self._crashes[container.name] = Backoff(CRASH_SECONDS, CRASH_SECONDS_MAX)
-        elif known:
-            done = container.terminated or {}
-            ran = meta.parse_time(done["finishedAt"]) - meta.parse_time(done["startedAt"])
-            if ran >= CRASH_RESET_SECONDS * SECOND:
-                backoff.reset()
-            wait = backoff.next()
-        background = backoff.is_background or container.restarts > FOREGROUND_MAX
-        task = self._restart_after(container, wait, background)
-        self._retries[container.name] = self._pod.spawn("restart", task)
-
-    async def _restart_after(
-        self, container: ContainerState, wait: float, background: bool
-    ) -> None:
-        pod = self._pod
-        kernel = pod.kubelet.kernel
-        if wait:
-            await kernel.sleep(NOTICE_SECONDS)
-            await pod.worked(0, lambda: self._backing_off(container, wait))
-            await kernel.sleep(wait - NOTICE_SECONDS, background=background)
-        await pod.worked(0, lambda: self._restart(container))
-
-    async def _backing_off(self, container: ContainerState, wait: float) -> str:
-        pod = self._pod
-        namespace, name = meta.split_key(pod.key)
-        where = f"{name}_{namespace}({pod.uid})"
-        message = (
-            f"back-off {go_duration(wait)} restarting failed container={container.name} pod={where}"
-        )
-        container.ended = container.state, container.last
-        container.last = {"terminated": container.terminated}
-        container.state = statuses.waiting("CrashLoopBackOff", message)
-        self.event(
-            container, "Warning", "BackOff",
-            f"Back-off restarting failed container {container.name} in pod {where}",
-        )  # fmt: skip
-        await pod.report()
-        return message
-
-    async def _restart(self, container: ContainerState) -> str:
-        self._retries.pop(container.name, None)
-        if await self._bring_up(container):
-            await self._pod.report()
-            if container.kind == SIDECAR:
-                await self.sync()
-                await self._pod.report()
-        return f"{container.name} was restarted"
-
-    def _restarts(self, container: ContainerState) -> bool:
-        """Whether the restart policy restarts the ended container."""
-        if container.kind == EPHEMERAL:
-            return False
-        if container.kind == SIDECAR:
-            return True
-        policy = self._pod.pod["spec"].get("restartPolicy", "Always")
-        if container.kind == INIT:
-            return not container.succeeded and policy != "Never"
-        return policy == "Always" or (policy == "OnFailure" and not container.succeeded)
 
     def _is_finished(self) -> bool:
         """Whether no container will run again."""

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from apiserver_app.machinery.kernel import SECOND
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import (
     PODS,
@@ -266,15 +267,16 @@ def test_a_crash_loop_restarts_at_once_then_backs_off_from_10_seconds() -> None:
         if one["kind"] == "kubelet" and one["step"] == "container" and one["state"] == "begin"
     ]
     waits = [b - a - 1 for a, b in itertools.pairwise(starts)]
-    assert [round(wait / 10) * 10 for wait in waits] == [0, 10, 20, 40, 80, 160]
+    assert waits[0] <= 1
+    # the restart comes with the first sync after the back-off, and syncs are up to 15 s apart
+    for wait, backoff in zip(waits[1:], (10, 20, 40, 80, 160), strict=True):
+        assert backoff <= wait <= backoff + 16
 
 
 def test_the_back_off_starts_anew_after_ten_good_minutes() -> None:
     session = cluster(nodes=1)
     create(session, pod(notes={"run-seconds": "700", "exit-code": "1"}), settle=False)
     session.settle()
-    words = state(session)["state"]["waiting"]["message"]
-    assert words.startswith("back-off 10s restarting failed container=c")
     assert state(session)["restartCount"] > 3
     waits = {
         one["said"].split(" restarting")[0]
@@ -282,6 +284,21 @@ def test_the_back_off_starts_anew_after_ten_good_minutes() -> None:
         if one["kind"] == "done" and one["said"].startswith("back-off")
     }
     assert waits == {"back-off 10s"}
+
+
+def test_a_crashed_container_says_how_it_ended_until_the_next_sync_says_that_it_waits() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(notes={"crash": "true"}))
+    told = [
+        (next(iter(status["state"])), status["restartCount"], one["t"])
+        for one in session.records()
+        if one["kind"] == "write" and one["resource"] == "pods" and one["subresource"] == "status"
+        for status in one["object"]["status"].get("containerStatuses", ())
+    ]
+    second = [(kind, t) for kind, restarts, t in told if restarts == 1]
+    assert [kind for kind, _ in second] == ["running", "terminated", "waiting"]
+    # seen beside kubelet 1.33.4: 11.7, 12.2 and 14.7 s after the end
+    assert 10 <= (second[2][1] - second[1][1]) / SECOND <= 16.5
 
 
 def test_the_last_state_keeps_the_former_containers_id() -> None:
