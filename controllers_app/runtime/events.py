@@ -30,7 +30,9 @@ SIMILAR_SECONDS = 600
 SPAM_BURST = 25
 SPAM_PER_SECOND = 1 / 300
 SERIES_SECONDS = 360
+REFRESH_ROUNDS = 5  # of which every one looks which series have ended
 COMBINED = "(combined from similar events): "
+MODERN = "events.events.k8s.io"
 
 V = TypeVar("V")
 
@@ -56,15 +58,16 @@ class _Written:
     """An event that was written."""
 
     name: str
-    count: int
-    last: int
+    count: int = 1
+    body: Object = field(default_factory=dict)  # of a modern one, to be written again
+    last: int = 0  # when it was observed, µs since 1970
 
 
 class Recorder:
     """Records the events of one component. `host` is its node, if it runs on one.
 
     A `modern` recorder writes events.k8s.io/v1, as kube-scheduler does: with an action and with
-    series instead of counts.
+    series instead of counts. What regards another state of the object is another event.
     """
 
     def __init__(
@@ -123,6 +126,23 @@ class Recorder:
                 pass  # upstream: "Server rejected event (will not retry!)"
             task.span = 0
 
+    async def finish_series(self) -> None:
+        """Writes how long series have become: of all at times, of one that has ended at once."""
+        rounds = 0
+        while True:
+            await self._kernel.sleep(SERIES_SECONDS, background=True)
+            rounds += 1
+            now = self._kernel.now
+            for key, written in list(self._written.items()):
+                has_ended = now - written.last > SERIES_SECONDS * SECOND
+                if has_ended:
+                    del self._written[key]
+                if written.count > 1 and (has_ended or rounds % REFRESH_ROUNDS == 0):
+                    try:
+                        await self._write_series(written)
+                    except errors.ApiError:
+                        continue
+
     # -- bodies ---------------------------------------------------------------------------------
 
     def _metadata(self, about: Object) -> Object:
@@ -163,7 +183,7 @@ class Recorder:
             "metadata": self._metadata(about),
             "eventTime": meta.rfc3339_micro(self._kernel.now),
             "reportingController": self._component,
-            "reportingInstance": self._host or self._component,
+            "reportingInstance": f"{self._component}-{self._host}",
             "action": action,
             "reason": reason,
             "regarding": about,
@@ -191,23 +211,29 @@ class Recorder:
             if await self._patched("events", body, written.name, patch):
                 return
         await self._client.create("events", body["metadata"]["namespace"], body)
-        _keep(self._written, key, _Written(body["metadata"]["name"], 1, self._kernel.now))
+        _keep(self._written, key, _Written(body["metadata"]["name"]))
 
     async def _write_modern(self, body: Object) -> None:
-        """Writes an event; a repetition within six minutes becomes a series of the first."""
-        resource = "events.events.k8s.io"
-        about = _identity(body["regarding"])
-        key = (*about, body["type"], body["action"], body["reason"])
+        """Writes an event. The first repetition makes it a series, later ones are counted."""
+        about = tuple(sorted(body["regarding"].items()))
+        key = (body["type"], body["action"], body["reason"], str(about))
         written = self._written.get(key)
         now = self._kernel.now
-        if written is not None and now - written.last <= SERIES_SECONDS * SECOND:
-            written.count += 1
-            written.last = now
-            series = {"count": written.count, "lastObservedTime": meta.rfc3339_micro(now)}
-            if await self._patched(resource, body, written.name, {"series": series}):
-                return
-        await self._client.create(resource, body["metadata"]["namespace"], body)
-        _keep(self._written, key, _Written(body["metadata"]["name"], 1, now))
+        if written is None:
+            _keep(self._written, key, _Written(body["metadata"]["name"], 1, body, now))
+            await self._client.create(MODERN, body["metadata"]["namespace"], body)
+            return
+        written.count += 1
+        written.last = now
+        if written.count == 2:
+            await self._write_series(written)
+
+    async def _write_series(self, written: _Written) -> None:
+        last = meta.rfc3339_micro(written.last)
+        series = {"series": {"count": written.count, "lastObservedTime": last}}
+        if not await self._patched(MODERN, written.body, written.name, series):
+            body = {**written.body, **series}
+            await self._client.create(MODERN, body["metadata"]["namespace"], body)
 
     async def _patched(self, resource: str, body: Object, name: str, patch: Object) -> bool:
         """Patches a written event; False when it has expired meanwhile."""
@@ -230,7 +256,8 @@ class Recorder:
         if len(similar.messages) < SIMILAR_MAX:
             return body, (*group, message, body["involvedObject"].get("fieldPath", ""))
         similar.messages.pop(next(iter(similar.messages)))
-        return {**body, "message": COMBINED + message}, group
+        combined = {**body, "message": COMBINED + message}
+        return {**combined, "reportingComponent": "", "reportingInstance": ""}, group
 
 
 def reference(obj: Object, field_path: str = "") -> Object:

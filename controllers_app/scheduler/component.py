@@ -40,6 +40,7 @@ from controllers_app.scheduler.volumes import Volumes
 NAME = eventhandlers.NAME
 PROFILE = eventhandlers.PROFILE
 FLUSH_SECONDS = 30
+HOST = "node-1"
 # always the same: it is the only candidate, so after a restart it leads again at once
 IDENTITY = "control-plane_00000000-0000-4000-8000-000000000002"
 
@@ -84,7 +85,7 @@ class Scheduler:
         self._rand = rand
         self._client = client
         self._group = group
-        self._recorder = Recorder(kernel, client, PROFILE, modern=True)
+        self._recorder = Recorder(kernel, client, PROFILE, HOST, modern=True)
         self._election = Recorder(kernel, client, PROFILE)
         self._informers = InformerFactory(kernel, client, probe, NAME, group)
         self._version = version
@@ -118,6 +119,7 @@ class Scheduler:
     async def run(self) -> None:
         """Lead, follow pods and nodes, and schedule one pod after another."""
         self._group.spawn(f"{NAME}/events", self._recorder.run())
+        self._group.spawn(f"{NAME}/series", self._recorder.finish_series(), background=True)
         self._group.spawn(f"{NAME}/election events", self._election.run())
         self._handlers.register()
         self._informers.start()

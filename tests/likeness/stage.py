@@ -65,6 +65,8 @@ class Stage(labs.Lab):
         call = request.call
         if call.info is None or call.verb == "watch":
             return
+        if call.info.plural == "leases" and call.name:  # elections and heartbeats
+            return
         resource = call.info.key if call.info.storage == "events" else call.info.plural
         resource += f"/{call.subresource}" if call.subresource else ""
         name = call.name

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
-from controllers_app.runtime.events import Recorder
+from controllers_app.runtime.events import SERIES_SECONDS, Recorder
 from tests.controllers_app.runtime.mini import START, MiniApi, RecordingProbe, advance, pod, settle
 
 
@@ -102,3 +103,31 @@ def test_a_modern_recorder_turns_repeats_into_a_series(kernel: Kernel, api: Mini
     [event] = stored(api, "events.events.k8s.io")
     assert event["note"] == "no"
     assert event["series"] == {"count": 2, "lastObservedTime": "2025-06-15T15:06:41.000000Z"}
+
+
+def test_what_a_modern_recorder_says_of_another_state_of_the_object_is_another_event(
+    kernel: Kernel, api: MiniApi
+) -> None:
+    recorder = begin(kernel, api, modern=True)
+    for revision in ("5", "6"):
+        changed = meta.with_path(pod("web"), ("metadata", "resourceVersion"), revision)
+        recorder.event(changed, "Warning", "FailedScheduling", revision, action="Scheduling")
+        advance(kernel, 1)
+    events = stored(api, "events.events.k8s.io")
+    assert [event["note"] for event in events] == ["5", "6"]
+
+
+def test_a_series_is_written_again_only_when_it_has_ended(kernel: Kernel, api: MiniApi) -> None:
+    recorder = begin(kernel, api, modern=True)
+    kernel.spawn("series", recorder.finish_series(), background=True)
+    for _ in range(4):
+        recorder.event(pod("web"), "Warning", "FailedScheduling", "no", action="Scheduling")
+        advance(kernel, 1)
+    [event] = stored(api, "events.events.k8s.io")
+    assert event["series"]["count"] == 2  # type: ignore[index]
+    advance(kernel, 2 * SERIES_SECONDS)
+    [event] = stored(api, "events.events.k8s.io")
+    assert event["series"] == {"count": 4, "lastObservedTime": "2025-06-15T15:06:43.000000Z"}
+    recorder.event(pod("web"), "Warning", "FailedScheduling", "no", action="Scheduling")
+    advance(kernel, 1)
+    assert len(stored(api, "events.events.k8s.io")) == 2
