@@ -6,9 +6,10 @@ Views run in threads of their own; everything that touches the port runs on the 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from rest_framework.request import Request
 
@@ -33,6 +34,15 @@ def edge_of(request: Request) -> app.Services:
     """The edge this request came through."""
     services: app.Services = request._request.scope["state"]["edge"]
     return services
+
+
+def upload_of(request: Request) -> BinaryIO:
+    """The file that the edge wrote the body to, of a path that takes uploads.
+
+    Opened again, because the edge closes its own when the client goes.
+    """
+    file = request._request.scope["extensions"]["upload"]
+    return os.fdopen(os.dup(file.fileno()), "rb")
 
 
 def control(request: Request, cluster: str, action: str, args: dict[str, Any]) -> dict[str, Any]:

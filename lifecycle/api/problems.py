@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from lifecycle.hosting.port import edgeport
-from lifecycle.trace import archive
+from lifecycle.trace import reading
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -23,7 +23,7 @@ def _known(error: Exception) -> exceptions.APIException | None:
         if str(error).startswith("there is no cluster"):
             return exceptions.NotFound(str(error))
         return exceptions.ValidationError({"detail": str(error)})
-    if isinstance(error, archive.TraceError):
+    if isinstance(error, reading.TraceError):
         return exceptions.ValidationError({"detail": str(error)})
     if isinstance(error, edgeport.Lost):
         return _Unavailable()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import exceptions, parsers, status
+from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -16,16 +15,7 @@ from rest_framework.views import APIView
 from apiserver_app.machinery import meta
 from lifecycle.api import bridge, serializers
 from lifecycle.api.pages import from_and_limit, records_answer
-from lifecycle.trace import archive, storage
-
-
-class UploadParser(parsers.BaseParser):
-    """The body as a file; the server has bounded it."""
-
-    media_type = "*/*"
-
-    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
-        return stream
+from lifecycle.trace import archive, reading, storage
 
 
 class Traces(APIView):
@@ -88,8 +78,6 @@ class TraceRecords(APIView):
 
 
 class Import(APIView):
-    parser_classes = (UploadParser,)
-
     @extend_schema(
         request={"application/gzip": OpenApiTypes.BINARY},
         parameters=[OpenApiParameter("name", str)],
@@ -98,10 +86,8 @@ class Import(APIView):
     )
     def post(self, request: Request) -> Response:
         """Check a trace file and keep it; what is wrong is named by its line."""
-        upload = request.data
-        if not upload or not getattr(upload, "seekable", lambda: False)():
-            upload = io.BytesIO(upload.read() if upload else b"")
-        saved = _archive(request).take(request.query_params.get("name", ""), upload)
+        with bridge.upload_of(request) as upload:
+            saved = _archive(request).take(request.query_params.get("name", ""), upload)
         return Response(saved.summary(), status=status.HTTP_201_CREATED)
 
 
@@ -112,7 +98,7 @@ def _archive(request: Request) -> archive.Archive:
 def _found(look: Any) -> Any:
     try:
         return look()
-    except archive.TraceError as error:
+    except reading.TraceError as error:
         raise exceptions.NotFound(str(error)) from error
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.etcd.log import DatabaseBackend
 from lifecycle.hosting import scripted
-from lifecycle.trace import archive
+from lifecycle.trace import archive, reading
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 SCRIPT = """
@@ -100,7 +100,7 @@ def test_a_file_that_was_recorded_passes_its_own_check(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl.gz"
     archive.write_file(file, session.header(), session.records())
     with file.open("rb") as raw:
-        header, lines = archive.open_checked(raw)
+        header, lines = reading.open_checked(raw)
         assert sum(1 for _ in lines) == header["last"]
 
 

@@ -13,7 +13,7 @@ from apiserver_app.admission import plugins as admission
 from apiserver_app.machinery.probe import KINDS
 from controllers_app import controllers
 from controllers_app.scheduler import plugins as scheduling
-from lifecycle.trace import archive
+from lifecycle.trace import reading
 from tests.tidy import sources
 
 DOCS = sources.ROOT / "docs"
@@ -43,7 +43,7 @@ def test_trace_format_explains_no_kind_that_there_is_not() -> None:
 
 def test_the_header_in_trace_format_is_a_good_one() -> None:
     header = next(line for line in TRACE_FORMAT.splitlines() if line.startswith('{"format"'))
-    assert archive.check_header(header.encode())["kubernetes"] == "1.33"
+    assert reading.check_header(header.encode())["kubernetes"] == "1.33"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.core.management.base import BaseCommand, CommandError
 
-from lifecycle.trace import archive, story
+from lifecycle.trace import archive, reading, story
 
 EXAMPLE = """\
 examples:
@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             getattr(self, "_" + options["action"])(options)
-        except (archive.TraceError, OSError) as error:
+        except (reading.TraceError, OSError) as error:
             raise CommandError(_sentence(error)) from error
 
     def _record(self, options: dict[str, Any]) -> None:
@@ -69,7 +69,7 @@ class Command(BaseCommand):
 
     def _validate(self, options: dict[str, Any]) -> None:
         with options["file"].open("rb") as file:
-            header, lines = archive.open_checked(file)
+            header, lines = reading.open_checked(file)
             count = sum(1 for _ in lines)
         self.stdout.write(
             f"{options['file']}: good; {count} records of cluster {header['cluster']}, "
@@ -80,7 +80,7 @@ class Command(BaseCommand):
         speed = _speed(options["speed"])
         began, first = time.monotonic(), None
         with options["file"].open("rb") as file:
-            _, lines = archive.open_checked(file)
+            _, lines = reading.open_checked(file)
             for line in story.tell((orjson.loads(one) for one in lines), options["all"]):
                 if speed:
                     first = line.t if first is None else first

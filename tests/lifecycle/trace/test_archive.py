@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.trace import archive
-from lifecycle.trace.archive import Archive, TraceError
+from lifecycle.trace import archive, reading
+from lifecycle.trace.archive import Archive
+from lifecycle.trace.reading import TraceError
 
 HEADER = {"cluster": "demo", "epoch": "2025-01-01T00:00:00.000000Z", "kubernetes": "1.33"}
 
@@ -127,7 +128,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "LINE_BYTES_MAX", 500)
+    monkeypatch.setattr(reading, "LINE_BYTES_MAX", 500)
     with pytest.raises(TraceError, match="line 2: longer than 500 bytes"):
         Archive(tmp_path).take("x", upload(full(1, 1), record(1, mode="x" * 600)))
 
@@ -135,3 +136,63 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 def test_records_the_store_lost_are_told(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="the records from 1 on are no longer in the store"):
         Archive(tmp_path).save("x", header(1, 5), lambda first, last: (b"", first - 1))
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "why"),
+    [
+        ("BYTES_MAX", 2000, "a trace has at most 2000 bytes, unpacked"),
+        ("RECORDS_MAX", 30, "a trace has at most 30 records"),
+        ("HEADER_BYTES_MAX", 50, "line 1: a header has at most 50 bytes"),
+    ],
+)
+def test_what_is_imported_has_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, why: str
+) -> None:
+    monkeypatch.setattr(reading, bound, value)
+    with pytest.raises(TraceError, match=why):
+        Archive(tmp_path).take("x", upload(full(1, 50), *(record(seq) for seq in range(1, 51))))
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "why"),
+    [
+        ("FILE_BYTES_MAX", 500, "the file of a trace has at most 500 bytes"),
+        ("TRACES_MAX", 1, "there are at most 1 saved traces: remove one first"),
+        ("LIBRARY_BYTES_MAX", 1, "there are at most 1 bytes of saved traces: remove one first"),
+    ],
+)
+def test_what_is_kept_has_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, why: str
+) -> None:
+    Archive(tmp_path).save("first", header(1, 1), read)
+    monkeypatch.setattr(archive, bound, value)
+    with pytest.raises(TraceError, match=why):
+        Archive(tmp_path).save("second", header(1, 2000), read)
+    assert [saved.id for saved in Archive(tmp_path).all()] == ["first"]
+    assert len(list((tmp_path / "traces").iterdir())) == 2
+
+
+def test_members_and_answers_of_long_records_stay_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MEMBER_BYTES", 1000)
+    monkeypatch.setattr(archive, "ANSWER_BYTES", 500)
+    kept = Archive(tmp_path)
+    kept.take("x", upload(full(1, 90), *(record(seq, mode="x" * 300) for seq in range(1, 91))))
+    index = json.loads((tmp_path / "traces" / "x.index").read_bytes())
+    assert len(index) > 20
+    records, last = kept.records("x", 50, 40)
+    assert [one["seq"] for one in json.loads(b"[" + records + b"]")] == [50, 51] and last == 51
+
+
+@pytest.mark.parametrize("cut", [2, 3, 7, 64])
+def test_a_file_is_read_alike_in_pieces_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    monkeypatch.setattr(reading, "PIECE_BYTES", cut)
+    lines = [full(1, 40), *(record(seq) for seq in range(1, 41))]
+    parts = [upload(*lines[:20]).getvalue(), upload(*lines[20:]).getvalue()]
+    for name, data in (("a", b"".join(parts)), ("b", upload(*lines, packed=False).getvalue())):
+        assert Archive(tmp_path).take(name, io.BytesIO(data)).header["last"] == 40

@@ -38,6 +38,7 @@ from lifecycle.hosting.edge.adapter.channel import Channel, Times
 BODY_BYTES_MAX = 3 << 20
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
 UPLOADS = (b"/viz/v1/traces/import",)
+UPLOADS_MAX = 4  # at a time
 DRAIN_BYTES_MAX = 32 << 20  # of a too long body, read and dropped before the 413
 # Autobahn has one limit for messages of both directions; only what comes in has a frame limit
 WEBSOCKET_MESSAGE_BYTES_MAX = 64 << 20
@@ -90,6 +91,7 @@ class EdgeRequest(http_protocol.WebRequest):
         self.head: http_head.Head = channel.head
         self._body_bytes = 0
         self._body_bytes_max = BODY_BYTES_MAX
+        self.uploads = False  # its body is a file
         super().__init__(channel, parsePOSTFormSubmission=False)
 
     def upload(self, head: http_head.Head) -> bool:
@@ -98,10 +100,14 @@ class EdgeRequest(http_protocol.WebRequest):
 
     def gotLength(self, length: int | None) -> None:
         """Called once the headers are in. Bodies stay in memory, uploads go to a file."""
-        upload = self.upload(self.head)
-        if upload:
+        self.uploads = self.upload(self.head)
+        self.content: BinaryIO = TemporaryFile() if self.uploads else BytesIO()  # noqa: SIM115
+        if self.uploads:
             self._body_bytes_max = UPLOAD_BYTES_MAX
-        self.content: BinaryIO = TemporaryFile() if upload else BytesIO()  # noqa: SIM115
+            if self.server.uploads() > UPLOADS_MAX:
+                why = f"there are {UPLOADS_MAX} uploads at a time, please try again later"
+                self.refuse_and_close(errors.too_many_requests(why, retry_after=5))
+                return
         if length is not None and length > max(DRAIN_BYTES_MAX, self._body_bytes_max):
             self.refuse_and_close(errors.too_large(self._body_bytes_max))
 
@@ -159,12 +165,10 @@ class EdgeRequest(http_protocol.WebRequest):
         })  # fmt: skip
         if self.application_queue is None:
             return
-        more = True
-        while more:
-            piece = self.content.read(BODY_BYTES_MAX + 1)
-            more = len(piece) > BODY_BYTES_MAX
-            message = {"type": "http.request", "body": piece, "more_body": more}
-            self.application_queue.put_nowait(message)
+        # an upload stays where it is: the application has the file itself
+        body = b"" if self.uploads else self.content.read()
+        message = {"type": "http.request", "body": body, "more_body": False}
+        self.application_queue.put_nowait(message)
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         if self.finished or self.channel is None:
@@ -305,6 +309,10 @@ class EdgeServer(daphne_server.Server):
         """Reports whether an application still runs."""
         return any("application_instance" in entry for entry in self.connections.values())
 
+    def uploads(self) -> int:
+        """How many bodies are files just now."""
+        return sum(getattr(protocol, "uploads", False) for protocol in self.connections)
+
     def date(self) -> bytes:
         """The Date header, made once a second."""
         now = int(time.time())
@@ -322,6 +330,8 @@ class EdgeServer(daphne_server.Server):
         transport = _transport_of(protocol)
         scope["asgi"] = {"version": "3.0"}
         scope["extensions"] = {"tls": {"peer": tls.peer_of(transport)}}
+        if getattr(protocol, "uploads", False):
+            scope["extensions"]["upload"] = protocol.content
         if scope["type"] != "http":
             secure = hasattr(transport, "getPeerCertificate")
             scope["scheme"] = "wss" if secure else "ws"

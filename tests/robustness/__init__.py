@@ -1,0 +1,1 @@
+"""What must not stop the cluster: attacks, each with the bound that holds it."""

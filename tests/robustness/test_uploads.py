@@ -1,0 +1,130 @@
+"""Uploaded traces cost what their bounds say, however small the file is.
+
+The edge's resident memory is measured while it reads files made to swell.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import threading
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lifecycle.hosting.running import Demo, rss_mib
+from tests.lifecycle.trace.test_archive import full, record
+
+GROWTH_MIB_MAX = 96
+READ_SECONDS_MAX = 0.5
+MIB = 1 << 20
+
+
+def packed(pieces: Iterable[bytes]) -> bytes:
+    made = zlib.compressobj(6, wbits=31)
+    return b"".join(made.compress(piece) for piece in pieces) + made.flush()
+
+
+def line(value: Any) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def long_lines(count: int, size: int) -> Iterator[bytes]:
+    """Good records, each with a text that compresses well."""
+    yield line(full(1, count))
+    text = "x" * size
+    for seq in range(1, count + 1):
+        yield line(record(seq, mode=text))
+
+
+def lists(size: int) -> Iterator[bytes]:
+    """A record that is small as text and large as objects."""
+    yield line(full(1, 1))
+    yield line(record(1))[:-2] + b', "more": [' + b"[],{}," * (size // 6) + b"1]}\n"
+
+
+def empty_lines(count: int) -> Iterator[bytes]:
+    yield line(full(1, 1))
+    yield from itertools.repeat(b"\n" * MIB, count // MIB)
+
+
+# what is uploaded, and why it is refused; nothing is wrong with a record that holds many lists
+BOMBS = {
+    "long lines": (packed(long_lines(180, 3 * MIB)), "at most 536870912 bytes, unpacked"),
+    "one line": (packed([line(full(1, 1)), *[b"x" * MIB] * 1000]), "line 2: longer than 8388608"),
+    "lists": (packed(lists(7 * MIB)), ""),
+    "a header": (packed([line({**full(1, 1), "more": "x" * 7 * MIB})]), "line 1: a header has at"),
+    "nested": (
+        packed([line(full(1, 1)), line(record(1))[:-2] + b', "x": ' + b"[" * 1_000_000]),
+        "line 2: nested too deeply",
+    ),
+    "empty lines": (packed(empty_lines(500 * MIB)), "a trace has at most 2000000 records"),
+    "members": (
+        gzip.compress(line(full(1, 1))) + gzip.compress(b"") * 200_000,
+        "at most 10000 members of gzip",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    with Demo(tmp_path_factory.mktemp("demo") / "data") as running:
+        yield running
+
+
+class Watcher(threading.Thread):
+    """The most memory that the edge had, and the longest that a GET took."""
+
+    def __init__(self, demo: Demo) -> None:
+        super().__init__()
+        self.demo, self.over = demo, threading.Event()
+        self.mib = self.seconds = 0.0
+
+    def run(self) -> None:
+        while not self.over.wait(0.02):
+            began = time.monotonic()
+            self.demo.get("/version").read()
+            self.seconds = max(self.seconds, time.monotonic() - began)
+            self.mib = max(self.mib, rss_mib(self.demo.endpoints["pid"]))
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_file_made_to_swell_is_refused_within_its_bounds(demo: Demo, name: str) -> None:
+    data, refused = BOMBS[name]
+    upload(demo, packed(long_lines(3, 10)))  # whatever is loaded for the first one
+    before = rss_mib(demo.endpoints["pid"])
+    watcher = Watcher(demo)
+    watcher.start()
+    try:
+        status, answer = upload(demo, data)
+    finally:
+        watcher.over.set()
+        watcher.join()
+    assert status == (400 if refused else 201) and refused in answer.get("detail", "")
+    assert watcher.mib - before < GROWTH_MIB_MAX
+    assert watcher.seconds < READ_SECONDS_MAX
+
+
+def upload(demo: Demo, data: bytes) -> tuple[int, dict[str, Any]]:
+    answer = demo.ask("POST", "/viz/v1/traces/import", data)
+    return answer.status, json.loads(answer.read())
+
+
+def test_many_uploads_at_once_are_told_to_come_back(demo: Demo, tmp_path: Path) -> None:
+    """Each may lie on the disk with all of its bytes, so only some may come at a time."""
+    connections = [demo.connect() for _ in range(8)]
+    for connection in connections:
+        connection.putrequest("POST", "/viz/v1/traces/import")
+        connection.putheader("Content-Length", str(MIB))
+        connection.endheaders()
+        connection.send(b"x" * 10)
+    late = connections[-1].getresponse()
+    assert late.status == 429 and late.headers["Retry-After"]
+    assert "uploads" in json.loads(late.read())["message"]
+    for connection in connections:
+        connection.close()
