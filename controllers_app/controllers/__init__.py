@@ -119,7 +119,12 @@ CONTROLLERS = (
     Entry("claimprotection", "pvc-protection-controller", protection.ClaimProtectionController),
     Entry("volumeprotection", "pv-protection-controller", protection.VolumeProtectionController),
     Entry("nodelifecycle", "node-controller", nodelifecycle.NodeLifecycleController),
-    Entry("tainteviction", "node-controller", tainteviction.TaintEvictionController),
+    Entry(
+        "tainteviction",
+        "node-controller",
+        tainteviction.TaintEvictionController,
+        source="taint-eviction-controller",
+    ),
     Entry("podgc", "pod-garbage-collector", podgc.PodGcController),
     Entry(
         "garbagecollector", "generic-garbage-collector", garbagecollector.GarbageCollectorController

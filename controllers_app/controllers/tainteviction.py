@@ -80,13 +80,16 @@ class TaintEvictionController(Controller):
         if key in self._marked:
             del self._marked[key]
             message = f"Cancelling deletion of Pod {key}"
-            self.recorder.event(pod, "Normal", "TaintManagerEviction", message)
+            self.recorder.event(_bare(pod), "Normal", "TaintManagerEviction", message)
         return Result(f"{reason}: nothing to do")
 
     async def _evict(self, key: str, pod: Object) -> None:
         namespace, name = meta.split_key(key)
         message = f"Marking for deletion Pod {key}"
-        self.recorder.event(pod, "Normal", "TaintManagerEviction", message)
+        self.recorder.event(_bare(pod), "Normal", "TaintManagerEviction", message)
+        latest = await self.live("pods", namespace, name)
+        if latest is None:
+            return
         condition = {
             "type": "DisruptionTarget",
             "status": "True",
@@ -96,7 +99,8 @@ class TaintEvictionController(Controller):
         }
         with errors.ignoring("NotFound"):
             await self.client.patch(
-                "pods", namespace, name, {"status": {"conditions": [condition]}},
+                "pods", namespace, name,
+                {"metadata": {"uid": meta.uid_of(latest)}, "status": {"conditions": [condition]}},
                 subresource="status",
             )  # fmt: skip
             await self.client.delete("pods", namespace, name)
@@ -131,6 +135,12 @@ def tolerated_seconds(pod: Object, taints: Sequence[Object]) -> float:
             if item.get("tolerationSeconds") is not None
         ]
     return min(limits, default=FOREVER)
+
+
+def _bare(pod: Object) -> Object:
+    """What events about its eviction name."""
+    metadata = {"namespace": meta.namespace_of(pod), "name": meta.name_of(pod)}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata}
 
 
 def _placement(pod: Object) -> tuple[object, object]:

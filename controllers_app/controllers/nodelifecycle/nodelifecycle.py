@@ -1,21 +1,24 @@
 """The node lifecycle controller: notices silent kubelets, and turns conditions into taints.
 
-A node whose lease and status stand still for the grace period has its conditions set to Unknown.
-What the conditions say becomes taints: the scheduler keeps away by NoSchedule, and the taint
-eviction controller acts on NoExecute. Silence is counted in looks at the node, not by the clock: a
-clock that jumps ahead gives the kubelets their turn before it counts against them.
-How many nodes get that taint, and how fast, is said in nodezones.py.
+A node whose lease and status stand still for the grace period has its conditions set to Unknown,
+and its pods are not ready any more. What the conditions say becomes taints in two passes:
+NoSchedule at once, so that the scheduler keeps away, and NoExecute, on which the taint eviction
+controller acts, when the nodes' health is looked at, every five seconds. Silence is counted in
+these looks, not by the clock: a clock that jumps ahead gives the kubelets their turn before it
+counts against them. How many nodes get NoExecute, and how fast, is said in zones.py.
 
 Models kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver_app.machinery import conditions, meta
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
+from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.nodelifecycle import zones
 from controllers_app.controllers.workload import podstate
@@ -28,6 +31,8 @@ GRACE_SECONDS_BEFORE_1_32 = 40.0
 STARTUP_GRACE_SECONDS = 60.0
 # from then on the silence may be waited out by a clock that jumps
 SUSPECT_SECONDS = 15.0
+HEALTH = "health/"  # prefix of the key of a node whose health is to be looked at
+CONFLICTS_MAX = 5
 LEASES = "leases.coordination.k8s.io"
 LEASE_NAMESPACE = "kube-node-lease"
 PREFIX = "node.kubernetes.io/"
@@ -40,6 +45,10 @@ _PRESSURES = {
     "DiskPressure": PREFIX + "disk-pressure",
     "PIDPressure": PREFIX + "pid-pressure",
     "NetworkUnavailable": PREFIX + "network-unavailable",
+}
+_OLD_LABELS = {
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
 }
 _EMPTIES = ((NOT_READY, "NoExecute"), (UNREACHABLE, "NoExecute"))
 _CENSUS = "zones"
@@ -76,33 +85,83 @@ class NodeLifecycleController(Controller):
         recent = ctx.version.has("NodeMonitorGracePeriod50s")
         self._grace = GRACE_SECONDS if recent else GRACE_SECONDS_BEFORE_1_32
         self._pulses: dict[str, _Pulse] = {}
+        self._unmarked: dict[str, None] = {}  # nodes with pods that could not be marked
+        self._next_look = ctx.kernel.now
         self._zones = zones.Zones(ctx.kernel)
         self._nodes, self._leases = self.caches["nodes"], self.caches[LEASES]
         self._pods = self.caches["pods"]
         self._nodes.census(_CENSUS, zones.everywhere, zones.health_of)
 
     async def reconcile(self, key: str) -> Result | None:
+        if key.startswith(HEALTH):
+            return await self._look_at(key.removeprefix(HEALTH))
         node = self._nodes.get(key)
         if node is None:
             return Result("is gone")
-        did = []
+        did = [await self._taint_no_schedule(node), await self._label(node)]
+        if self._is_to_be_looked_at(node):
+            self.queue.add_after(HEALTH + key, self._seconds_to_next_look())
+        return Result("; ".join(filter(None, did)) or "nothing to do")
+
+    async def _look_at(self, name: str) -> Result:
+        """What silence does to a node, and what its readiness means for the pods on it."""
+        node = self._nodes.get(name)
+        if node is None:
+            return Result("is gone")
         self._look_at_zones()
         ready = conditions.find(node.get("status"), "Ready")
         if self._is_silent(node) and (ready is None or ready["status"] != "Unknown"):
-            # the cache will show it, and bring the node back to be emptied
-            node = await self._mark_unknown(node)
-            did.append("is silent: its conditions become Unknown")
-            wanted, why, wait = _spared(_wanted_taints(node)), "", 0.0
-        else:
-            wanted, why, wait = self._paced(node, _wanted_taints(node))
-        change = await self._write_taints(node, wanted)
-        did += [one for one in (change, why) if one]
-        unready = conditions.find(node.get("status"), "Ready")
-        if unready is not None and unready["status"] != "True":
-            count = await self._mark_pods(key)
-            if count:
-                did.append(f"{count} pods are not ready any more")
-        return Result("; ".join(did) or "nothing to do", wait)
+            await self._mark_unknown(node)
+            if ready is None or ready["status"] != "True":
+                return Result("is silent: its conditions become Unknown")
+            message = f"Node {name} status is now: NodeNotReady"
+            self.recorder.event(_bare(node), "Normal", "NodeNotReady", message)
+            return await self._mark_pods(name)
+        if ready is None:
+            return Result("has never said whether it is ready")
+        if name in self._unmarked and ready["status"] != "True":
+            await self._mark_pods(name)
+        if ready["status"] == "True" or self._zones.is_halted:
+            found = [taint for taint in _taints(node) if _key(taint) in _EMPTIES]
+            if not found:
+                return Result("nothing to do")
+            for taint in found:
+                await self._remove_taints(name, [_key(taint)])
+            why = "is ready" if ready["status"] == "True" else "no node is ready: none is emptied"
+            return Result(f"{why}: pods may stay")
+        return await self._empty(node, UNREACHABLE if ready["status"] == "Unknown" else NOT_READY)
+
+    async def _empty(self, node: Object, key: str) -> Result:
+        """Taints it so that its pods leave, if it may be emptied by now."""
+        name, wanted = meta.name_of(node), (key, "NoExecute")
+        [opposite] = [one for one in _EMPTIES if one != wanted]
+        have = {_key(taint) for taint in _taints(node)}
+        if wanted in have:
+            return Result("is being emptied")
+        if opposite not in have:
+            wait = self._zones.wait(zones.zone_of(node))
+            if wait is None:
+                return Result("most of its zone is not ready: it is not emptied")
+            if wait > 0:
+                return Result(f"others are emptied first: waits {wait:.1f} s", wait)
+        await self._add_taints(name, [wanted])
+        if opposite in have:
+            await self._remove_taints(name, [opposite])
+        return Result(f"taints it {key}:NoExecute")
+
+    def _is_to_be_looked_at(self, node: Object) -> bool:
+        """Whether its readiness and its taints do not agree."""
+        ready = conditions.find(node.get("status"), "Ready")
+        if ready is None:
+            return False
+        have = {_key(taint) for taint in _taints(node)}
+        if ready["status"] == "True":
+            return any(one in have for one in _EMPTIES)
+        key = UNREACHABLE if ready["status"] == "Unknown" else NOT_READY
+        return (key, "NoExecute") not in have
+
+    def _seconds_to_next_look(self) -> float:
+        return max(0.0, (self._next_look - self.kernel.now) / SECOND)
 
     def _look_at_zones(self) -> None:
         if self._zones.look(self._nodes.count(_CENSUS, "")):
@@ -110,27 +169,12 @@ class NodeLifecycleController(Controller):
                 name = meta.name_of(node)
                 if not self._zones.is_halted and name in self._pulses:
                     self._pulses[name].silent = 0.0  # the silence may have been ours
-                self.queue.add(name)
-
-    def _paced(self, node: Object, wanted: list[Taint]) -> tuple[list[Taint], str, float]:
-        """The taints with the one that empties the node only if it may be emptied by now:
-        (taints, why not, seconds to wait)."""
-        if not any(one in wanted for one in _EMPTIES):
-            return wanted, "", 0.0
-        if self._zones.is_halted:
-            return _spared(wanted), "no node is ready: none is emptied", 0.0
-        if any(_key(taint) in _EMPTIES for taint in node["spec"].get("taints") or ()):
-            return wanted, "", 0.0
-        wait = self._zones.wait(zones.zone_of(node))
-        if wait is None:
-            return _spared(wanted), "most of its zone is not ready: it is not emptied", 0.0
-        if wait > 0:
-            return _spared(wanted), f"others are emptied first: waits {wait:.1f} s", wait
-        return wanted, "", 0.0
+                self.queue.add(HEALTH + name)
 
     async def housekeep(self) -> None:
         """Look at every node's signs of life, every five seconds."""
         while True:
+            self._next_look = self.kernel.now + int(PERIOD_SECONDS * SECOND)
             await self.kernel.sleep(PERIOD_SECONDS, background=not self._has_suspects())
             self._look_at_zones()
             for name, node in sorted((meta.name_of(node), node) for node in self._nodes.list()):
@@ -141,7 +185,7 @@ class NodeLifecycleController(Controller):
                     continue
                 pulse.silent += PERIOD_SECONDS
                 if self._is_silent(node) and not _is_unknown(node):
-                    self.queue.add(name)
+                    self.queue.add(HEALTH + name)
 
     # -- signs of life --------------------------------------------------------------------------
 
@@ -170,11 +214,10 @@ class NodeLifecycleController(Controller):
 
     # -- what is done ---------------------------------------------------------------------------
 
-    async def _mark_unknown(self, node: Object) -> Object:
+    async def _mark_unknown(self, node: Object) -> None:
         now = meta.rfc3339(self.kernel.now)
         status = node.get("status") or {}
         known = {item["type"]: item for item in status.get("conditions") or ()}
-        was_ready = (known.get("Ready") or {}).get("status") == "True"
         for kind in _WATCHED:
             before = known.get(kind)
             if before is None:
@@ -194,54 +237,92 @@ class NodeLifecycleController(Controller):
                     "reason": "NodeStatusUnknown",
                     "message": "Kubelet stopped posting node status.",
                 }
-        changed = {**node, "status": {**status, "conditions": list(known.values())}}
-        name = meta.name_of(node)
-        written = await self.client.update("nodes", "", name, changed, subresource="status")
-        if was_ready:
-            message = f"Node {name} status is now: NodeNotReady"
-            self.recorder.event(written, "Normal", "NodeNotReady", message)
-        return written
+        changed = {**status, "conditions": list(known.values())}
+        await self.update_status("nodes", node, changed)
 
-    async def _write_taints(self, node: Object, wanted: list[Taint]) -> str:
-        """Make our taints these; leave everybody else's. What was changed."""
-        known = (node["spec"].get("taints")) or []
-        kept = [taint for taint in known if taint["key"] not in _OURS or _key(taint) in wanted]
-        have = {_key(taint) for taint in kept}
-        now = meta.rfc3339(self.kernel.now)
-        added = [
-            {"key": key, "effect": effect, "timeAdded": now}
-            for key, effect in wanted
-            if (key, effect) not in have
+    async def _taint_no_schedule(self, node: Object) -> str:
+        """Makes our NoSchedule taints what its conditions say. What was changed."""
+        name, wanted = meta.name_of(node), _wanted_taints(node)
+        have = [_key(taint) for taint in _taints(node)]
+        added = [one for one in wanted if one not in have]
+        removed = [
+            one for one in have if one[0] in _OURS and one[1] == "NoSchedule" and one not in wanted
         ]
-        removed = len(known) - len(kept)
-        if not added and not removed:
-            return ""
-        patch = {
-            "metadata": {"resourceVersion": node["metadata"]["resourceVersion"]},
-            "spec": {"taints": [*kept, *added] or None},
-        }
-        await self.client.patch("nodes", "", meta.name_of(node), patch, kind=STRATEGIC_PATCH)
-        words = [f"taints it {taint['key']}:{taint['effect']}" for taint in added]
+        if added:
+            await self._add_taints(name, added)
         if removed:
-            words.append(f"removes {removed} taints")
+            await self._remove_taints(name, removed)
+        words = [f"taints it {key}:{effect}" for key, effect in added]
+        if removed:
+            words.append(f"removes {len(removed)} taints")
         return ", ".join(words)
 
-    async def _mark_pods(self, node_name: str) -> int:
+    async def _add_taints(self, name: str, wanted: list[Taint]) -> None:
+        now = meta.rfc3339(self.kernel.now)
+        added = [{"key": key, "effect": effect, "timeAdded": now} for key, effect in wanted]
+        await self._change_taints(
+            name, lambda known: [*(one for one in known if _key(one) not in wanted), *added]
+        )
+
+    async def _remove_taints(self, name: str, unwanted: list[Taint]) -> None:
+        await self._change_taints(
+            name, lambda known: [taint for taint in known if _key(taint) not in unwanted]
+        )
+
+    async def _change_taints(
+        self, name: str, change: Callable[[list[Object]], list[Object]]
+    ) -> None:
+        """Reads the node first; again when somebody else was faster."""
+        for left in reversed(range(CONFLICTS_MAX)):
+            node = await self.live("nodes", "", name)
+            if node is None:
+                return
+            known = _taints(node)
+            taints = change(known)
+            if taints == known:
+                return
+            patch = {
+                "metadata": {"resourceVersion": node["metadata"]["resourceVersion"]},
+                "spec": {"taints": taints or None},
+            }
+            try:
+                await self.client.patch("nodes", "", name, patch, kind=STRATEGIC_PATCH)
+                return
+            except errors.ApiError as error:
+                if error.reason != "Conflict" or not left:
+                    raise
+
+    async def _label(self, node: Object) -> str:
+        """The labels of old have the values of those that replaced them."""
+        labels = meta.labels_of(node)
+        wanted = {
+            old: labels[new] for old, new in _OLD_LABELS.items()
+            if new in labels and labels.get(old) != labels[new]
+        }  # fmt: skip
+        if not wanted or await self.live("nodes", "", meta.name_of(node)) is None:
+            return ""
+        patch = {"metadata": {"labels": wanted}}
+        await self.client.patch("nodes", "", meta.name_of(node), patch, kind=STRATEGIC_PATCH)
+        return f"labels it {', '.join(wanted)}"
+
+    async def _mark_pods(self, node_name: str) -> Result:
         """The kubelet cannot say any more that its pods are ready."""
         now = meta.rfc3339(self.kernel.now)
         count = 0
+        self._unmarked.pop(node_name, None)
         for _, pod in sorted(self._pods.by("node", node_name).items()):
             ready = conditions.find(pod.get("status"), "Ready")
             if ready is None or ready["status"] != "True":
                 continue
-            condition = {"type": "Ready", "status": "False", "lastTransitionTime": now}
-            await self.client.patch(
-                "pods", meta.namespace_of(pod), meta.name_of(pod),
-                {"status": {"conditions": [condition]}}, subresource="status",
-            )  # fmt: skip
+            condition = {**ready, "status": "False", "lastTransitionTime": now}
+            try:
+                with errors.ignoring("NotFound"):
+                    await self.update_status("pods", pod, conditions.put(pod["status"], condition))
+            except errors.ApiError:
+                self._unmarked[node_name] = None  # again with the next look
             self.recorder.event(pod, "Warning", "NodeNotReady", "Node is not ready")
             count += 1
-        return count
+        return Result(f"is silent: {count} pods are not ready any more")
 
     # -- keys -----------------------------------------------------------------------------------
 
@@ -250,14 +331,15 @@ class NodeLifecycleController(Controller):
         if name not in self._pulses:
             self._pulses[name] = _Pulse()
             message = f"Node {name} event: Registered Node {name} in Controller"
-            self.recorder.event(node, "Normal", "RegisteredNode", message)
+            self.recorder.event(_bare(node), "Normal", "RegisteredNode", message)
         return (name,)
 
     def _remove(self, node: Object) -> tuple[str, ...]:
         name = meta.name_of(node)
         self._pulses.pop(name, None)
+        self._unmarked.pop(name, None)
         message = f"Node {name} event: Removing Node {name} from Controller"
-        self.recorder.event(node, "Normal", "RemovingNode", message)
+        self.recorder.event(_bare(node), "Normal", "RemovingNode", message)
         return ()
 
 
@@ -277,15 +359,22 @@ def _decisive(node: Object) -> tuple[Any, ...]:
         [(item["type"], item["status"]) for item in conditions],
         spec.get("unschedulable"),
         spec.get("taints"),
+        meta.labels_of(node),
     )
 
 
-def _spared(wanted: list[Taint]) -> list[Taint]:
-    return [one for one in wanted if one not in _EMPTIES]
+def _taints(node: Object) -> list[Object]:
+    return list(node["spec"].get("taints") or ())
+
+
+def _bare(node: Object) -> Object:
+    """What events about a node name."""
+    metadata = {"name": meta.name_of(node), "uid": meta.uid_of(node)}
+    return {"kind": "Node", "apiVersion": "v1", "metadata": metadata}
 
 
 def _wanted_taints(node: Object) -> list[Taint]:
-    """Our taints, by what the node's conditions and spec say."""
+    """Our NoSchedule taints, by what the node's conditions and spec say."""
     wanted: list[Taint] = []
     for kind, key in _PRESSURES.items():
         condition = conditions.find(node.get("status"), kind)
@@ -302,4 +391,4 @@ def _wanted_taints(node: Object) -> list[Taint]:
             wanted.append((NOT_READY, "NoSchedule"))
         return wanted
     key = UNREACHABLE if ready["status"] == "Unknown" else NOT_READY
-    return [*wanted, (key, "NoSchedule"), (key, "NoExecute")]
+    return [*wanted, (key, "NoSchedule")]

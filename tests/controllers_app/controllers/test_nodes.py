@@ -10,6 +10,7 @@ from tests.controllers_app.controllers.lab import Lab, pod, replica_set
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 SETTLED = 11  # seconds after the first node was ready; until then none is emptied
+LOOK = 5  # seconds until the health of nodes is looked at again
 
 
 def taints(lab: Lab, name: str = "node-1") -> set[tuple[str, str]]:
@@ -50,8 +51,12 @@ def test_a_node_that_says_it_is_not_ready_is_tainted(lab: Lab) -> None:
     lab.add_node("node-2")
     lab.run(SETTLED)
     lab.beat("node-1", ready=False)
+    assert taints(lab) == {(NOT_READY, "NoSchedule")}
+    lab.run(LOOK)
     assert taints(lab) == {(NOT_READY, "NoSchedule"), (NOT_READY, "NoExecute")}
     lab.beat("node-1")
+    assert taints(lab) == {(NOT_READY, "NoExecute")}
+    lab.run(LOOK)
     assert taints(lab) == set()
 
 
@@ -156,13 +161,14 @@ def test_when_no_node_is_ready_none_is_emptied(lab: Lab) -> None:
     lab.add_node("node-2")
     lab.run(SETTLED)
     lab.beat("node-1", ready=False)
+    lab.run(LOOK)
     assert emptied(lab, "node-1", "node-2") == ["node-1"]
     lab.beat("node-2", ready=False)
-    lab.run(1)
+    lab.run(LOOK)
     assert emptied(lab, "node-1", "node-2") == []
     assert (NOT_READY, "NoSchedule") in taints(lab, "node-1")
     lab.beat("node-2")
-    lab.run(11)
+    lab.run(LOOK + 11)
     assert emptied(lab, "node-1", "node-2") == ["node-1"]
 
 
@@ -173,10 +179,11 @@ def test_nodes_are_emptied_one_every_ten_seconds(lab: Lab) -> None:
     lab.run(SETTLED)
     for name in names[:2]:
         lab.beat(name, ready=False)
+    lab.run(LOOK)
     assert len(emptied(lab, *names)) == 1
-    lab.run(8)
+    lab.run(4)
     assert len(emptied(lab, *names)) == 1
-    lab.run(3)
+    lab.run(7)
     assert emptied(lab, *names) == names[:2]
 
 
@@ -198,6 +205,7 @@ def test_zones_are_judged_one_by_one(lab: Lab) -> None:
     lab.run(SETTLED)
     for name in ("node-1", "node-3"):
         lab.beat(name, ready=False)
+    lab.run(LOOK)
     assert emptied(lab, "node-1", "node-2", "node-3", "node-4") == ["node-1", "node-3"]
 
 
@@ -217,3 +225,22 @@ def test_pods_of_a_node_that_is_gone_are_removed(lab: Lab) -> None:
     lab.delete("nodes", "node-1", "")
     lab.run(90)
     assert lab.find("pods", "a") is None
+
+
+def test_pods_of_a_node_that_says_itself_that_it_is_not_ready_are_not_marked(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.add_node("node-2")
+    lab.create("pods", pod("a", app="x"))
+    lab.start_pods()
+    lab.beat("node-1", ready=False)
+    lab.run(LOOK)
+    found = lab.get("pods", "a")["status"]["conditions"]
+    assert next(item for item in found if item["type"] == "Ready")["status"] == "True"
+    assert "NodeNotReady" not in [event[0] for event in lab.events("Pod")]
+
+
+def test_labels_of_old_follow_those_that_replaced_them(lab: Lab) -> None:
+    lab.add_node("node-1", labels={"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"})
+    labels = lab.get("nodes", "node-1", "")["metadata"]["labels"]
+    assert labels["beta.kubernetes.io/os"] == "linux"
+    assert labels["beta.kubernetes.io/arch"] == "arm64"
