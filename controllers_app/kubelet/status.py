@@ -19,6 +19,7 @@ MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 # the conditions that the kubelet owns, in its order
 NETWORK = "PodReadyToStartContainers"
 OWNED = (NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled")
+OVER = ("Succeeded", "Failed")  # the phases that never change
 LOST = "The container could not be located when the pod was terminated"
 
 
@@ -65,6 +66,7 @@ class Facts:
     now: int
     tells_network: bool = True  # PodReadyToStartContainers, since 1.29
     terminal: bool = False  # nothing will be started any more
+    holds_phase: bool = False  # a terminal phase is not told yet: the sandbox is still there
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
 
@@ -245,7 +247,7 @@ def _initialized(
 def _containers_ready(
     init: Sequence[ContainerState], main: Sequence[ContainerState], phase: str
 ) -> Object:
-    if phase in ("Succeeded", "Failed"):
+    if phase in OVER:
         reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
         return {**_plain("ContainersReady", False), "reason": reason}
     sidecars = [container for container in init if container.kind == SIDECAR]
@@ -308,17 +310,17 @@ def pod_status(
     """The full status of the pod."""
     old = pod.get("status") or {}
     phase = "Failed" if facts.failed else phase_of(pod, init, main, terminal=facts.terminal)
-    if old.get("phase") in ("Succeeded", "Failed"):
+    if old.get("phase") in OVER:
         phase = old["phase"]  # a terminal phase never changes
     status: Object = {
-        "phase": phase,
+        "phase": old["phase"] if facts.holds_phase and phase in OVER else phase,
         "conditions": conditions(pod, init, main, phase, facts),
         "hostIP": facts.host_ip,
         "hostIPs": [{"ip": facts.host_ip}],
         "startTime": old.get("startTime") or meta.rfc3339(facts.now),
         "qosClass": old.get("qosClass", "BestEffort"),
     }
-    if facts.failed:
+    if facts.failed and not facts.holds_phase:
         status["reason"], status["message"] = facts.failed, facts.message
     if facts.pod_ip:
         status["podIP"] = facts.pod_ip

@@ -35,6 +35,7 @@ class Registration:
             self._remember_images(node)
         self._lease.uid = meta.uid_of(node)
         self._status.event("Starting", "Starting kubelet.")
+        self._status.tell_health()
         await self._lease.renew()
         await self._status.report(always=True)
 

@@ -43,6 +43,7 @@ class NodeStatus:
         self._lease = lease
         self._nodes = nodes  # which has this one only
         self._reported_at = 0
+        self._unschedulable = False
 
     async def heartbeat(self) -> None:
         """Reports the status for ever, in the background."""
@@ -65,6 +66,10 @@ class NodeStatus:
         changed = _without_beats(status) != _without_beats(
             {key: old_status.get(key) for key in status}
         )
+        unschedulable = bool(old["spec"].get("unschedulable"))
+        if unschedulable != self._unschedulable:
+            self._unschedulable = unschedulable
+            self._became("NodeNotSchedulable" if unschedulable else "NodeSchedulable")
         if not (always or aged or changed):
             return
         self._reported_at = now
@@ -72,7 +77,15 @@ class NodeStatus:
             "nodes", "", kubelet.name, {"status": status}, subresource="status"
         )
         if not _is_ready(old_status):
-            self.event("NodeReady", f"Node {kubelet.name} status is now: NodeReady")
+            self._became("NodeReady")
+
+    def tell_health(self) -> None:
+        """Records that nothing presses on the node."""
+        for _, reason, _ in _HEALTHY:
+            self._became(reason.replace("Kubelet", "Node"))
+
+    def _became(self, status: str) -> None:
+        self.event(status, f"Node {self._kubelet.name} status is now: {status}")
 
     def event(self, reason: str, message: str) -> None:
         """Records an event about the node; kubelets use the node's name as its uid there."""

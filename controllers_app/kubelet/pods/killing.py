@@ -57,8 +57,8 @@ class Killing:
         await self._stop([container for container in self._all() if container.kind != SIDECAR])
         await self._stop([container for container in self.init if container.kind == SIDECAR])
 
-    async def stop_sidecars(self) -> None:
-        """Stops the sidecars, after all other containers have ended."""
+    async def stop_sidecars(self) -> bool:
+        """Stops the sidecars, after all other containers have ended; whether there were any."""
         sidecars = [container for container in self.init if container.kind == SIDECAR]
         for container in sidecars:
             if container.is_running:
@@ -66,6 +66,7 @@ class Killing:
         grace = self._pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
         self._deadline = self._pod.kubelet.kernel.now + grace * SECOND
         await self._stop(sidecars)
+        return bool(sidecars)
 
     def hurry(self, grace: int) -> None:
         """Shortens the grace period of the stop under way."""

@@ -27,6 +27,7 @@ VOLUME_SECONDS = 0.03
 VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX = 0.5, 122
 SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX = 10, 80
 SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX = 1, 60
+TERMINATED_SECONDS = 1.0  # until nothing is left of a pod whose containers have ended
 
 TRANSITIONS: dict[tuple[str, str], str] = {
     ("new", "start"): "starting",
@@ -91,7 +92,7 @@ class PodWorker:
         """Starts the pod, or adopts it if it runs already."""
         pod = self.pod
         ran = self.containers.adopt()
-        over = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        over = (pod.get("status") or {}).get("phase") in statuses.OVER
         if not over:
             self._adopt_sandbox()
         if meta.is_deleting(pod):
@@ -320,10 +321,14 @@ class PodWorker:
             await self.kubelet.client.delete("pods", namespace, name, options=options)
 
     async def finished(self) -> None:
-        """Ends the pod: no container will run again, only its object stays."""
+        """Ends the pod: no container will run again, only its object stays. Its containers' ends
+        are told first, its phase when nothing of it is left."""
         if self.state not in ("starting", "running"):
             return
-        await self.containers.stop_sidecars()
+        await self.report(holds_phase=True)
+        if await self.containers.stop_sidecars():
+            await self.report(holds_phase=True)
+        await self.kubelet.kernel.sleep(TERMINATED_SECONDS)
         if self.state in ("starting", "running"):
             self._release()
             self._move("finish")
@@ -355,6 +360,8 @@ class PodWorker:
         self._cancel_tasks()
         await self.containers.stop_all(_spec_grace(self.pod))
         self.containers.give_up()
+        await self.report(holds_phase=True)
+        await self.kubelet.kernel.sleep(TERMINATED_SECONDS)
         self._release()
         await self.report()
         return message
@@ -382,14 +389,14 @@ class PodWorker:
             "kubelet", self.kubelet.name, self.key, name, state, detail or {}
         )
 
-    async def report(self, *, terminal: bool = False) -> None:
+    async def report(self, *, terminal: bool = False, holds_phase: bool = False) -> None:
         """Patches the pod's status if it differs; one writer at a time."""
         kubelet = self.kubelet
         async with kubelet.writing:
             if self.removed_from_api:
                 return
             pod = self.pod
-            patch = statuses.patch_of(pod.get("status") or {}, self._status(terminal))
+            patch = statuses.patch_of(pod.get("status") or {}, self._status(terminal, holds_phase))
             if not patch:
                 return
             namespace, name = meta.split_key(self.key)
@@ -406,7 +413,7 @@ class PodWorker:
         self.pod = pod
         self.kubelet.runtime.update_pod(pod)
 
-    def _status(self, terminal: bool) -> Object:
+    def _status(self, terminal: bool, holds_phase: bool) -> Object:
         kubelet = self.kubelet
         sandbox = self.sandbox
         address = sandbox.address if sandbox else self._ip
@@ -416,7 +423,7 @@ class PodWorker:
         facts = statuses.Facts(
             kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
             tells_network=kubelet.release.has("PodReadyToStartContainersCondition"),
-            terminal=terminal, failed=reason, message=message,
+            terminal=terminal, holds_phase=holds_phase, failed=reason, message=message,
         )  # fmt: skip
         containers = self.containers
         return statuses.pod_status(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import cluster, create, pod
+from tests.controllers_app.podlab import cluster, create, patch, pod
 
 
 def requests_of_kubelet(session: Session, since: int) -> list[tuple[str, str, str]]:
@@ -50,3 +50,17 @@ def test_a_status_that_does_not_change_is_patched_every_five_minutes() -> None:
     session.wait(605)
     patches = [one for one in requests_of_kubelet(session, begin) if one[1] == "nodes"]
     assert patches == [("patch", "nodes", "status")] * 2
+
+
+def test_a_node_tells_its_health_and_whether_pods_may_come() -> None:
+    session = cluster(nodes=1)
+    for wanted in (True, False):
+        patch(session, "/api/v1/nodes/node-1", {"spec": {"unschedulable": wanted}})
+        session.wait(11)
+    found = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
+    told = [one["reason"] for one in found if one["involvedObject"]["uid"] == "node-1"]
+    # RegisteredNode and others are the node lifecycle controller's, with the node's real uid
+    assert told == [
+        "Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID",
+        "NodeReady", "NodeNotSchedulable", "NodeSchedulable",
+    ]  # fmt: skip

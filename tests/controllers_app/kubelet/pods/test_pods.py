@@ -328,6 +328,31 @@ def test_a_pod_that_ends_for_good(shared: Session, policy: str, code: int, phase
     assert get(shared, name)["status"]["podIP"]
 
 
+def test_the_end_of_a_pod_is_told_in_two_steps(shared: Session) -> None:
+    notes = {"run-seconds": "2"}
+    create(shared, pod("steps", notes=notes, restartPolicy="Never"))
+    told = [
+        (
+            one["object"]["status"]["phase"],
+            *(
+                (condition["status"], condition.get("reason"))
+                for condition in one["object"]["status"]["conditions"]
+                if condition["type"] in ("PodReadyToStartContainers", "Ready")
+            ),
+            one["t"],
+        )
+        for one in shared.records()
+        if one["kind"] == "write" and one["name"] == "steps" and one["subresource"] == "status"
+        and "terminated" in one["object"]["status"]["containerStatuses"][0]["state"]
+    ]  # fmt: skip
+    completed = ("False", "PodCompleted")
+    assert [one[:3] for one in told] == [
+        ("Running", ("True", None), completed),
+        ("Succeeded", ("False", None), completed),
+    ]
+    assert SECOND <= told[1][3] - told[0][3] <= 1.1 * SECOND
+
+
 def test_a_finished_pods_address_is_free_again() -> None:
     session = cluster(nodes=1)
     create(session, pod("a", "busybox", restartPolicy="Never"))
