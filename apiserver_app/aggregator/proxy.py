@@ -64,7 +64,7 @@ class PassOn(Operation):
         try:
             if passing.is_upgrade(call) or _is_streamed(call):
                 return await _stream(request, sent, about)
-            answer = await cluster.outbound.call(sent)
+            answer = await cluster.egress.outbound.call(sent)
         except out.CallFailed as error:
             cause = error.__cause__ or error
             text = str(cause)
@@ -100,7 +100,7 @@ async def _stream(request: Request, target_call: out.Call, about: Object) -> Out
         headers = passing.with_upgrade(call, headers)
     path = f"{target_call.path}?{target_call.query}" if target_call.query else target_call.path
     sent = httpwire.request(target_call.method, path, headers, target_call.body)
-    connection = await request.cluster.outbound.dial(target_call)
+    connection = await request.cluster.egress.outbound.dial(target_call)
     try:
         return await passing.send(request, connection, sent, about)
     except httpwire.Malformed as error:
@@ -127,7 +127,7 @@ def _sent(request: Request, remote: Remote, path: str) -> out.Call:
     if call.address:
         sent.append(("x-forwarded-for", call.address))
     claims = identity.headers(request.user, cluster.version)
-    proxy = cluster.front_proxy
+    proxy = cluster.aggregation.front_proxy
     return out.Call(
         remote.target, call.method or "GET", path, call.query, dict(sent), call.raw,
         ca_pem=remote.ca_pem, client_cert_pem=proxy[0], client_key_pem=proxy[1],

@@ -32,7 +32,7 @@ class _Phase(Gate):
     plugins = True
 
     def __init__(self, cluster: ClusterContext) -> None:
-        self._chain = cluster.chain
+        self._chain = cluster.admission.chain
         self._counters = cluster.counters
         self._kernel = cluster.kernel
         self._probe = cluster.probe

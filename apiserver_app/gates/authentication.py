@@ -20,7 +20,7 @@ class Authentication(Gate):
     reads = True
 
     def __init__(self, cluster: ClusterContext) -> None:
-        self._authentication = cluster.authentication
+        self._authentication = cluster.access.authentication
         self._kernel = cluster.kernel
         self._audit = cluster.audit
         self._counters = cluster.counters

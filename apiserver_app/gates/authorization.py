@@ -20,7 +20,7 @@ class Authorization(Gate):
     reads = True
 
     def __init__(self, cluster: ClusterContext) -> None:
-        self._authorization = cluster.authorization
+        self._authorization = cluster.access.authorization
         self._kernel = cluster.kernel
         self._counters = cluster.counters
         self._details = details.Details()

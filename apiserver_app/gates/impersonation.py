@@ -21,7 +21,7 @@ class Impersonation(Gate):
     refuses_as = "authorization"
 
     def __init__(self, cluster: ClusterContext) -> None:
-        self._authorization = cluster.authorization
+        self._authorization = cluster.access.authorization
 
     def decide(self, request: Request) -> Awaitable[None] | None:
         call = request.call

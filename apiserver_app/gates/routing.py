@@ -36,7 +36,7 @@ class Routing(Gate):
         self._version = cluster.version
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
-        call, services = request.call, self._cluster.services
+        call, services = request.call, self._cluster.aggregation.services
         if services.remote:
             remote = services.route(call.path)
             if remote is not None:

@@ -6,7 +6,7 @@ Built once by the composition root; everything in it lives as long as the cluste
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from apiserver_app.admission.chain import Chain
@@ -78,57 +78,105 @@ class FlowControl(Protocol):
 
 
 @dataclass(slots=True)
+class Access:
+    """Who somebody is, and what they may."""
+
+    authentication: authn_union.Union
+    authorization: authz_union.Union
+    # beginnings of the header names by which a front proxy says whom it speaks for, lower-case
+    proxy_headers: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Admission:
+    chain: Chain
+    means: Means  # of plugins that ask others
+
+
+@dataclass(slots=True)
+class Egress:
+    """The server's ways to others."""
+
+    outbound: Outbound
+    nodes: Nodes
+    loopback: Callable[[], Client]  # to itself
+
+
+@dataclass(slots=True)
+class Aggregation:
+    services: Services
+    front_proxy: tuple[str, str]  # the aggregator's certificate and key, PEM
+
+
+@dataclass(slots=True)
+class ServiceAddresses:
+    """Where services get addresses and ports."""
+
+    net: servicenet.ServiceNet
+    ranges: Ranges
+
+
+@dataclass(slots=True)
+class ServiceAccountTokens:
+    issue: Callable[[Object, Object, int], Object]
+    seconds_max: int  # of --service-account-max-token-expiration; 0: no limit
+    jwks: Callable[[], Object]
+    openid: Callable[[], Object]
+
+
+@dataclass(slots=True)
+class Options:
+    """What flags and version switch."""
+
+    server_id: str  # what this API server is called among others
+    features: frozenset[str]  # the feature gates that are on
+    manages_fields: bool  # whether objects tell who set which of their fields
+    profiling: bool  # whether /debug/pprof and the reset of metrics are served
+
+
+@dataclass(slots=True)
+class Process:
+    """The process around the server."""
+
+    is_ready: Callable[[], bool]
+    # of a component by the name that its status has
+    component_runs: Callable[[str], bool]
+    # told of what must not happen: (where, error)
+    on_bug: Callable[[str, BaseException], None]
+
+
+@dataclass(slots=True)
 class ClusterContext:
     """One cluster's API server, as its handlers see it."""
 
     name: str
     version: Release
+    options: Options
     kernel: Kernel
     probe: Probe
     rand: Rand
+    # what is stored
     store: Store
     cache: WatchCache
     storage: Storage
+    # what is served
     resources: Resources
     types: Types
     strategies: Strategies
-    authentication: authn_union.Union
-    authorization: authz_union.Union
+    # what the gates ask
+    access: Access
     flow: FlowControl
-    chain: Chain
-    means: Means  # of admission plugins that ask others
-    outbound: Outbound
-    issue_token: Callable[[Object, Object, int], Object]
-    nodes: Nodes
-    services: Services
-    ranges: Ranges
-    loopback: Callable[[], Client]  # the server's way to itself
-    front_proxy: tuple[str, str] = ("", "")  # the aggregator's certificate and key, PEM
-    token_seconds_max: int = 0  # of --service-account-max-token-expiration; 0: no limit
-    jwks: Callable[[], Object] = dict
-    openid: Callable[[], Object] = dict
-    is_ready: Callable[[], bool] = lambda: True
-    # of a component by the name that its status has
-    component_runs: Callable[[str], bool] = lambda name: True
-    # beginnings of the header names by which a front proxy says whom it speaks for, lower-case
-    proxy_headers: tuple[str, ...] = ()
-    audit: Auditor | None = None
-    counters: Counters = field(default_factory=Counters)
-    shutdown_delay_seconds: float = 0
-    life: Life = field(init=False)
-    net: servicenet.ServiceNet = servicenet.DEFAULT  # where services get addresses and ports
-    server_id: str = ""  # what this API server is called among others
-    features: frozenset[str] = frozenset()  # the feature gates that are on
-    manages_fields: bool = True  # whether objects tell who set which of their fields
-    profiling: bool = True  # whether /debug/pprof and the reset of metrics are served
-    # told of what must not happen: (where, error)
-    on_bug: Callable[[str, BaseException], None] = lambda where, error: None
-
-    def __post_init__(self) -> None:
-        self.life = Life(
-            self.kernel, self.probe, self.shutdown_delay_seconds,
-            lambda: sum(self.counters.in_flight.values()), self.cache.end_others,
-        )  # fmt: skip
+    admission: Admission
+    audit: Auditor | None
+    # whom the server reaches, and what it gives away
+    egress: Egress
+    aggregation: Aggregation
+    addresses: ServiceAddresses
+    tokens: ServiceAccountTokens
+    # how it runs
+    process: Process
+    life: Life
+    counters: Counters
 
     def strategy(self, info: ResourceInfo) -> Strategy:
         return self.strategies[(info.group, info.version, info.plural)]
@@ -136,7 +184,7 @@ class ClusterContext:
     def context(self, user: User, namespace: str, subresource: str = "") -> Context:
         return Context(
             self.kernel.now, self.version, self.rand, self.cache, user, namespace, subresource,
-            self.net,
+            self.addresses.net,
         )  # fmt: skip
 
     def verbs_of(self, info: ResourceInfo, subresource: str) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ async def _access(request: Request) -> str:
     if kind == "LocalSubjectAccessReview":
         _check_local(request)
     attributes = _asked(obj, user)
-    found = await request.cluster.authorization.authorize(attributes)
+    found = await request.cluster.access.authorization.authorize(attributes)
     obj["status"] = {"allowed": found.allowed}
     if found.verdict == "deny":
         obj["status"]["denied"] = True
@@ -169,7 +169,7 @@ async def _rules(request: Request) -> str:
     namespace = (obj.get("spec") or {}).get("namespace", "")
     if not namespace:
         raise errors.bad_request("no namespace on request")
-    found = request.cluster.authorization.rules_for(request.user, namespace)
+    found = request.cluster.access.authorization.rules_for(request.user, namespace)
     obj["status"] = {
         "resourceRules": found.resources,
         "nonResourceRules": found.paths,
@@ -191,7 +191,7 @@ async def _token(request: Request) -> str:
     token = spec.get("token") or ""
     if not token:
         raise errors.bad_request("token is required for TokenReview in authentication")
-    authentication = cluster.authentication
+    authentication = cluster.access.authentication
     own = authentication.tokens.audiences if authentication.tokens is not None else ()
     wanted = tuple(spec.get("audiences") or own)
     credential = Credential(bearer=token)

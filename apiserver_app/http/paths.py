@@ -29,17 +29,17 @@ class PathHandler:
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._cluster = cluster
-        self._discovery = discovery.Discovery(
-            cluster.resources, f"{cluster.net.apiserver}:443", cluster.services
-        )
-        self._openapi = documents.OpenApi(cluster.resources, cluster.services)
+        resources, services = cluster.resources, cluster.aggregation.services
+        address = f"{cluster.addresses.net.apiserver}:443"
+        self._discovery = discovery.Discovery(resources, address, services)
+        self._openapi = documents.OpenApi(resources, services)
 
     def handle(self, call: Call) -> Outcome | None:
         """Returns the document at a path, or None when there is none."""
         path = call.path.rstrip("/") or "/"
         if path == "/index.html":
             path = "/"
-        if path == "/metrics" and call.verb == "delete" and self._cluster.profiling:
+        if path == "/metrics" and call.verb == "delete" and self._cluster.options.profiling:
             self._cluster.counters.reset()
             return _document(b"metrics reset\n", _TEXT)
         root = "/" + path.split("/", 2)[1]
@@ -62,9 +62,9 @@ class PathHandler:
         if root == "/debug":
             return self._debug(path, call)
         if path == "/openid/v1/jwks":
-            return _document(orjson.dumps(self._cluster.jwks()), "application/jwk-set+json")
+            return _document(orjson.dumps(self._cluster.tokens.jwks()), "application/jwk-set+json")
         if path == "/.well-known/openid-configuration":
-            return _document(orjson.dumps(self._cluster.openid()), _JSON)
+            return _document(orjson.dumps(self._cluster.tokens.openid()), _JSON)
         return None
 
     def _discover(self, path: str, call: Call) -> Outcome | None:
@@ -93,12 +93,13 @@ class PathHandler:
 
     def _failed(self, root: str) -> list[str]:
         """Returns the checks that do not pass yet."""
-        failed = [] if self._cluster.services.is_registered else ["autoregister-completion"]
+        registered = self._cluster.aggregation.services.is_registered
+        failed = [] if registered else ["autoregister-completion"]
         if root == "livez":
             return []
         if root == "readyz" and self._cluster.life.state != life.SERVING:
             failed.append("shutdown")
-        return failed if self._cluster.is_ready() else ["informer-sync", *failed]
+        return failed if self._cluster.process.is_ready() else ["informer-sync", *failed]
 
     def _debug(self, path: str, call: Call) -> Outcome | None:
         if path.startswith(debug.FAIRNESS):
@@ -106,7 +107,7 @@ class PathHandler:
             name = path.removeprefix(debug.FAIRNESS)
             table = debug.dump(self._cluster, name, details=details)
             return None if table is None else _document(table.encode(), _TEXT)
-        if path == debug.PPROF and self._cluster.profiling:
+        if path == debug.PPROF and self._cluster.options.profiling:
             return _document(debug.INDEX.encode(), _TEXT)
         return None
 

@@ -60,7 +60,7 @@ class Server:
         except errors.ApiError as error:
             self._refuse(error, request, taken, headers, reply)
         except Exception as error:  # the edge of the process: a bug must not hang a client
-            self.cluster.on_bug(f"{request.method} {request.path}", error)
+            self.cluster.process.on_bug(f"{request.method} {request.path}", error)
             if taken is not None and taken.audit is not None:
                 taken.audit.panicked(str(error), self.cluster.kernel.now)
             failure = errors.internal(f"{type(error).__name__}: {error}")
@@ -97,7 +97,7 @@ class Server:
         return Call(
             verb=parsed.verb,
             path=path,
-            credential=_credential(request, headers, self.cluster.proxy_headers),
+            credential=_credential(request, headers, self.cluster.access.proxy_headers),
             agent=headers.get("user-agent", "unknown"),
             info=info,
             subresource=parsed.subresource,

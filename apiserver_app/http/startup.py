@@ -72,9 +72,9 @@ _METHODS = {
 def summary(cluster: ClusterContext, options: flags.Flags) -> Object:
     """Returns the start record of the trace."""
     return {
-        "authentication": authenticators.describe(cluster.authentication),
-        "admission": plugins.described(cluster.chain.plugins),
-        "plugins": plugins.facts(cluster.chain.plugins),
+        "authentication": authenticators.describe(cluster.access.authentication),
+        "admission": plugins.described(cluster.admission.chain.plugins),
+        "plugins": plugins.facts(cluster.admission.chain.plugins),
         "gates": gates.described(),
         "costs": dict(probe.COSTS),
         "kinds": {info.key: info.kind for info in cluster.resources.built_in},
@@ -122,15 +122,16 @@ def _flags(options: flags.Flags) -> Object:
 
 def _config(cluster: ClusterContext, options: flags.Flags) -> list[list[str]]:
     """Returns [step, result] in the order of the generic configuration."""
-    modes = [type(authorizer).__name__ for authorizer in cluster.authorization.authorizers]
+    access = cluster.access
+    modes = [type(authorizer).__name__ for authorizer in access.authorization.authorizers]
     return [
         ["insecure HTTP", "none: this version has no insecure port"],
         ["secure HTTPS", "with the client authorities that the flags name"],
         ["OpenAPI", f"definitions of {cluster.version}"],
         ["storageFactory", options.storage_backend or "etcd3"],
-        ["authentication", ", ".join(_names(authenticators.describe(cluster.authentication)))],
+        ["authentication", ", ".join(_names(authenticators.describe(access.authentication)))],
         ["authorization", ", ".join(modes)],
-        ["admission", f"{len(cluster.chain.plugins)} plugins"],
+        ["admission", f"{len(cluster.admission.chain.plugins)} plugins"],
     ]
 
 

@@ -13,16 +13,12 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apiserver_app import authenticators, bootstrap, flags
-from apiserver_app.admission import chain, config, plugins
-from apiserver_app.admission.plugin import Given, Plugin
+from apiserver_app import authenticators, bootstrap
+from apiserver_app.admission import chain
 from apiserver_app.aggregator import availability, registration
-from apiserver_app.auditing import auditor, policy
-from apiserver_app.auditing import backends as auditing
 from apiserver_app.auth import issuer, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
-from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.egress import carriers, outbound
 from apiserver_app.etcd import lease as leases
 from apiserver_app.etcd import mvcc
@@ -32,14 +28,26 @@ from apiserver_app.etcd.members import Members
 from apiserver_app.flowcontrol import classify, ensurer, statuses, workestimator
 from apiserver_app.flowcontrol import control as flowcontrol
 from apiserver_app.handlers import means
-from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.handlers.server import reloading
+from apiserver_app.handlers.cluster import (
+    Access,
+    Admission,
+    Aggregation,
+    ClusterContext,
+    Egress,
+    FlowControl,
+    Options,
+    Process,
+    ServiceAccountTokens,
+    ServiceAddresses,
+)
+from apiserver_app.handlers.server import counters, reloading
+from apiserver_app.handlers.server.life import Life
 from apiserver_app.http import server as http
 from apiserver_app.http import startup
 from apiserver_app.machinery import conditions, errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
-from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import scheme
@@ -58,7 +66,14 @@ from controllers_app.kubelet.server.nodes import KubeletServers
 from controllers_app.kubelet.volumes.contents import Contents
 from controllers_app.kubelet.volumes.persistent import PersistentVolumes
 from controllers_app.runtime.component import Component
-from lifecycle.cluster import clients, componentmetrics, housekeeping, incluster, roles
+from lifecycle.cluster import (
+    clients,
+    componentmetrics,
+    configured,
+    housekeeping,
+    incluster,
+    roles,
+)
 from lifecycle.cluster.etcdvalues import Values
 from lifecycle.cluster.inputs import Inputs
 from lifecycle.etcdctl import processes
@@ -176,7 +191,7 @@ class Cluster:
         refusals = await bootstrap.ensure(
             loopback, self.version, state.epoch, self.inputs.ca_pem,
             self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,
-            self.context.net,
+            self.context.addresses.net,
         )  # fmt: skip
         told: Object = {}
         if refusals:  # the server's own plugins refuse what it begins with
@@ -201,7 +216,7 @@ class Cluster:
             init = phases.Init(
                 self.kernel, lambda user, groups: self.clients.client(user, phases.AGENT, groups),
                 version=self.version, ca_pem=self.inputs.ca_pem, node="node-1",
-                key=self.inputs.service_account_key, net=self.context.net,
+                key=self.inputs.service_account_key, net=self.context.addresses.net,
             )  # fmt: skip
             self.kernel.spawn("kubeadm", init.run(), background=True)
 
@@ -238,64 +253,78 @@ class Cluster:
     # -- wiring ---------------------------------------------------------------------------------
 
     def _context(self) -> ClusterContext:
-        inputs, state = self.inputs, self.state
+        given, state = self.inputs.flags, self.state
 
         def lease_for_event() -> int:
             return leases.shared_until(self.kernel.now, startup.EVENT_SECONDS)
 
-        storage = generic.Storage(self.store, self.cache, self.recorder, lease_for_event)
-        authentication = authenticators.build(inputs.flags, self._surroundings())
         types = scheme.Types(self.version)
         stored = strategies.strategies(self.resources.all)
+        counting = counters.Counters()
+        admitting = configured.admission(given, self.resources, self.features, self._make_namespace)
         return ClusterContext(
             name=state.name,
             version=self.version,
+            options=Options(
+                server_id=housekeeping.identity_of(housekeeping.HOST),
+                features=self.features,
+                manages_fields=self.version.has("ServerSideApply"),
+                profiling=given.profiling,
+            ),
             kernel=self.kernel,
             probe=self.recorder,
             rand=self.rand,
             store=self.store,
             cache=self.cache,
-            storage=storage,
+            storage=generic.Storage(self.store, self.cache, self.recorder, lease_for_event),
             resources=self.resources,
             types=types,
             strategies=stored,
-            authentication=authentication,
-            authorization=self._authorization(),
-            chain=chain.Chain(self._admission(), self.kernel.sleep),
-            flow=flowcontrol.build(
-                inputs.flags,
-                self.cache,
-                self.kernel,
-                workestimator.Estimator(
-                    lambda info: self.store.count(info.etcd_prefix()),
-                    self.cache.watchers,
-                    self.version,
-                ),
-                served=classify.SCHEMAS in self.resources.by_key,
+            access=Access(
+                authenticators.build(given, self._surroundings()),
+                authz_config.build(configured.authorization(given), self.cache, self._world()),
+                authenticators.proxy_headers(given),
             ),
-            audit=self._audit(),
-            server_id=housekeeping.identity_of(housekeeping.HOST),
-            features=self.features,
-            manages_fields=self.version.has("ServerSideApply"),
-            profiling=inputs.flags.profiling,
-            shutdown_delay_seconds=inputs.flags.shutdown_delay_duration,
-            means=means.build(self.kernel, self.outbound, self.resources, types, stored),
-            outbound=self.outbound,
-            loopback=lambda: self.clients.loopback(),
-            issue_token=self._token_requests().issue,
-            token_seconds_max=int(inputs.flags.service_account_max_token_expiration),
-            nodes=self.nodes,
-            services=self.services,
-            ranges=ranges.Ranges(self.store, self.version, inputs.flags.services),
-            net=inputs.flags.services,
-            front_proxy=_front_proxy(inputs.flags),
-            jwks=self.tokens.jwks,
-            proxy_headers=authenticators.proxy_headers(inputs.flags),
-            openid=lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
-            is_ready=lambda: self.ready,
-            component_runs=self._runs,
-            on_bug=self._bug,
+            flow=self._flow_control(),
+            admission=Admission(
+                chain.Chain(admitting, self.kernel.sleep),
+                means.build(self.kernel, self.outbound, self.resources, types, stored),
+            ),
+            audit=configured.audit(
+                given, self.audit_lines.append, self.outbound, self.kernel, self.recorder
+            ),
+            egress=Egress(self.outbound, self.nodes, lambda: self.clients.loopback()),
+            aggregation=Aggregation(
+                self.services, (given.proxy_client_cert_file, given.proxy_client_key_file)
+            ),
+            addresses=ServiceAddresses(
+                given.services, ranges.Ranges(self.store, self.version, given.services)
+            ),
+            tokens=ServiceAccountTokens(
+                self._token_requests().issue,
+                int(given.service_account_max_token_expiration),
+                self.tokens.jwks,
+                lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
+            ),
+            process=Process(lambda: self.ready, self._runs, self._bug),
+            life=Life(
+                self.kernel,
+                self.recorder,
+                given.shutdown_delay_duration,
+                lambda: sum(counting.in_flight.values()),
+                self.cache.end_others,
+            ),
+            counters=counting,
         )
+
+    def _flow_control(self) -> FlowControl:
+        estimator = workestimator.Estimator(
+            lambda info: self.store.count(info.etcd_prefix()), self.cache.watchers, self.version
+        )
+        return flowcontrol.build(
+            self.inputs.flags, self.cache, self.kernel, estimator,
+            served=classify.SCHEMAS in self.resources.by_key,
+        )  # fmt: skip
 
     def _etcd_server(self) -> etcd.Server:
         def is_node(host: str) -> bool:
@@ -317,55 +346,18 @@ class Cluster:
     def _runs(self, name: str) -> bool:
         return roles.runs(self.roles, name)
 
-    def _audit(self) -> auditor.Auditor | None:
-        """Without a policy nothing is logged, as upstream."""
-        given = self.inputs.flags
-        text = given.audit_policy_file
-        auditing.check(given)
-        if not text.name:
-            return None
-        found: list[auditing.Backend] = []
-        if given.audit_log_path:
-            size = given.audit_log_truncate_max_event_size
-            cut = auditing.Truncation(size if given.audit_log_truncate_enabled else 0)
-            found.append(auditing.Log(self.audit_lines.append, given.audit_log_format, cut))
-        if given.audit_webhook_config_file:
-            from apiserver_app.auditing import webhook
-
-            settings = webhook.settings_of(given)
-            way = self.outbound.call
-            found.append(webhook.Webhook(settings, way, self.kernel, self.recorder))
-        return auditor.Auditor(policy.Policy(text, text.name), found)
-
-    def _authorization(self) -> authz_union.Union:
-        return authz_config.build(self._modes(), self.cache, self._world())
-
     def _reloads(self) -> reloading.Reloads:
+        given, access = self.inputs.flags, self.context.access
         return reloading.Reloads(
             reloading.Server(
-                self.inputs.flags, self.context.authentication, self.context.authorization,
-                self._surroundings(), self._modes(), self._world(), self.context.counters,
+                given, access.authentication, access.authorization, self._surroundings(),
+                configured.authorization(given), self._world(), self.context.counters,
                 self.recorder, lambda line: self._report("log", f"kube-apiserver: {line}"),
             )
         )  # fmt: skip
 
     def _world(self) -> reviewing.Transport:
         return reviewing.Transport(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
-
-    def _modes(self) -> authz_config.Options:
-        given = self.inputs.flags
-        return authz_config.Options(
-            modes=given.authorization_mode,
-            policy=given.authorization_policy_file,
-            policy_path=given.authorization_policy_file.name,
-            webhook=given.authorization_webhook_config_file,
-            webhook_version=given.authorization_webhook_version,
-            authorized_seconds=given.authorization_webhook_cache_authorized_ttl,
-            unauthorized_seconds=given.authorization_webhook_cache_unauthorized_ttl,
-            config=given.authorization_config,
-            config_path=given.authorization_config.name,
-            kubeconfigs=given.authorization_config.files,
-        )
 
     def _surroundings(self) -> authenticators.Dependencies:
         return authenticators.Dependencies(
@@ -400,30 +392,8 @@ class Cluster:
         with contextlib.suppress(errors.ApiError):
             await self.clients.loopback().patch("secrets", namespace, secret, patch)
 
-    def _admission(self) -> tuple[Plugin, ...]:
-        """The admission plugins that the version and the flags ask for."""
-        given, version = self.inputs.flags, self.version
-        only = given.admission_control or None
-        enable = given.enable_admission_plugins if only is None else ()
-        names = plugins.enabled(
-            version, enable, given.disable_admission_plugins, only, self.features
-        )
-
-        async def make_namespace(name: str) -> None:
-            await self.clients.loopback().create("namespaces", "", {"metadata": {"name": name}})
-
-        def resource_of(version: str, kind: str) -> ResourceInfo | None:
-            return self.resources.by_gvk(*version.rpartition("/")[::2], kind)
-
-        return plugins.build(
-            Given(
-                version=version,
-                config=config.read(given.admission_control_config_file),
-                resource_of=resource_of,
-                make_namespace=make_namespace,
-            ),
-            names,
-        )
+    async def _make_namespace(self, name: str) -> None:
+        await self.clients.loopback().create("namespaces", "", {"metadata": {"name": name}})
 
     def _definition_controllers(self) -> Component:
         """They are part of the API server and act as itself; there is nothing for them to do
@@ -461,7 +431,7 @@ class Cluster:
         client = self.clients.loopback(availability.NAME)
         world = availability.Dependencies(
             client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
-            self.context.front_proxy,
+            self.context.aggregation.front_proxy,
         )  # fmt: skip
         availability.Availability(world).start()
 
@@ -479,10 +449,6 @@ class Cluster:
 
     def _bug(self, where: str, error: BaseException) -> None:
         self._report("bug", f"{where}: {type(error).__name__}: {error}\n{_place(error)}")
-
-
-def _front_proxy(given: flags.Flags) -> tuple[str, str]:
-    return given.proxy_client_cert_file, given.proxy_client_key_file
 
 
 def _place(error: BaseException) -> str:

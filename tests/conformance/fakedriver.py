@@ -13,5 +13,5 @@ from tests.apiserver_app.fakenodes import FakeNodes
 def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) -> Driver:
     driver = building.build_driver(options, loop, send)
     for host in driver.hosts.values():
-        host.cluster.context.nodes = FakeNodes(host.kernel, lively=True)
+        host.cluster.context.egress.nodes = FakeNodes(host.kernel, lively=True)
     return driver

@@ -45,7 +45,7 @@ async def _read(request: Request) -> Outcome:
     cluster, call = request.cluster, request.call
     since = _since(call)
     numbers = {name: listoptions.integer(call, name) for name in _NUMBERS}
-    splits = features.SPLIT_STREAMS in cluster.features
+    splits = features.SPLIT_STREAMS in cluster.options.features
     _validate(call, numbers, splits)
     request.gate = "etcd"
     pod = connect.pod_of(request)
@@ -66,7 +66,7 @@ async def _read(request: Request) -> Outcome:
         stream=call.param("stream") or "All",
     )
     try:
-        lines = await cluster.nodes.logs(pod, options)
+        lines = await cluster.egress.nodes.logs(pod, options)
     except NodeError as error:
         await cluster.probe.hop("stream", "refused", {"word": "log", "why": str(error)})
         raise _refusal(call, error) from error

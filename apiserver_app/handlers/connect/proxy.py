@@ -156,10 +156,10 @@ async def _send(
 ) -> HttpAnswer:
     if place.pod is None:
         if place.port == KUBELET_PORT:
-            return await cluster.nodes.node(node, request)
+            return await cluster.egress.nodes.node(node, request)
         host = f"{place.host}:{place.port}"
         raise NodeError(503, f"dial tcp {host}: connect: connection refused")
-    return await cluster.nodes.http(place.pod, _port(place), request)
+    return await cluster.egress.nodes.http(place.pod, _port(place), request)
 
 
 def _port(place: Place) -> int:
@@ -176,7 +176,7 @@ async def _upgrade(request: Request, place: Place, wanted: HttpRequest, detail: 
     headers = passing.with_upgrade(request.call, wanted.headers.items())
     sent = httpwire.request(wanted.method, wanted.path, headers, wanted.body)
     try:
-        connection = await cluster.nodes.dial(place.pod, _port(place))
+        connection = await cluster.egress.nodes.dial(place.pod, _port(place))
         return await passing.send(request, connection, sent, detail)
     except (NodeError, httpwire.Malformed) as error:
         await cluster.probe.hop("stream", "refused", {**detail, "why": str(error)})

@@ -71,7 +71,7 @@ class Stream(connect.Connect):
 
 
 async def _exec(request: Request) -> Outcome:
-    nodes, options = request.cluster.nodes, request.obj
+    nodes, options = request.cluster.egress.nodes, request.obj
     command, stdin, tty = options["command"], options["stdin"], options["tty"]
     pod, container = _located(request)
 
@@ -84,7 +84,7 @@ async def _exec(request: Request) -> Outcome:
 
 
 async def _attach(request: Request) -> Outcome:
-    nodes, stdin, tty = request.cluster.nodes, request.obj["stdin"], request.obj["tty"]
+    nodes, stdin, tty = request.cluster.egress.nodes, request.obj["stdin"], request.obj["tty"]
     pod, container = _located(request)
 
     async def start() -> Process:
@@ -105,7 +105,7 @@ async def _portforward(request: Request) -> Outcome:
         return await _refused(request, refused)
 
     async def dial(port: int) -> Connection:
-        return await cluster.nodes.dial(pod, port)
+        return await cluster.egress.nodes.dial(pod, port)
 
     forward = Forward(upgrade, pod, ports, request.span, dial)
     await cluster.probe.hop("stream", "open", _told("portforward", upgrade, ports=ports))

@@ -18,6 +18,6 @@ async def check_may_create(request: Request) -> None:
         request.user, "create", request.call.path, info.group, info.version, info.plural,
         request.subresource, request.namespace, request.name,
     )  # fmt: skip
-    decision = await request.cluster.authorization.authorize(asked)
+    decision = await request.cluster.access.authorization.authorize(asked)
     if not decision.allowed:
         raise forbidden.forbidden_error(asked, decision.reason)

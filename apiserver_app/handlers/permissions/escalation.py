@@ -63,7 +63,7 @@ async def _binding(request: Request) -> str:
         return ""
     if ref.get("apiGroup") == GROUP and await _may(request, "bind", plural, name):
         return f"may bind {kind} {name}"
-    rules = request.cluster.authorization.rbac.role_rules(kind, name, request.namespace)
+    rules = request.cluster.access.authorization.rbac.role_rules(kind, name, request.namespace)
     if rules is None:
         raise errors.not_found(GROUP, plural, name)
     _confirm(request, [rule.raw for rule in rules])
@@ -75,7 +75,7 @@ async def _may(request: Request, verb: str, plural: str, name: str) -> bool:
         request.user, verb, group=GROUP, version="*", resource=plural, namespace=request.namespace,
         name=name,
     )  # fmt: skip
-    return (await request.cluster.authorization.authorize(asked)).allowed
+    return (await request.cluster.access.authorization.authorize(asked)).allowed
 
 
 def _confirm(request: Request, rules: Sequence[Object]) -> None:
@@ -101,7 +101,7 @@ def _forbidden(request: Request, why: str) -> errors.ApiError:
 
 def _missing(request: Request, rules: Sequence[Object]) -> tuple[list[Object], list[str]]:
     """What of the rules the user does not hold, one verb on one resource each."""
-    grants, failures = request.cluster.authorization.rbac.current_grants(
+    grants, failures = request.cluster.access.authorization.rbac.current_grants(
         request.user, request.namespace
     )
     held = [rule for grant in grants for rule in grant.rules]

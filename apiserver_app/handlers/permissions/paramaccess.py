@@ -50,7 +50,7 @@ async def _policy(
     if kind is None or kind == before.get("paramKind"):
         return []
     asked = auth.Attributes(user, "get", "", *_resource(cluster, kind)[0], "", "*", "*")
-    if (await cluster.authorization.authorize(asked)).allowed:
+    if (await cluster.access.authorization.authorize(asked)).allowed:
         return []
     why = (
         f'user {_shown(user)} must have "get" permission on all objects of the referenced '
@@ -74,7 +74,7 @@ async def _binding(
     asked = auth.Attributes(
         user, verb, "", *resource, "", ref.get("namespace", ""), ref.get("name", "")
     )
-    if (await cluster.authorization.authorize(asked)).allowed:
+    if (await cluster.access.authorization.authorize(asked)).allowed:
         return []
     who = _shown(user)
     if info.kind.startswith("Mutating"):  # upstream has them in each other's place

@@ -53,13 +53,13 @@ class IssueToken(Operation):
         cluster, spec = request.cluster, _spec_of(request.obj)
         assert request.old is not None, "behind validation"
         _check_bound(request, spec.get("boundObjectRef"))
-        longest, wanted = cluster.token_seconds_max, spec["expirationSeconds"]
+        longest, wanted = cluster.tokens.seconds_max, spec["expirationSeconds"]
         if 0 < longest < wanted:
             spec["expirationSeconds"] = longest
             request.warnings.append(
                 f"requested expiration of {wanted} seconds shortened to {longest} seconds"
             )
-        answer = cluster.issue_token(request.old, spec, cluster.kernel.now)
+        answer = cluster.tokens.issue(request.old, spec, cluster.kernel.now)
         if request.audit is not None:
             claims = jws.parse(answer["status"]["token"]).claims
             request.annotations[ISSUED_AUDIT] = f"JTI={claims['jti']}"

@@ -31,7 +31,7 @@ async def take(
         return
     for address in _more(obj, old):
         await _create(cluster, obj, address)
-    cluster.ranges.change([obj], [])
+    cluster.addresses.ranges.change([obj], [])
 
 
 async def give_back(
@@ -40,7 +40,7 @@ async def give_back(
     """After a service was stored, deleted or refused by the store."""
     if info.key != SERVICES:
         return
-    cluster.ranges.change([] if now is None else [now], [old])
+    cluster.addresses.ranges.change([] if now is None else [now], [old])
     for address in _more(old, now):
         await _delete(cluster, address)
 
@@ -48,7 +48,7 @@ async def give_back(
 async def repair(cluster: ClusterContext) -> None:
     """Make ranges and IPAddresses say what the services hold."""
     services = cluster.cache.list(SERVICES)
-    cluster.ranges.repair(services)
+    cluster.addresses.ranges.repair(services)
     if ADDRESSES not in cluster.resources.by_key:
         return
     there = {meta.name_of(one): one for one in cluster.cache.list(ADDRESSES)}
@@ -91,13 +91,13 @@ async def _create(cluster: ClusterContext, service: Object, address: str) -> Non
     }
     # one that is left over from a service that is gone stays: services are what counts
     with errors.ignoring("AlreadyExists"):
-        await cluster.loopback().create(ADDRESSES, "", obj)
+        await cluster.egress.loopback().create(ADDRESSES, "", obj)
 
 
 async def _delete(cluster: ClusterContext, address: str) -> None:
     if ADDRESSES not in cluster.resources.by_key:
         return
     try:
-        await cluster.loopback().delete(ADDRESSES, "", address)
+        await cluster.egress.loopback().delete(ADDRESSES, "", address)
     except errors.ApiError:
         return  # as upstream: an address that cannot be released is repaired later

@@ -39,7 +39,7 @@ def page(request: Request, selection: Selection) -> Outcome:
 
 
 def _statuses(cluster: ClusterContext) -> list[Object]:
-    return [_status(name, port, cluster.component_runs(name)) for name, port in _ASKED]
+    return [_status(name, port, cluster.process.component_runs(name)) for name, port in _ASKED]
 
 
 def _status(name: str, port: int, runs: bool) -> Object:

@@ -62,7 +62,9 @@ async def _ask(
     assert info.custom is not None and info.custom.webhook is not None
     uid = cluster.rand.uuid()
     try:
-        answer = await cluster.outbound.call(info.custom.webhook.call(uid, objects, api_version))
+        answer = await cluster.egress.outbound.call(
+            info.custom.webhook.call(uid, objects, api_version)
+        )
     except outbound.CallFailed as error:
         what = f"conversion webhook for {objects[0].get('apiVersion')}, Kind={info.kind}"
         raise conversion.refusal(what, str(error)) from error

@@ -30,7 +30,7 @@ def manager_of(request: Request) -> str:
 def track(request: Request, obj: Object, old: Object | None) -> None:
     """Note in metadata.managedFields who set what; an apply has done so itself."""
     cluster, info = request.cluster, request.info
-    if not cluster.manages_fields:
+    if not cluster.options.manages_fields:
         obj["metadata"].pop("managedFields", None)
         return
     if info.storage == "events" or request.content_type.startswith(_APPLY):

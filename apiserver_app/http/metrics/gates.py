@@ -40,7 +40,7 @@ def render(cluster: ClusterContext, page: Page) -> None:
 
 def _reloads(cluster: ClusterContext, page: Page) -> None:
     """Of the files that the server was started with; a family without a reload has no lines."""
-    server = f"sha256:{hashlib.sha256(cluster.server_id.encode()).hexdigest()}"
+    server = f"sha256:{hashlib.sha256(cluster.options.server_id.encode()).hexdigest()}"
     for what in ("authentication", "authorization"):
         found = {
             status: one for (name, status), one in sorted(cluster.counters.reloads.items())

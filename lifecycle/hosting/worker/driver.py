@@ -156,7 +156,7 @@ class Driver:
             self.send([("ctlr", number, False, {"error": str(error)})])
             return
         except Exception as error:  # the edge of the process: a bug must not end the cluster
-            self.hosts[cluster].cluster.context.on_bug(action, error)
+            self.hosts[cluster].cluster.context.process.on_bug(action, error)
             self.send([("ctlr", number, False, {"error": f"{action} failed: {error!r}"})])
             return
         self._flush()

@@ -60,7 +60,7 @@ def policed(**fields: Any) -> tuple[Session, Server]:
     session = Session(default_inputs(nodes=0))
     server = Server()
     session.cluster.outbound.network = server
-    chain = session.cluster.context.chain
+    chain = session.cluster.context.admission.chain
     chain.plugins = (*chain.plugins, ImagePolicyWebhook.make(given(**fields)))
     chain._plans.clear()
     return session, server

@@ -26,7 +26,7 @@ def session(*arguments: str) -> Session:
 def denying_session() -> Session:
     """A cluster that got AlwaysDeny once it was up: a new one could not even begin."""
     running = session()
-    chain = running.cluster.context.chain
+    chain = running.cluster.context.admission.chain
     chain.plugins = (*chain.plugins, AlwaysDeny())
     chain._plans.clear()
     return running

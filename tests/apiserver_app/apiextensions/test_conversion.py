@@ -82,7 +82,7 @@ def session(webhook: Webhook) -> Session:
     session = bare_session()
     answer = define(session, definition())
     assert answer.status == 201, answer.text
-    session.cluster.context.outbound = webhook
+    session.cluster.context.egress.outbound = webhook
     return session
 
 

@@ -52,7 +52,7 @@ def session() -> Session:
 
 
 def with_plugin(session: Session, plugin: Plugin) -> Any:
-    chain = session.cluster.context.chain
+    chain = session.cluster.context.admission.chain
     chain.plugins = (*chain.plugins, plugin)
     chain._plans.clear()
     return plugin

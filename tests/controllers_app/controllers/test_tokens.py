@@ -49,7 +49,7 @@ def text(secret: Object, key: str) -> str:
 
 def who(lab: Lab, token: str) -> tuple[str, str]:
     """The user a token names, or why it names none."""
-    union = lab.cluster.context.authentication
+    union = lab.cluster.context.access.authentication
     user, tries = lab.call(union.authenticate(Credential(bearer=token), lab.kernel.now))
     refused = [one.why for one in tries if one.verdict == "deny"]
     return (user.name, "") if user else ("", refused[0])

@@ -26,7 +26,7 @@ class Lab:
     def __init__(self, version: str = "1.33") -> None:
         self.session = Session(default_inputs(nodes=0, version=version))
         self.nodes = FakeNodes(self.session.cluster.kernel)
-        self.session.cluster.context.nodes = self.nodes
+        self.session.cluster.context.egress.nodes = self.nodes
         two = [{"name": name, "image": "x", "ports": [{"containerPort": 80}]} for name in "ab"]
         for name, spec in (
             ("web", {}),
